@@ -1,0 +1,42 @@
+# Everything a newcomer runs; each target sets up what it needs in $(VENV) first.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint bench protos clean
+# Two targets must not install into the same environment at once.
+.NOTPARALLEL:
+
+demo: $(VENV)/.run
+	$(BIN)/tableveil demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy engine sql service proto/generate.py tests benchmarks
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/buf lint proto
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks
+
+protos: $(VENV)/.dev
+	$(BIN)/python proto/generate.py
+
+clean:
+	rm -rf $(VENV) dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find engine sql service proto tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+# The stamps are renewed when pyproject.toml changes; the demo need not wait for the tools of developers.
+$(VENV)/.run: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	touch $@ $(VENV)/.run

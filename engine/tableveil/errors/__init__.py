@@ -1,0 +1,28 @@
+"""The typed errors that every layer raises; what they say is safe to show to the owner of the source."""
+
+from tableveil.errors.errors import (
+    BusyError,
+    CancelledError,
+    ConflictError,
+    Fault,
+    InfeasibleError,
+    InternalError,
+    InvalidError,
+    NotFoundError,
+    TableveilError,
+)
+from tableveil.errors.wording import nearest, shortened
+
+__all__ = [
+    "BusyError",
+    "CancelledError",
+    "ConflictError",
+    "Fault",
+    "InfeasibleError",
+    "InternalError",
+    "InvalidError",
+    "NotFoundError",
+    "TableveilError",
+    "nearest",
+    "shortened",
+]

@@ -1,0 +1,70 @@
+"""The error tree: one class per kind of failure, each carrying a stable code and the faults found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong: where, what was found, what was expected, and what to do.
+
+    `field` is a path into the policy (`attributes[2].hierarchy`) or the name of the object concerned.
+    """
+
+    field: str
+    found: str
+    expected: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.field}: found {self.found}; expected {self.expected}"
+        return f"{text}. {self.hint}" if self.hint else text
+
+
+class TableveilError(Exception):
+    """Base of all errors Tableveil raises on purpose.
+
+    `code` is a stable identifier in upper snake case; `faults` holds everything that is wrong, not only the first.
+    """
+
+    def __init__(self, code: str, message: str, faults: Iterable[Fault] = ()) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.faults = tuple(faults)
+
+    @classmethod
+    def of(cls, code: str, field: str, found: str, expected: str, hint: str = "") -> TableveilError:
+        """The error for a single fault, worded by that fault."""
+        fault = Fault(field, found, expected, hint)
+        return cls(code, str(fault), (fault,))
+
+
+class InvalidError(TableveilError):
+    """The request can never work as it is."""
+
+
+class NotFoundError(TableveilError):
+    """A named object of the service (job, release, hierarchy) does not exist."""
+
+
+class InfeasibleError(TableveilError):
+    """The request is well-formed, but no transformation meets the policy."""
+
+
+class ConflictError(TableveilError):
+    """The request clashes with what is there, or with what changed meanwhile."""
+
+
+class BusyError(TableveilError):
+    """A resource (queue, memory, the database file) is exhausted or taken for now."""
+
+
+class CancelledError(TableveilError):
+    """The job was asked to stop."""
+
+
+class InternalError(TableveilError):
+    """A defect or a broken environment; nothing the caller asked for is to blame."""

@@ -1,0 +1,42 @@
+"""Generalization hierarchies: how they are defined, what can be wrong with them, the labels and groups they give."""
+
+from tableveil.hierarchy.definition import (
+    Dates,
+    DateUnit,
+    HierarchyDefinition,
+    InlineLevels,
+    Intervals,
+    ListedHierarchy,
+    MaskFrom,
+    Redaction,
+    RuleHierarchy,
+    StoredLevels,
+    SuppressionOnly,
+    TableLevels,
+)
+from tableveil.hierarchy.labelled import LabelledValues, ValueKind
+from tableveil.hierarchy.labelling import check_rule, label_values
+from tableveil.hierarchy.levels import AttributeLevels, attribute_levels
+from tableveil.hierarchy.listed import check_levels
+
+__all__ = [
+    "AttributeLevels",
+    "DateUnit",
+    "Dates",
+    "HierarchyDefinition",
+    "InlineLevels",
+    "Intervals",
+    "LabelledValues",
+    "ListedHierarchy",
+    "MaskFrom",
+    "Redaction",
+    "RuleHierarchy",
+    "StoredLevels",
+    "SuppressionOnly",
+    "TableLevels",
+    "ValueKind",
+    "attribute_levels",
+    "check_levels",
+    "check_rule",
+    "label_values",
+]

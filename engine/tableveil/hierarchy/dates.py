@@ -1,0 +1,123 @@
+"""Calendar periods over a declared range of days."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.errors import Fault, shortened
+from tableveil.hierarchy.definition import Dates, DateUnit
+from tableveil.hierarchy.labelled import LabelledValues, ValueKind, misfit
+from tableveil.hierarchy.notation import Notation, day_of
+
+# Days are counted from the first of year 1, which is a Monday: so day // 7 is the ISO week.
+_DAY_ZERO = np.datetime64("0001-01-01")
+# numpy counts months from 1970.
+_MONTHS_BEFORE_EPOCH = 12 * 1970
+_FIRST_ORDINAL = 1
+
+_DAYS_PER_PERIOD = {DateUnit.DAY: 1, DateUnit.WEEK: 7}
+_MONTHS_PER_PERIOD = {DateUnit.MONTH: 1, DateUnit.QUARTER: 3, DateUnit.YEAR: 12, DateUnit.DECADE: 120}
+_FINEST_FIRST = tuple(DateUnit)
+
+
+def check(rule: Dates, field: str, kind: ValueKind | None) -> list[Fault]:
+    """Everything wrong with the rule, and with using it on a column of `kind` if that is known."""
+    faults = misfit(field, "dates", kind, (ValueKind.DATE, ValueKind.TIMESTAMP))
+    bounds = {"minimum": rule.minimum, "maximum": rule.maximum}
+    days = {name: Notation.DATE.read(text) for name, text in bounds.items()}
+    faults += [
+        Fault(f"{field}.{name}", shortened(text), Notation.DATE.value)
+        for name, text in bounds.items()
+        if days[name] is None
+    ]
+    if days["minimum"] is not None and days["maximum"] is not None and days["minimum"] >= days["maximum"]:
+        faults.append(Fault(f"{field}.maximum", rule.maximum, f"a date after the minimum, {rule.minimum}"))
+    return faults + _unit_faults(rule, field, kind)
+
+
+def _unit_faults(rule: Dates, field: str, kind: ValueKind | None) -> list[Fault]:
+    if not rule.units:
+        hint = "To release the value itself or '*', use suppression_only."
+        return [Fault(f"{field}.units", "no units", "at least one unit", hint)]
+    faults: list[Fault] = []
+    for index, unit in enumerate(rule.units):
+        path = f"{field}.units[{index}]"
+        before = rule.units[index - 1] if index else None
+        if unit is DateUnit.DAY and kind is ValueKind.DATE:
+            faults.append(Fault(path, "DAY on a column of kind DATE", "a longer unit", "Its days are level 0 already."))
+        if before is None:
+            continue
+        if _FINEST_FIRST.index(unit) <= _FINEST_FIRST.index(before):
+            faults.append(Fault(path, f"{unit} after {before}", "a unit longer than the one before"))
+        elif before is DateUnit.WEEK:
+            hint = "Weeks nest in nothing but '*': 2024-W05 lies in January and in February."
+            faults.append(Fault(path, f"{unit} after WEEK", "no unit after WEEK", hint))
+    return faults
+
+
+def label(rule: Dates, kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> LabelledValues:
+    """Labels each value with the periods its day lies in.
+
+    |H| is the number of days from minimum to maximum, both included; the leaves of a label are the days of its period
+    within that range. Timestamps count as the day they lie on, in UTC. Days outside of the range, infinities and years
+    beyond Python's are not covered.
+    """
+    first, last = (_ordinal(bound) - _FIRST_ORDINAL for bound in (rule.minimum, rule.maximum))
+    ordinals = [day_of(value, text) for value, text in zip(values, texts, strict=True)]
+    days = np.array([-1 if ordinal is None else ordinal - _FIRST_ORDINAL for ordinal in ordinals], dtype=np.int64)
+    covered = (days >= first) & (days <= last)
+    days = days[covered]
+
+    def levels() -> Iterator[tuple[NDArray[np.object_], NDArray[np.float64]]]:
+        for unit in rule.units:
+            periods, period = np.unique(_period(days, unit), return_inverse=True)
+            labels = np.array([_name(int(number), unit) for number in periods], dtype=np.object_)
+            starts = np.maximum(_first_day(periods, unit), first)
+            ends = np.minimum(_first_day(periods + 1, unit), last + 1)
+            yield labels[period], (ends - starts)[period].astype(np.float64)
+
+    return LabelledValues.of(covered, levels(), float(last - first + 1))
+
+
+def _ordinal(bound: str) -> int:
+    day = Notation.DATE.read(bound)
+    if day is None:
+        raise ValueError(f"{shortened(bound)} was not checked to be {Notation.DATE.value}")
+    return int(day)
+
+
+def _period(days: NDArray[np.int64], unit: DateUnit) -> NDArray[np.int64]:
+    """Number of the period each day lies in; the first day of year 1 lies in period 0 of days and weeks."""
+    if unit in _DAYS_PER_PERIOD:
+        return days // _DAYS_PER_PERIOD[unit]
+    months = (_DAY_ZERO + days).astype("datetime64[M]").astype(np.int64) + _MONTHS_BEFORE_EPOCH
+    return months // _MONTHS_PER_PERIOD[unit]
+
+
+def _first_day(periods: NDArray[np.int64], unit: DateUnit) -> NDArray[np.int64]:
+    """First day of each period; the inverse of `_period`, and not limited to the years of Python's dates."""
+    if unit in _DAYS_PER_PERIOD:
+        return periods * _DAYS_PER_PERIOD[unit]
+    months = (periods * _MONTHS_PER_PERIOD[unit] - _MONTHS_BEFORE_EPOCH).astype("datetime64[M]")
+    return (months.astype("datetime64[D]") - _DAY_ZERO).astype(np.int64)
+
+
+def _name(period: int, unit: DateUnit) -> str:
+    match unit:
+        case DateUnit.DAY:
+            return datetime.date.fromordinal(period + _FIRST_ORDINAL).isoformat()
+        case DateUnit.WEEK:
+            year, week, _ = datetime.date.fromordinal(period * 7 + _FIRST_ORDINAL).isocalendar()
+            return f"{year:04d}-W{week:02d}"
+        case DateUnit.MONTH:
+            return f"{period // 12:04d}-{period % 12 + 1:02d}"
+        case DateUnit.QUARTER:
+            return f"{period // 4:04d}-Q{period % 4 + 1}"
+        case DateUnit.YEAR:
+            return f"{period:04d}"
+        case DateUnit.DECADE:
+            return f"{period * 10:04d}s"

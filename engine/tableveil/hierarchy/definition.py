@@ -1,0 +1,89 @@
+"""What a policy may say about a hierarchy: levels written out, a reference to stored ones, or a rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class InlineLevels:
+    """Levels written out: per value a row of the value as text and its labels from level 1 to the top."""
+
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredLevels:
+    """A hierarchy kept on the server; version 0 is the newest."""
+
+    name: str
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TableLevels:
+    """A hierarchy in a table of the database; no columns means all of them, in table order."""
+
+    catalog: str
+    schema: str
+    table: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Intervals of growing width laid out from `minimum` over a declared range; all bounds as the policy wrote them."""
+
+    minimum: str
+    maximum: str
+    widths: tuple[str, ...]
+    bottom_coding: str = ""
+    top_coding: str = ""
+
+
+class DateUnit(StrEnum):
+    """Calendar periods, finest first."""
+
+    DAY = "DAY"
+    WEEK = "WEEK"
+    MONTH = "MONTH"
+    QUARTER = "QUARTER"
+    YEAR = "YEAR"
+    DECADE = "DECADE"
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """Calendar periods over a declared range of days (ISO dates, inclusive)."""
+
+    minimum: str
+    maximum: str
+    units: tuple[DateUnit, ...]
+
+
+class MaskFrom(StrEnum):
+    """The end of a text from which characters are masked."""
+
+    RIGHT = "RIGHT"
+    LEFT = "LEFT"
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """Text of at most `length` characters, masked `step` characters per level."""
+
+    length: int
+    alphabet_size: int
+    mask_from: MaskFrom = MaskFrom.RIGHT
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressionOnly:
+    """The value itself, or `*`."""
+
+
+ListedHierarchy = InlineLevels | StoredLevels | TableLevels
+RuleHierarchy = Intervals | Dates | Redaction | SuppressionOnly
+HierarchyDefinition = ListedHierarchy | RuleHierarchy

@@ -1,0 +1,107 @@
+"""The hierarchy of one quasi-identifier as search and counting use it: numbers of groups instead of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.hierarchy.labelled import LabelledValues
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttributeLevels:
+    """What search and counting need of one quasi-identifier.
+
+    A code is the position of a value among the distinct values of the column; NULL, if it is a value of its own, has
+    the last code. Codes with the same label at a level form a group.
+
+    Attributes:
+        groups: Per level from 0 to the top, the group of each code; at level 0 every code is its own.
+        labels: Per level from 1 to the top, the label of each group, in ascending order; the group of NULL, whose
+            label is None, comes last.
+        leaves: Per level from 0 to the top and per group: number of level-0 values of the hierarchy in it, or the
+            width of its interval if continuous. At the top it is `domain_size`.
+        domain_size: |H| with NULL where it counts, or the width of the declared range if continuous.
+        continuous: Whether leaves and domain size measure width instead of counting values.
+        null_code: The code of NULL, if it has one.
+    """
+
+    groups: tuple[NDArray[np.int32], ...]
+    labels: tuple[tuple[str | None, ...], ...]
+    leaves: tuple[NDArray[np.float64], ...]
+    domain_size: float
+    continuous: bool
+    null_code: int | None
+
+    @property
+    def top(self) -> int:
+        """The highest level."""
+        return len(self.groups) - 1
+
+    def shares(self, level: int) -> NDArray[np.float64]:
+        """Loss of one record per group of the level, from 0 to 1 (Iyengar 2002).
+
+        (leaves - 1)/(|H| - 1), and 0 if |H| = 1; leaves/|H| if continuous.
+        """
+        if self.continuous:
+            return self.leaves[level] / self.domain_size
+        if self.domain_size <= 1:
+            return np.zeros_like(self.leaves[level])
+        return (self.leaves[level] - 1) / (self.domain_size - 1)
+
+
+def attribute_levels(labelled: LabelledValues, has_null: bool) -> AttributeLevels:
+    """The levels of the column whose distinct values were labelled.
+
+    NULL stays a group of its own below the top, where it joins all others. It counts in |H| as one more value, but has
+    no width: a continuous domain does not grow.
+
+    Args:
+        labelled: The labels of all distinct values, none of them uncovered.
+        has_null: Whether NULL is a value of the column too.
+
+    Raises:
+        ValueError: A value is not covered; whoever calls has to have reported that.
+    """
+    if not labelled.covered.all():
+        raise ValueError(f"{int((~labelled.covered).sum())} values are not covered by the hierarchy")
+    values = len(labelled.covered)
+    codes = values + has_null
+    smallest = 0.0 if labelled.continuous else 1.0
+    domain_size = labelled.domain_size + (has_null and not labelled.continuous)
+
+    groups = [np.arange(codes, dtype=np.int32)]
+    labels: list[tuple[str | None, ...]] = []
+    leaves = [np.full(codes, smallest)]
+    for level_labels, level_leaves in zip(labelled.labels[:-1], labelled.leaves[:-1], strict=True):
+        group, names = _numbered(level_labels)
+        # All values of a group have the same leaves, so it does not matter whose are kept.
+        group_leaves = np.empty(len(names))
+        group_leaves[group] = level_leaves
+        if has_null:
+            group = np.append(group, np.int32(len(names)))
+            names = (*names, None)
+            group_leaves = np.append(group_leaves, smallest)
+        groups.append(group)
+        labels.append(names)
+        leaves.append(group_leaves)
+    groups.append(np.zeros(codes, dtype=np.int32))
+    labels.append((labelled.top_label,) if codes else ())
+    leaves.append(np.full(len(labels[-1]), domain_size))
+    return AttributeLevels(
+        groups=tuple(groups),
+        labels=tuple(labels),
+        leaves=tuple(leaves),
+        domain_size=domain_size,
+        continuous=labelled.continuous,
+        null_code=values if has_null else None,
+    )
+
+
+def _numbered(labels: Sequence[str | None]) -> tuple[NDArray[np.int32], tuple[str | None, ...]]:
+    names = sorted({label for label in labels if label is not None})
+    numbers = {name: number for number, name in enumerate(names)}
+    return np.fromiter((numbers[label] for label in labels if label is not None), np.int32, len(labels)), tuple(names)

@@ -1,0 +1,123 @@
+"""Hierarchies written out: what can be wrong with their rows, and the labels they give."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.errors import Fault, shortened
+from tableveil.hierarchy.definition import InlineLevels
+from tableveil.hierarchy.labelled import LabelledValues, ValueKind
+
+_LABELS_SHOWN = 3
+
+
+def check_levels(rows: Sequence[Sequence[str | None]], field: str) -> list[Fault]:
+    """Everything wrong with the rows of a written-out hierarchy.
+
+    Args:
+        rows: Per value its text, then its labels from level 1 to the top.
+        field: Path of the hierarchy; faults point below it, to `rows[i]` or `rows[i].labels[level]`.
+
+    Returns:
+        One fault per kind of defect, with a count and the first example. Labels are compared in the rows that have as
+        many columns as most have, and no NULL.
+    """
+    if not rows:
+        return [Fault(f"{field}.rows", "no rows", "a row per value: its text, then its labels up to the top")]
+    columns = Counter(map(len, rows)).most_common(1)[0][0]
+    faults: list[Fault] = []
+    if columns < 2:
+        expected = "at least 2 columns: the value and the label of the top"
+        faults.append(Fault(f"{field}.rows", _counted(columns, "column"), expected))
+    ragged = [index for index, row in enumerate(rows) if len(row) != columns]
+    if ragged:
+        found = f"{_counted(len(rows[ragged[0]]), 'column')}; {_counted(len(ragged), 'row')} unlike the others"
+        faults.append(Fault(f"{field}.rows[{ragged[0]}]", found, f"{_counted(columns, 'column')} in every row"))
+    with_null = [index for index, row in enumerate(rows) if None in row]
+    if with_null:
+        path = f"{field}.rows[{with_null[0]}].labels[{list(rows[with_null[0]]).index(None)}]"
+        hint = "NULL needs no row: the policy says what becomes of it."
+        found = f"NULL; {_counted(len(with_null), 'row')} with NULL"
+        faults.append(Fault(path, found, "text in every column", hint))
+    faults += _repeated(rows, field)
+    unsound = {*ragged, *with_null}
+    numbers = [index for index in range(len(rows)) if index not in unsound] if unsound else range(len(rows))
+    levels = list(zip(*(rows[index] for index in numbers), strict=True)) if columns > 1 else []
+    return faults + _split_top(levels, numbers, field) + _not_nesting(levels, numbers, field)
+
+
+def _repeated(rows: Sequence[Sequence[str | None]], field: str) -> list[Fault]:
+    values = [row[0] if row else None for row in rows]
+    counts = Counter(values)
+    repeated = [value for value, count in counts.items() if value is not None and count > 1]
+    if not repeated:
+        return []
+    first = values.index(repeated[0])
+    second = values.index(repeated[0], first + 1)
+    found = f"{shortened(repeated[0])} as in rows[{first}]; {_counted(len(repeated), 'value')} repeated"
+    return [Fault(f"{field}.rows[{second}].labels[0]", found, "every value in one row only")]
+
+
+def _split_top(levels: Sequence[Sequence[str | None]], numbers: Sequence[int], field: str) -> list[Fault]:
+    labels = list(dict.fromkeys(levels[-1])) if levels else []
+    if len(labels) < 2:
+        return []
+    shown = ", ".join(shortened(str(label)) for label in labels[:_LABELS_SHOWN])
+    found = f"{_counted(len(labels), 'label')} at the top: {shown}{', …' if len(labels) > _LABELS_SHOWN else ''}"
+    path = f"{field}.rows[{numbers[levels[-1].index(labels[1])]}].labels[{len(levels) - 1}]"
+    return [Fault(path, found, "one label that all rows share", "End every row with '*', for example.")]
+
+
+def _not_nesting(levels: Sequence[Sequence[str | None]], numbers: Sequence[int], field: str) -> list[Fault]:
+    count = 0
+    example: Fault | None = None
+    # A value that is given two labels at level 1 is repeated, and reported as that.
+    for level in range(1, len(levels) - 1):
+        steps = list(zip(levels[level], levels[level + 1], strict=True))
+        parents: dict[str | None, list[str | None]] = {}
+        for label, parent in dict.fromkeys(steps):
+            parents.setdefault(label, []).append(parent)
+        split = [label for label, above in parents.items() if len(above) > 1]
+        count += len(split)
+        if split and example is None:
+            above = parents[split[0]]
+            first, second = (numbers[steps.index((split[0], parent))] for parent in above[:2])
+            found = (
+                f"{shortened(str(split[0]))} of level {level} under {shortened(str(above[0]))} in rows[{first}], "
+                f"but under {shortened(str(above[1]))} here"
+            )
+            example = Fault(f"{field}.rows[{second}].labels[{level + 1}]", found, "the same label above equal labels")
+    if example is None:
+        return []
+    found = f"{example.found}; {_counted(count, 'label')} under more than one"
+    return [replace(example, found=found)]
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def label(rule: InlineLevels, kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> LabelledValues:
+    """Looks the values up by their text.
+
+    |H| is the number of rows and the leaves of a label are the rows that have it. Values without a row are not covered.
+    """
+    rows = {row[0]: row for row in rule.rows}
+    covered = np.fromiter((text in rows for text in texts), np.bool_, len(texts))
+    found = [rows[text] for text in texts if text in rows]
+    *middle, top = range(1, len(rule.rows[0]))
+
+    def levels() -> Iterator[tuple[list[str], NDArray[np.float64]]]:
+        for level in middle:
+            leaves = Counter(row[level] for row in rule.rows)
+            yield (
+                [row[level] for row in found],
+                np.fromiter((leaves[row[level]] for row in found), np.float64, len(found)),
+            )
+
+    return LabelledValues.of(covered, levels(), float(len(rule.rows)), top_label=rule.rows[0][top])

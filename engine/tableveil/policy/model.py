@@ -1,0 +1,180 @@
+"""The policy as the rest of Tableveil sees it: frozen, typed, free of proto, SQL and gRPC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+
+from tableveil.hierarchy.definition import HierarchyDefinition
+
+
+class Role(StrEnum):
+    """What a column is to the policy."""
+
+    IDENTIFYING = "IDENTIFYING"
+    QUASI_IDENTIFIER = "QUASI_IDENTIFIER"
+    SENSITIVE = "SENSITIVE"
+    INSENSITIVE = "INSENSITIVE"
+
+
+class NullHandling(StrEnum):
+    """What a NULL in a quasi-identifier means."""
+
+    VALUE = "VALUE"
+    SUPPRESS = "SUPPRESS"
+    ERROR = "ERROR"
+
+
+class SuppressedRecords(StrEnum):
+    """What becomes of suppressed records in the release."""
+
+    DROP = "DROP"
+    BLANK = "BLANK"
+
+
+class Aggregate(StrEnum):
+    """How per-attribute values become one score."""
+
+    GEOMETRIC_MEAN = "GEOMETRIC_MEAN"
+    ARITHMETIC_MEAN = "ARITHMETIC_MEAN"
+    MAXIMUM = "MAXIMUM"
+    SUM = "SUM"
+    RANK = "RANK"
+
+
+class ReleaseKind(StrEnum):
+    """Whether the release is a table, or a view over a stored snapshot of the anonymized rows."""
+
+    TABLE = "TABLE"
+    VIEW = "VIEW"
+
+
+class IfExists(StrEnum):
+    """What to do if the release's objects exist already."""
+
+    FAIL = "FAIL"
+    REPLACE = "REPLACE"
+
+
+@dataclass(frozen=True, slots=True)
+class TableReference:
+    """A table of the database; an empty catalog is the server's own."""
+
+    catalog: str
+    schema: str
+    table: str
+
+    def __str__(self) -> str:
+        return ".".join(part for part in (self.catalog, self.schema, self.table) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class AttributePolicy:
+    """One column: its role and, for a quasi-identifier, how it may be generalized.
+
+    `maximum_level` None means the hierarchy's top.
+    """
+
+    column: str
+    role: Role
+    hierarchy: HierarchyDefinition | None = None
+    minimum_level: int = 0
+    maximum_level: int | None = None
+    weight: float = 1.0
+    nulls: NullHandling = NullHandling.VALUE
+    acknowledged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KAnonymity:
+    """Every released class has at least `k` records (Samarati and Sweeney 1998)."""
+
+    k: int
+
+
+PrivacyModel = KAnonymity
+
+
+@dataclass(frozen=True, slots=True)
+class LossModel:
+    """Iyengar's loss with the aggregate that makes one score of the attributes' values."""
+
+    aggregate: Aggregate = Aggregate.GEOMETRIC_MEAN
+
+
+QualityModel = LossModel
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """`time_limit_seconds` bounds the search phase; None searches to the end."""
+
+    time_limit_seconds: Decimal | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseTarget:
+    """Where the release is written; companion objects take `name` as prefix."""
+
+    schema: str
+    name: str
+    kind: ReleaseKind = ReleaseKind.TABLE
+    if_exists: IfExists = IfExists.FAIL
+
+    @property
+    def classes_name(self) -> str:
+        """Name of the table of released classes."""
+        return f"{self.name}_classes"
+
+    @property
+    def risk_name(self) -> str:
+        """Name of the table of risk measures."""
+        return f"{self.name}_risk"
+
+    @property
+    def risk_histogram_name(self) -> str:
+        """Name of the table of class sizes."""
+        return f"{self.name}_risk_histogram"
+
+    @property
+    def object_names(self) -> tuple[str, str, str, str]:
+        """All public objects, the rows first."""
+        return (self.name, self.classes_name, self.risk_name, self.risk_histogram_name)
+
+
+DEFAULT_RISK_THRESHOLDS = tuple(Decimal(text) for text in ("0.05", "0.1", "0.2", "0.33"))
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A whole policy; `attributes` keeps the policy's order, which breaks ties between transformations.
+
+    `person_column` None states that rows are people.
+    """
+
+    source: TableReference
+    attributes: tuple[AttributePolicy, ...]
+    person_column: str | None
+    privacy_models: tuple[PrivacyModel, ...]
+    release: ReleaseTarget
+    default_role: Role | None = None
+    suppression_limit: Decimal = Decimal(0)
+    suppressed_records: SuppressedRecords = SuppressedRecords.DROP
+    marker_column: str = ""
+    quality_model: QualityModel = field(default_factory=LossModel)
+    search: SearchOptions = field(default_factory=SearchOptions)
+    risk_thresholds: tuple[Decimal, ...] = DEFAULT_RISK_THRESHOLDS
+    repeat_reason: str = ""
+    request_id: str = ""
+
+    @property
+    def quasi_identifiers(self) -> tuple[AttributePolicy, ...]:
+        """The attributes that span the lattice, in policy order."""
+        return tuple(a for a in self.attributes if a.role is Role.QUASI_IDENTIFIER)
+
+    def suppressible(self, records: int) -> int:
+        """Largest number of records that may be suppressed: floor(limit * records), exact."""
+        numerator, denominator = self.suppression_limit.as_integer_ratio()
+        return numerator * records // denominator

@@ -1,0 +1,177 @@
+"""Everything that can be wrong with a policy before any database is asked."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+
+from tableveil.errors import Fault, shortened
+from tableveil.hierarchy import InlineLevels, StoredLevels, check_levels, check_rule
+from tableveil.hierarchy.definition import RuleHierarchy, TableLevels
+from tableveil.policy.model import AttributePolicy, KAnonymity, NullHandling, Policy, Role, SuppressedRecords
+
+LARGEST_K = 2**31 - 1
+
+
+def validate_policy(policy: Policy) -> list[Fault]:
+    """All faults of a policy by itself, with field paths as in the proto; empty if there are none."""
+    return [
+        *_check_source_and_target(policy),
+        *_check_attributes(policy),
+        *_check_person(policy),
+        *_check_privacy(policy),
+        *_check_suppressed_records(policy),
+        *_check_numbers(policy),
+    ]
+
+
+def _check_source_and_target(policy: Policy) -> Iterator[Fault]:
+    if not policy.source.table:
+        yield Fault("source.table", "nothing", "the name of the table to anonymize")
+    target = policy.release
+    if not target.name:
+        yield Fault("release.name", "nothing", "the name of the table or view to write")
+
+
+def _check_attributes(policy: Policy) -> Iterator[Fault]:
+    counts = Counter(attribute.column.casefold() for attribute in policy.attributes)
+    for i, attribute in enumerate(policy.attributes):
+        field = f"attributes[{i}]"
+        if not attribute.column:
+            yield Fault(f"{field}.column", "nothing", "the name of a column")
+        elif counts[attribute.column.casefold()] > 1:
+            hint = "Keep one of the entries; names that differ only in case are the same column to the database."
+            yield Fault(f"{field}.column", f"{shortened(attribute.column)} more than once", "each column once", hint)
+        if attribute.role is Role.QUASI_IDENTIFIER:
+            yield from _check_quasi_identifier(attribute, field)
+        else:
+            yield from _check_other(attribute, field)
+    if not policy.quasi_identifiers:
+        hint = "Give that role to the columns by which people could be recognized: age, sex, place, dates, …"
+        yield Fault("attributes", "no column with the role QUASI_IDENTIFIER", "at least one", hint)
+    if policy.default_role is Role.QUASI_IDENTIFIER:
+        hint = "A quasi-identifier needs a hierarchy: list its column."
+        yield Fault("default_role", "QUASI_IDENTIFIER", "another role", hint)
+
+
+def _check_quasi_identifier(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
+    if attribute.hierarchy is None:
+        hint = "Say how its values may be generalized; suppression_only: {} is the least one can say."
+        yield Fault(f"{field}.hierarchy", "nothing", "a hierarchy, because the column is a quasi-identifier", hint)
+    else:
+        yield from _check_hierarchy(attribute, f"{field}.hierarchy")
+    if attribute.minimum_level < 0:
+        yield Fault(f"{field}.minimum_level", str(attribute.minimum_level), "a level of at least 0")
+    if attribute.maximum_level is not None:
+        if attribute.maximum_level < 0:
+            yield Fault(f"{field}.maximum_level", str(attribute.maximum_level), "a level of at least 0")
+        elif attribute.maximum_level < attribute.minimum_level:
+            expected = f"at least minimum_level, {attribute.minimum_level}"
+            yield Fault(f"{field}.maximum_level", str(attribute.maximum_level), expected)
+    if not (math.isfinite(attribute.weight) and attribute.weight >= 0):
+        yield Fault(f"{field}.weight", str(attribute.weight), "a finite number of at least 0")
+    if attribute.acknowledged:
+        hint = "Remove it: a quasi-identifier is generalized anyway."
+        yield Fault(f"{field}.acknowledged", "true for a quasi-identifier", "true for insensitive columns only", hint)
+
+
+def _check_hierarchy(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
+    match attribute.hierarchy:
+        case InlineLevels(rows):
+            yield from check_levels(rows, f"{field}.inline")
+        case StoredLevels(name, version):
+            if not name:
+                yield Fault(f"{field}.stored.name", "nothing", "the name of a stored hierarchy")
+            if version < 0:
+                yield Fault(f"{field}.stored.version", str(version), "a version from 1 on, or 0 for the newest")
+        case TableLevels(table=table, columns=columns):
+            if not table:
+                yield Fault(f"{field}.table.table.table", "nothing", "the name of a table")
+            if len(columns) == 1:
+                yield Fault(f"{field}.table.columns", "1 column", "level 0 and at least one more level")
+            yield from (
+                Fault(f"{field}.table.columns[{i}]", f"{shortened(name)} more than once", "each column once")
+                for i, name in enumerate(columns)
+                if columns.index(name) != i
+            )
+        case rule if isinstance(rule, RuleHierarchy):
+            yield from check_rule(rule, field)
+
+
+def _check_other(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
+    """Options that only mean something for another role are refused rather than ignored."""
+    only = "nothing, because only quasi-identifiers are generalized"
+    if attribute.hierarchy is not None:
+        hint = "Remove it, or make the column a QUASI_IDENTIFIER."
+        yield Fault(f"{field}.hierarchy", f"a hierarchy for the role {attribute.role}", only, hint)
+    if attribute.minimum_level != 0:
+        yield Fault(f"{field}.minimum_level", str(attribute.minimum_level), only)
+    if attribute.maximum_level is not None:
+        yield Fault(f"{field}.maximum_level", str(attribute.maximum_level), only)
+    if attribute.weight != 1.0:
+        yield Fault(f"{field}.weight", str(attribute.weight), only)
+    if attribute.nulls is not NullHandling.VALUE:
+        yield Fault(f"{field}.nulls", attribute.nulls, only)
+    if attribute.acknowledged and attribute.role is not Role.INSENSITIVE:
+        expected = "true for insensitive columns only"
+        yield Fault(f"{field}.acknowledged", f"true for the role {attribute.role}", expected, "Remove it.")
+
+
+def _check_person(policy: Policy) -> Iterator[Fault]:
+    if policy.person_column is None:
+        return
+    if not policy.person_column:
+        yield Fault("person_column", "nothing", "the name of a column, or rows_are_people: true")
+        return
+    for i, attribute in enumerate(policy.attributes):
+        if attribute.column == policy.person_column and attribute.role is not Role.IDENTIFYING:
+            hint = "What identifies a person is never released."
+            yield Fault(f"attributes[{i}].role", f"{attribute.role} for the person column", "IDENTIFYING", hint)
+    listed = any(attribute.column == policy.person_column for attribute in policy.attributes)
+    if not listed and policy.default_role not in (None, Role.IDENTIFYING):
+        hint = "List the column with the role IDENTIFYING."
+        yield Fault("person_column", f"the default role {policy.default_role}", "the role IDENTIFYING", hint)
+
+
+def _check_privacy(policy: Policy) -> Iterator[Fault]:
+    if not policy.privacy_models:
+        yield Fault("privacy_models", "none", "at least one privacy model", "For example: k_anonymity: {k: 5}.")
+    for i, model in enumerate(policy.privacy_models):
+        match model:
+            case KAnonymity(k):
+                if not 2 <= k <= LARGEST_K:
+                    hint = "k = 1 would promise nothing."
+                    yield Fault(f"privacy_models[{i}].k_anonymity.k", str(k), f"a number from 2 to {LARGEST_K}", hint)
+    for kind in {type(model) for model in policy.privacy_models}:
+        same = [i for i, model in enumerate(policy.privacy_models) if type(model) is kind]
+        if len(same) > 1:
+            yield Fault(f"privacy_models[{same[1]}]", "the same model more than once", "each model once")
+
+
+def _check_suppressed_records(policy: Policy) -> Iterator[Fault]:
+    blank = policy.suppressed_records is SuppressedRecords.BLANK
+    if not blank and policy.marker_column:
+        hint = "Remove it, or set handling: BLANK to keep suppressed records as blank rows."
+        found = f"{shortened(policy.marker_column)} although suppressed records are dropped"
+        yield Fault("suppressed_records.marker_column", found, "nothing", hint)
+    if blank and not policy.marker_column:
+        hint = "It tells suppressed rows from released ones whose labels are all NULL."
+        yield Fault("suppressed_records.marker_column", "nothing", "a name for the marker column", hint)
+    if blank and policy.marker_column.casefold() in {a.column.casefold() for a in policy.attributes}:
+        found = f"{shortened(policy.marker_column)}, a column of the source"
+        yield Fault("suppressed_records.marker_column", found, "a name no column has")
+
+
+def _check_numbers(policy: Policy) -> Iterator[Fault]:
+    if not 0 <= policy.suppression_limit <= 1:
+        yield Fault("suppression_limit", str(policy.suppression_limit), "an exact decimal from 0 to 1")
+    for i, threshold in enumerate(policy.risk_thresholds):
+        if not 0 < threshold < 1:
+            yield Fault(f"risk_thresholds[{i}]", str(threshold), "an exact decimal above 0 and below 1")
+        elif threshold in policy.risk_thresholds[:i]:
+            yield Fault(f"risk_thresholds[{i}]", str(threshold), "each threshold once")
+    limit = policy.search.time_limit_seconds
+    if limit is not None and not Decimal(0) < limit <= Decimal(10**9):
+        yield Fault("search.time_limit_seconds", str(limit), "seconds above 0, or nothing for no limit")

@@ -1,0 +1,51 @@
+"""From one value per quasi-identifier to one score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tableveil.policy import Aggregate
+
+Score = tuple[float, ...]
+"""Compared lexicographically, less is better. All aggregates but `RANK` have one element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """The aggregate of weighted values: value_j * weight_j, weights finite and >= 0.
+
+    Every aggregate is monotone in each value, also in floating point (sums, products and maxima of non-negative numbers
+    are rounded monotonically), so a score of lower bounds is a lower bound of scores. The geometric mean is therefore
+    compared by its product, product_j (1 + value_j * weight_j), and only `reported` takes the root.
+    """
+
+    aggregate: Aggregate
+    weights: tuple[float, ...]
+
+    def score(self, values: Sequence[float]) -> Score:
+        """The comparable score of one value per quasi-identifier."""
+        weighted = [value * weight for value, weight in zip(values, self.weights, strict=True)]
+        match self.aggregate:
+            case Aggregate.GEOMETRIC_MEAN:
+                return (math.prod(1.0 + value for value in weighted),)
+            case Aggregate.ARITHMETIC_MEAN | Aggregate.SUM:
+                return (sum(weighted),)
+            case Aggregate.MAXIMUM:
+                return (max(weighted),)
+            case Aggregate.RANK:
+                return tuple(sorted(weighted, reverse=True))
+
+    def reported(self, score: Score) -> float:
+        """The score as users know it: the mean for means, the largest value for `RANK`.
+
+        Geometric mean: product_j (1 + value_j * weight_j)^(1/m) - 1 (design.md, Formulas).
+        """
+        match self.aggregate:
+            case Aggregate.GEOMETRIC_MEAN:
+                return float(score[0] ** (1.0 / len(self.weights)) - 1.0)
+            case Aggregate.ARITHMETIC_MEAN:
+                return score[0] / len(self.weights)
+            case _:
+                return score[0]

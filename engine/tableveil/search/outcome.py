@@ -1,0 +1,78 @@
+"""What a search reports: candidates, progress, and the outcome with its proof."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tableveil.lattice import Transformation
+from tableveil.quality import Score
+
+Key = tuple[Score, int, Transformation]
+"""Score, sum of levels, transformation: the whole order of preference, so that ties have one winner (design.md, Ties)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A valid transformation that was checked.
+
+    `score` is as users know it, `values` the loss per quasi-identifier, `suppressed` counts withheld records too.
+    """
+
+    transformation: Transformation
+    key: Key
+    score: float
+    values: tuple[float, ...]
+    suppressed: int
+    classes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a search is: scores as users know them, None until known."""
+
+    checked: int
+    lattice_size: int
+    best_score: float | None
+    lower_bound: float | None
+    suppressed_share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Infeasible:
+    """Why nothing meets the policy: what the most general allowed transformation does.
+
+    `suppressed` of `records` records would have to be suppressed there; `allowed` may be. `nearest_k` is the largest
+    minimum class size that would be feasible with the limit (0 if none is).
+    """
+
+    transformation: Transformation
+    suppressed: int
+    allowed: int
+    records: int
+    nearest_k: int
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOutcome:
+    """The best transformation found and what is known about the others.
+
+    `pruned` counts transformations excluded without being checked, by reason; with `checked` they make up
+    `lattice_size` if the search is `complete`. No valid transformation scores less than `lower_bound`.
+    `runners_up` are the best others that were checked, best first.
+    """
+
+    best: Candidate | None
+    infeasible: Infeasible | None
+    complete: bool
+    lower_bound: float
+    checked: int
+    lattice_size: int
+    pruned: Mapping[str, int]
+    runners_up: tuple[Candidate, ...]
+    seconds: float
+
+    @property
+    def gap(self) -> float:
+        """How much better than the best found an unseen transformation could score."""
+        return 0.0 if self.complete or self.best is None else max(0.0, self.best.score - self.lower_bound)

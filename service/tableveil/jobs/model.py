@@ -1,0 +1,100 @@
+"""A job as clients see it, and why one failed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from tableveil.errors import (
+    BusyError,
+    CancelledError,
+    ConflictError,
+    Fault,
+    InfeasibleError,
+    InvalidError,
+    NotFoundError,
+    TableveilError,
+)
+from tableveil.state.jobs import JobPhase, JobState, Request
+
+
+class FailureKind(StrEnum):
+    """The kinds of the error tree."""
+
+    INVALID = "INVALID"
+    NOT_FOUND = "NOT_FOUND"
+    INFEASIBLE = "INFEASIBLE"
+    CONFLICT = "CONFLICT"
+    BUSY = "BUSY"
+    CANCELLED = "CANCELLED"
+    INTERNAL = "INTERNAL"
+
+
+_KINDS: dict[type[TableveilError], FailureKind] = {
+    InvalidError: FailureKind.INVALID,
+    NotFoundError: FailureKind.NOT_FOUND,
+    InfeasibleError: FailureKind.INFEASIBLE,
+    ConflictError: FailureKind.CONFLICT,
+    BusyError: FailureKind.BUSY,
+    CancelledError: FailureKind.CANCELLED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a request or a job failed."""
+
+    kind: FailureKind
+    code: str
+    message: str
+    faults: tuple[Fault, ...] = ()
+
+    @classmethod
+    def of(cls, error: TableveilError) -> Failure:
+        """The failure that an error of the tree stands for."""
+        return cls(_KINDS.get(type(error), FailureKind.INTERNAL), error.code, error.message, error.faults)
+
+    def to_json(self) -> str:
+        """As text for the store."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Failure:
+        """What `to_json` wrote."""
+        stored = json.loads(text)
+        faults = tuple(Fault(**fault) for fault in stored["faults"])
+        return cls(FailureKind(stored["kind"]), stored["code"], stored["message"], faults)
+
+
+@dataclass(frozen=True, slots=True)
+class JobProgress:
+    """How far the search of a job is; see `tableveil.search.Progress`."""
+
+    checked: int
+    lattice_size: str
+    best_score: float | None
+    lower_bound: float | None
+    suppressed_share: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job and where it stands. Times are UTC without a zone."""
+
+    request: Request
+    state: JobState
+    phase: JobPhase | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    progress: JobProgress | None = None
+    release: int | None = None
+    failure: Failure | None = None
+    warnings: tuple[str, ...] = ()
+    queue_position: int = 0
+
+    @property
+    def number(self) -> int:
+        """The number that names the job."""
+        return self.request.number

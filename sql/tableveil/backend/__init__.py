@@ -1,0 +1,38 @@
+"""The database: one process owns the file, one session per thread, every statement a tree until it is rendered here."""
+
+from tableveil.backend.database import Database, Settings
+from tableveil.backend.expressions import (
+    alias,
+    call,
+    cast,
+    column,
+    conjunction,
+    create_table,
+    drop,
+    identifier,
+    number,
+    row_number,
+    table,
+    text,
+)
+from tableveil.backend.render import render
+from tableveil.backend.session import Session
+
+__all__ = [
+    "Database",
+    "Session",
+    "Settings",
+    "alias",
+    "call",
+    "cast",
+    "column",
+    "conjunction",
+    "create_table",
+    "drop",
+    "identifier",
+    "number",
+    "render",
+    "row_number",
+    "table",
+    "text",
+]

@@ -1,0 +1,75 @@
+"""Small vocabulary for building statements as sqlglot trees; names are always quoted, so any name is safe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlglot import exp
+
+from tableveil.backend.render import DIALECT
+
+
+def identifier(name: str) -> exp.Identifier:
+    """A quoted name."""
+    return exp.Identifier(this=name, quoted=True)
+
+
+def column(name: str, of: str = "") -> exp.Column:
+    """A column, of the table or alias `of` if given."""
+    return exp.Column(this=identifier(name), table=identifier(of) if of else None)
+
+
+def table(name: str, schema: str = "", catalog: str = "", alias: str = "") -> exp.Table:
+    """A table, by as many parts as are not empty."""
+    return exp.Table(
+        this=identifier(name),
+        db=identifier(schema) if schema else None,
+        catalog=identifier(catalog) if catalog else None,
+        alias=exp.TableAlias(this=identifier(alias)) if alias else None,
+    )
+
+
+def alias(expression: exp.Expression, name: str) -> exp.Alias:
+    """`expression AS name`."""
+    return exp.Alias(this=expression, alias=identifier(name))
+
+
+def number(value: int) -> exp.Expression:
+    """An integer literal."""
+    return exp.Literal.number(value)
+
+
+def text(value: str) -> exp.Expression:
+    """A text literal."""
+    return exp.Literal.string(value)
+
+
+def cast(expression: exp.Expression, type_: str) -> exp.Expression:
+    """`CAST(expression AS type_)`, the type as DuckDB spells it."""
+    return exp.Cast(this=expression, to=exp.DataType.build(type_, dialect=DIALECT))
+
+
+def call(function: str, *arguments: exp.Expression) -> exp.Expression:
+    """A function of the database that sqlglot has no class for, or that needs no translation."""
+    return exp.Anonymous(this=function, expressions=list(arguments))
+
+
+def conjunction(conditions: Iterable[exp.Expression]) -> exp.Expression:
+    """All conditions together; true if there are none."""
+    return exp.and_(*conditions) if (conditions := list(conditions)) else exp.true()
+
+
+def row_number(order: Sequence[exp.Expression]) -> exp.Expression:
+    """`row_number() OVER (ORDER BY …)`, from 1."""
+    return exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=list(order)))
+
+
+def create_table(target: exp.Table, query: exp.Expression, temporary: bool = False) -> exp.Create:
+    """`CREATE [TEMPORARY] TABLE target AS query`."""
+    properties = exp.Properties(expressions=[exp.TemporaryProperty()]) if temporary else None
+    return exp.Create(this=target, kind="TABLE", expression=query, properties=properties)
+
+
+def drop(kind: str, target: exp.Table, if_exists: bool = False) -> exp.Drop:
+    """`DROP kind [IF EXISTS] target`; `kind` is TABLE or VIEW."""
+    return exp.Drop(tables=[target], kind=kind, exists=if_exists)

@@ -1,0 +1,12 @@
+"""The one place where a statement becomes text."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+DIALECT = "duckdb"
+
+
+def render(statement: exp.Expression) -> str:
+    """The statement in the database's dialect."""
+    return statement.sql(dialect=DIALECT)

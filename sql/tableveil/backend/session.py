@@ -1,0 +1,125 @@
+"""A session: one cursor for one thread, which runs rendered trees and hides how the database fails."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tableveil.backend.failures import translated
+from tableveil.backend.interrupter import Interrupter
+from tableveil.backend.render import render
+from tableveil.search import Control, Stopped
+
+logger = logging.getLogger("tableveil.sql")
+
+Statement = exp.Expression | str
+"""A tree, or the fixed text of a migration or of the independent verification."""
+
+
+class Session:
+    """Runs statements on a cursor of its own. Use it from one thread at a time.
+
+    While `control` is set, a statement that runs when it says to stop ends with `Stopped`.
+    """
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, interrupter: Interrupter) -> None:
+        self._cursor = cursor
+        self._interrupter = interrupter
+        self.control: Control | None = None
+
+    def close(self) -> None:
+        """Closes the cursor; its temporary tables go with it."""
+        self._cursor.close()
+
+    def execute(self, statement: Statement, parameters: Sequence[object] = ()) -> None:
+        """Runs a statement whose result nobody reads."""
+        with self._running(statement, parameters):
+            pass
+
+    def rows(self, statement: Statement, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The result's rows; for small results only."""
+        with self._running(statement, parameters):
+            return self._cursor.fetchall()
+
+    def row(self, statement: Statement, parameters: Sequence[object] = ()) -> tuple[Any, ...]:
+        """The single row of a result that has exactly one."""
+        (row,) = self.rows(statement, parameters)
+        return row
+
+    def value(self, statement: Statement, parameters: Sequence[object] = ()) -> Any:
+        """The single value of a result of one row and one column."""
+        (value,) = self.row(statement, parameters)
+        return value
+
+    def arrays(self, statement: Statement, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
+        """The result as one numpy array per column, without NULLs."""
+        with self._running(statement, parameters):
+            return {name: np.asarray(array) for name, array in self._cursor.fetchnumpy().items()}
+
+    def batches(self, statement: Statement, rows: int) -> pa.RecordBatchReader:
+        """The result as a stream of Arrow batches; drain it before the session's next statement."""
+        try:
+            return self._cursor.sql(_text(statement)).to_arrow_reader(rows)
+        except duckdb.Error as error:
+            raise translated(error) from None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A transaction around the block: rolled back if the block raises, else committed.
+
+        Nothing stops the commit once it has begun: DuckDB cannot interrupt it. A commit's success is no proof that
+        something was written (an aborted transaction commits nothing and says nothing): look for it afterwards.
+        """
+        self.execute("BEGIN TRANSACTION")
+        try:
+            yield
+        except BaseException:
+            self._unguarded("ROLLBACK")
+            raise
+        if self.control is not None and self.control.must_stop:
+            self._unguarded("ROLLBACK")
+            raise Stopped
+        self._unguarded("COMMIT")
+
+    @contextmanager
+    def relation(self, name: str, data: pa.Table) -> Iterator[None]:
+        """Makes an Arrow table readable under `name` while the block runs."""
+        self._cursor.register(name, data)
+        try:
+            yield
+        finally:
+            self._cursor.unregister(name)
+
+    @contextmanager
+    def _running(self, statement: Statement, parameters: Sequence[object]) -> Iterator[None]:
+        text = _text(statement)
+        control = self.control
+        guard = self._interrupter.guard(self._cursor, control) if control is not None else nullcontext()
+        try:
+            with guard:
+                self._cursor.execute(text, list(parameters))
+                yield
+        except duckdb.Error as error:
+            failure = translated(error)
+            if not isinstance(failure, Stopped):
+                # The statement holds names and placeholders, no values; the database's own text may hold values.
+                logger.warning("statement failed: %s: %s", type(error).__name__, " ".join(text.split())[:500])
+            raise failure from None
+
+    def _unguarded(self, statement: str) -> None:
+        try:
+            self._cursor.execute(statement)
+        except duckdb.Error as error:
+            raise translated(error) from None
+
+
+def _text(statement: Statement) -> str:
+    return statement if isinstance(statement, str) else render(statement)

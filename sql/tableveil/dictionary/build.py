@@ -1,0 +1,147 @@
+"""Builds a quasi-identifier's dictionary table and the arrays that the search needs of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, cast, column, create_table, drop, identifier, number, row_number, table
+from tableveil.errors import Fault, shortened
+from tableveil.hierarchy import (
+    AttributeLevels,
+    InlineLevels,
+    RuleHierarchy,
+    attribute_levels,
+    check_rule,
+    label_values,
+)
+from tableveil.policy import AttributePolicy, NullHandling
+from tableveil.source import Column, Source
+
+EXAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """The dictionary of one quasi-identifier.
+
+    `table_name` is a temporary table: `value` (the column's type), `code`, and per level i >= 1 `l<i>` (label) and
+    `g<i>` (group number); NULL, if it occurs, has the last code. `nulls` counts its records; `hierarchy` says in the
+    evidence what was used; `top_label` is what every value ends as.
+    """
+
+    attribute: AttributePolicy
+    column: Column
+    table_name: str
+    levels: AttributeLevels
+    nulls: int
+    hierarchy: str
+    top_label: str
+
+    @property
+    def withholds(self) -> bool:
+        """Whether records with a NULL here are suppressed at every transformation."""
+        return self.nulls > 0 and self.attribute.nulls is NullHandling.SUPPRESS
+
+    def label_name(self, level: int) -> str:
+        """Column of the labels at a level >= 1."""
+        return f"l{level}"
+
+    def group_name(self, level: int) -> str:
+        """Column of the group numbers at a level."""
+        return f"g{level}" if level else "code"
+
+
+def build_dictionary(
+    session: Session,
+    source: Source,
+    attribute: AttributePolicy,
+    hierarchy: InlineLevels | RuleHierarchy,
+    reference: str,
+    number_: int,
+    field: str,
+) -> tuple[Dictionary | None, list[Fault]]:
+    """The dictionary, or the faults that prevent it: values without labels, levels that do not nest, …
+
+    `hierarchy` is the attribute's, with its rows if it is a listed one, and `reference` what the evidence calls it;
+    `number_` tells the dictionaries of a job apart; `field` is the attribute's path in the policy.
+    """
+    source_column = source.column(attribute.column)
+    if not isinstance(hierarchy, InlineLevels):
+        faults = check_rule(hierarchy, f"{field}.hierarchy", source_column.kind)
+        if faults:
+            return None, faults
+    values_name, nulls = _distinct_values(session, source, attribute.column, number_)
+    read = exp.select(column("value"), column("text")).from_(table(values_name)).where(column("value").is_(exp.null()).not_()).order_by("code")
+    rows = session.rows(read)
+    labelled = label_values(hierarchy, source_column.kind, [value for value, _ in rows], [text for _, text in rows])
+    uncovered = [text for (_, text), covered in zip(rows, labelled.covered, strict=True) if not covered]
+    if uncovered:
+        return None, [_uncovered(attribute.column, f"{field}.hierarchy", uncovered)]
+    levels = attribute_levels(labelled, has_null=nulls > 0)
+    faults = _check_level_limits(attribute, levels, field)
+    if faults:
+        return None, faults
+    table_name = f"dictionary_{number_}"
+    _write(session, table_name, values_name, levels)
+    top_label = levels.labels[-1][0] or "*"
+    return Dictionary(attribute, source_column, table_name, levels, nulls, reference, top_label), []
+
+
+def _distinct_values(session: Session, source: Source, name: str, number_: int) -> tuple[str, int]:
+    """A temporary table of the distinct values: `code` in the values' order, NULL last, and `text`; the NULL count."""
+    values_name = f"values_{number_}"
+    distinct = (
+        exp.select(alias(column(name), "value"), alias(exp.Count(this=exp.Star()), "records"))
+        .from_(source.table())
+        .group_by(column(name))
+    )
+    order = [exp.Ordered(this=column("value"), nulls_first=False)]
+    code = cast(exp.Sub(this=row_number(order), expression=number(1)), "INTEGER")
+    query = exp.select(
+        column("value"), alias(cast(column("value"), "VARCHAR"), "text"), alias(code, "code"), column("records")
+    ).from_(distinct.subquery("distinct_values"))
+    session.execute(create_table(table(values_name), query, temporary=True))
+    nulls = session.rows(exp.select("records").from_(table(values_name)).where(column("value").is_(exp.null())))
+    return values_name, nulls[0][0] if nulls else 0
+
+
+def _uncovered(name: str, field: str, uncovered: list[str]) -> Fault:
+    examples = ", ".join(shortened(text) for text in uncovered[:EXAMPLES])
+    more = ", …" if len(uncovered) > EXAMPLES else ""
+    return Fault(
+        field,
+        f"{len(uncovered)} values of {shortened(name)} that the hierarchy does not cover: {examples}{more}",
+        "every value of the column covered",
+        "Add them to the hierarchy, or widen its declared range. Values are compared by their text as DuckDB casts them.",
+    )
+
+
+def _check_level_limits(attribute: AttributePolicy, levels: AttributeLevels, field: str) -> list[Fault]:
+    expected = f"a level from 0 to {levels.top}, the hierarchy's top"
+    limits = {"minimum_level": attribute.minimum_level, "maximum_level": attribute.maximum_level}
+    return [
+        Fault(f"{field}.{name}", str(level), expected)
+        for name, level in limits.items()
+        if level is not None and level > levels.top
+    ]
+
+
+def _write(session: Session, table_name: str, values_name: str, levels: AttributeLevels) -> None:
+    columns: dict[str, pa.Array] = {"position": pa.array(levels.groups[0])}
+    for level in range(1, levels.top + 1):
+        groups = levels.groups[level]
+        columns[f"l{level}"] = pa.array(levels.labels[level - 1], pa.string()).take(pa.array(groups))
+        columns[f"g{level}"] = pa.array(groups)
+    with session.relation("labelled", pa.table(columns)):
+        labelled = [column(name, "labelled") for name in columns if name != "position"]
+        same = exp.EQ(this=column("code", "distinct_values"), expression=column("position", "labelled"))
+        query = (
+            exp.select(column("value", "distinct_values"), column("code", "distinct_values"), *labelled)
+            .from_(table(values_name, alias="distinct_values"))
+            .join(exp.Table(this=identifier("labelled")), on=same)
+        )
+        session.execute(create_table(table(table_name), query, temporary=True))
+    session.execute(drop("TABLE", table(values_name)))

@@ -1,0 +1,8 @@
+"""Releases: checked against what is there, written in one transaction, verified by other code, looked for afterwards."""
+
+from tableveil.release.disclosure import check_disclosure
+from tableveil.release.plan import ReleasePlan
+from tableveil.release.publish import Evidence, publish
+from tableveil.release.target import check_existing, check_ledger, check_target
+
+__all__ = ["Evidence", "ReleasePlan", "check_disclosure", "check_existing", "check_ledger", "check_target", "publish"]

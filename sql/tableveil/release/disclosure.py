@@ -1,0 +1,72 @@
+"""Whether columns released as they are give away what a quasi-identifier's label hides."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, call, column, number
+from tableveil.counting.base import joined_code
+from tableveil.errors import Fault, InvalidError, shortened
+from tableveil.policy import Role
+from tableveil.release.plan import ReleasedColumn, ReleasePlan
+
+DETERMINED = 0.9
+"""Share of the records from which a column counts as determining a quasi-identifier: fewer are coincidence."""
+
+
+def check_disclosure(session: Session, plan: ReleasePlan) -> None:
+    """Raises `InvalidError` for every unacknowledged insensitive column that determines a quasi-identifier.
+
+    It does if, for at least `DETERMINED` of the records, the column's value occurs with only one group of the
+    quasi-identifier on the level below the released one.
+    """
+    generalized = [released for released in plan.quasi_identifiers() if released.level > 0 and _hides(released)]
+    faults = []
+    for i, attribute in enumerate(plan.policy.attributes):
+        if attribute.role is not Role.INSENSITIVE or attribute.acknowledged or not generalized:
+            continue
+        for released, share in zip(generalized, _determined(session, plan, attribute.column, generalized), strict=True):
+            if share >= DETERMINED:
+                faults.append(
+                    Fault(
+                        f"attributes[{i}].role",
+                        f"INSENSITIVE for {shortened(attribute.column)}, which determines {shortened(released.name)} more "
+                        f"finely than its released level {released.level} in {share:.0%} of the records",
+                        "columns that do not give away what the labels hide",
+                        "Make it a QUASI_IDENTIFIER, or set acknowledged: true to release it all the same.",
+                    )
+                )
+    if faults:
+        raise InvalidError("COLUMN_DISCLOSES", "; ".join(map(str, faults)), faults)
+
+
+def _hides(released: ReleasedColumn) -> bool:
+    """Whether any label at the released level stands for more than one group of the level below."""
+    assert released.dictionary is not None
+    leaves = released.dictionary.levels.leaves
+    return len(leaves[released.level]) < len(leaves[released.level - 1])
+
+
+def _determined(
+    session: Session, plan: ReleasePlan, name: str, generalized: list[ReleasedColumn]
+) -> list[float]:
+    """Per generalized quasi-identifier, the share of records whose value in `name` determines it."""
+    query = exp.select().from_(plan.source.table("source")).where(column(name, "source").is_(exp.null()).not_())
+    groups = []
+    for j, released in enumerate(generalized):
+        assert released.dictionary is not None
+        query, group = joined_code(query, released.dictionary, "source", f"d{j}", released.level - 1)
+        groups.append(group)
+    ranges = [alias(call(f, group.copy()), f"{f}{j}") for j, group in enumerate(groups) for f in ("min", "max")]
+    per_value = query.select(alias(exp.Count(this=exp.Star()), "n"), *ranges).group_by(column(name, "source"))
+    determined = [
+        exp.Coalesce(
+            this=exp.Filter(
+                this=exp.Sum(this=column("n")),
+                expression=exp.Where(this=exp.EQ(this=column(f"min{j}"), expression=column(f"max{j}"))),
+            ),
+            expressions=[number(0)],
+        )
+        for j in range(len(groups))
+    ]
+    return [float(records) / plan.records for records in session.row(exp.select(*determined).from_(per_value.subquery("v")))]

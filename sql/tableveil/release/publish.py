@@ -1,0 +1,242 @@
+"""Publishes a release: one transaction that checks, writes, verifies, records, and is looked for afterwards."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+
+import duckdb
+import numpy as np
+from sqlglot import exp
+
+from tableveil.backend import Database, Session, drop, table
+from tableveil.errors import ConflictError, InternalError, shortened
+from tableveil.policy import ReleaseKind
+from tableveil.release import write
+from tableveil.release.plan import ReleasePlan
+from tableveil.release.target import check_existing, check_ledger, existing_objects
+from tableveil.release.verify import Written, verify
+from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
+from tableveil.search import Candidate, SearchOutcome
+from tableveil.source import fingerprint
+from tableveil.source.resolve import STATE_SCHEMA
+from tableveil.state import jobs, releases
+from tableveil.state.migrate import fingerprint_key
+from tableveil.state.releases import AttributeResult, ObjectKind, Proof, Release, ReleaseObject, RunnerUp
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the job knows about a release before it is written.
+
+    `best` is the transformation of the plan; `document` the policy as JSON; `elapsed` gives the seconds since the job
+    started, `phases` the seconds of the phases so far.
+    """
+
+    job: int
+    document: str
+    fingerprint: str
+    search: SearchOutcome
+    best: Candidate
+    counter: str
+    sizes_before: ClassSizes
+    warnings: tuple[str, ...]
+    elapsed: Callable[[], float]
+    phases: Callable[[], Mapping[str, float]]
+
+
+def publish(
+    database: Database, session: Session, plan: ReleasePlan, evidence: Evidence, verifying: Callable[[], None]
+) -> int:
+    """Writes the release and the job's outcome, and returns the release's number. `verifying` is called in between.
+
+    Until the commit the session's control can stop it, and nothing stays; from the commit on nothing stops it.
+
+    Raises:
+        ConflictError: the source changed since it was counted, or something is in the target's place.
+        InvalidError: the source was released meanwhile, and the policy gives no reason to release it again.
+        InternalError: the verification failed (nothing was written), or the commit left nothing behind.
+    """
+    write.stage_suppressed(session, plan)
+    with _writing(database, session), session.transaction():
+        _check_unchanged(session, plan, evidence)
+        check_ledger(session, plan.policy, plan.source, evidence.fingerprint)
+        check_existing(session, plan.policy)
+        _drop_replaced(session, plan)
+        number = releases.next_number(session)
+        objects, sizes, risk = _write(session, plan, number)
+        verifying()
+        verify(session, plan.policy, plan.records, _written(plan, number))
+        release = _release(session, plan, evidence, number, objects, risk)
+        releases.insert(session, release, evidence.sizes_before, sizes)
+        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(session), number, None, evidence.warnings)
+        jobs.insert_outcome(session, evidence.job, outcome)
+    _look(database, plan, number, objects[0])
+    return number
+
+
+@contextmanager
+def _writing(database: Database, session: Session) -> Iterator[None]:
+    """Waits until no other job writes, or until the job is stopped."""
+    while not database.writing.acquire(timeout=0.1):
+        if session.control is not None:
+            session.control.raise_if_stopped()
+    try:
+        yield
+    finally:
+        database.writing.release()
+
+
+def _check_unchanged(session: Session, plan: ReleasePlan, evidence: Evidence) -> None:
+    if fingerprint(session, plan.source, fingerprint_key(session)) != evidence.fingerprint:
+        raise ConflictError.of(
+            "SOURCE_CHANGED", "source.table", f"{shortened(str(plan.source.reference))}, changed since it was counted",
+            "the rows that were counted", "Submit the job again.",
+        )
+
+
+def _drop_replaced(session: Session, plan: ReleasePlan) -> None:
+    """Drops the earlier release's objects; `check_existing` made sure that they are one's."""
+    target = plan.policy.release
+    for name, kind in existing_objects(session, plan.policy).items():
+        session.execute(drop(kind.upper(), table(name, target.schema)))
+    earlier = session.rows(
+        "SELECT number FROM tableveil.releases WHERE target_schema = ? AND target_name = ? AND kind = 'VIEW'",
+        [target.schema, target.name],
+    )
+    for (number,) in earlier:
+        session.execute(drop("TABLE", _snapshot(number), if_exists=True))
+
+
+def _write(
+    session: Session, plan: ReleasePlan, number: int
+) -> tuple[tuple[ReleaseObject, ...], ClassSizes, ProsecutorRisk]:
+    target = plan.policy.release
+    rows = classes = table(target.name, target.schema)
+    if target.kind is ReleaseKind.VIEW:
+        write.write_rows(session, plan, _snapshot(number))
+        write.write_view(session, plan, rows, _snapshot(number))
+    else:
+        write.write_rows(session, plan, rows)
+    classes = table(target.classes_name, target.schema)
+    write.write_classes(session, plan, rows, classes)
+    sizes = write.class_sizes(session, plan, classes)
+    risk = prosecutor_risk(sizes, plan.policy.risk_thresholds)
+    risk_rows = write.write_risk(session, risk, plan.suppressed_records, table(target.risk_name, target.schema))
+    write.write_risk_histogram(session, sizes, table(target.risk_histogram_name, target.schema))
+    written_rows = plan.records if plan.marker else plan.kept_records
+    return (
+        (
+            ReleaseObject(target.name, ObjectKind.ROWS, written_rows),
+            ReleaseObject(target.classes_name, ObjectKind.CLASSES, risk.classes),
+            ReleaseObject(target.risk_name, ObjectKind.RISK, risk_rows),
+            ReleaseObject(target.risk_histogram_name, ObjectKind.RISK_HISTOGRAM, len(sizes.sizes)),
+        ),
+        sizes,
+        risk,
+    )
+
+
+def _written(plan: ReleasePlan, number: int) -> Written:
+    target = plan.policy.release
+    types = [(released.name, released.type) for released in plan.columns()]
+    if plan.marker:
+        types.append((plan.marker, "BOOLEAN"))
+    labels = [
+        (released.name, released.dictionary.table_name, released.dictionary.label_name(released.level))
+        for released in plan.quasi_identifiers()
+        if released.dictionary is not None and released.level > 0
+    ]
+    return Written(
+        rows=(target.schema, target.name),
+        classes=(target.schema, target.classes_name),
+        risk=(target.schema, target.risk_name),
+        risk_histogram=(target.schema, target.risk_histogram_name),
+        types=tuple(types),
+        labels=tuple(labels),
+        class_size_column=write.class_columns(plan)[0],
+    )
+
+
+def _release(
+    session: Session,
+    plan: ReleasePlan,
+    evidence: Evidence,
+    number: int,
+    objects: tuple[ReleaseObject, ...],
+    risk_after: ProsecutorRisk,
+) -> Release:
+    target, search, best = plan.policy.release, evidence.search, evidence.best
+    distinct_after = write.distinct_labels(session, plan, table(target.classes_name, target.schema))
+    attributes = tuple(
+        AttributeResult(
+            column=dictionary.attribute.column,
+            level=level,
+            top_level=dictionary.levels.top,
+            loss=loss,
+            distinct_before=len(dictionary.levels.groups[0]),
+            distinct_after=distinct_after[dictionary.attribute.column],
+            hierarchy=dictionary.hierarchy,
+        )
+        for dictionary, level, loss in zip(plan.dictionaries, plan.transformation, best.values, strict=True)
+    )
+    proof = Proof(
+        optimal=search.complete,
+        lower_bound=search.lower_bound,
+        lattice_size=str(search.lattice_size),
+        checked=search.checked,
+        pruned={reason: str(count) for reason, count in search.pruned.items()},
+        runners_up=tuple(RunnerUp(c.transformation, c.score, c.suppressed) for c in search.runners_up),
+        counter=evidence.counter,
+        seconds=search.seconds,
+    )
+    return Release(
+        number=number,
+        job=evidence.job,
+        created_at=jobs.now(session),
+        source=plan.source.reference,
+        source_fingerprint=evidence.fingerprint,
+        target_schema=target.schema,
+        target_name=target.name,
+        kind=target.kind,
+        repeat_reason=plan.policy.repeat_reason,
+        records=plan.records,
+        suppressed_records=plan.suppressed_records,
+        classes=risk_after.classes,
+        score=best.score,
+        proof=proof,
+        attributes=attributes,
+        objects=objects,
+        risk_before=prosecutor_risk(evidence.sizes_before, plan.policy.risk_thresholds),
+        risk_after=risk_after,
+        seconds=evidence.elapsed(),
+        phase_seconds=evidence.phases(),
+        versions={
+            "tableveil": metadata.version("tableveil"),
+            "duckdb": duckdb.__version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+        warnings=evidence.warnings,
+        policy=evidence.document,
+    )
+
+
+def _snapshot(number: int) -> exp.Table:
+    return table(f"snapshot_{number}", STATE_SCHEMA)
+
+
+def _look(database: Database, plan: ReleasePlan, number: int, rows: ReleaseObject) -> None:
+    """A commit that reports success may have written nothing (design.md, The database)."""
+    session = database.session()
+    try:
+        found = session.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
+        target = table(rows.name, plan.policy.release.schema)
+        count = session.value(exp.select(exp.Count(this=exp.Star())).from_(target)) if found else -1
+    finally:
+        session.close()
+    if count != rows.row_count:
+        raise InternalError("COMMIT_LOST", f"the commit of releases/{number} reported success but left nothing behind")

@@ -1,0 +1,89 @@
+"""Whether a release may be written where the policy wants it, and whether its source may be released at all."""
+
+from __future__ import annotations
+
+from tableveil.backend import Session
+from tableveil.errors import ConflictError, Fault, InvalidError, nearest, shortened
+from tableveil.policy import IfExists, Policy
+from tableveil.source import Source
+from tableveil.source.resolve import STATE_SCHEMA
+from tableveil.state import releases
+
+
+def check_target(session: Session, policy: Policy, source: Source | None) -> list[Fault]:
+    """Faults of the target by itself: its schema is missing or reserved, or an object of it is the source."""
+    target = policy.release
+    if target.schema.casefold() == STATE_SCHEMA:
+        expected = "a schema of yours; this one holds Tableveil's own state"
+        return [Fault("release.schema", shortened(target.schema), expected)]
+    schemas = [
+        name for (name,) in session.rows(
+            "SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database() "
+            "AND schema_name NOT IN ('information_schema', 'pg_catalog')"
+        )
+    ]
+    if target.schema not in schemas:
+        hint = nearest(target.schema, schemas) or "Create it first: CREATE SCHEMA …"
+        return [Fault("release.schema", shortened(target.schema), "a schema of the database", hint)]
+    if source is not None and source.reference.schema.casefold() == target.schema.casefold():
+        # DuckDB compares names without regard to case.
+        for name in target.object_names:
+            if name.casefold() == source.reference.table.casefold():
+                expected = f"names other than the source's for all of {', '.join(map(shortened, target.object_names))}"
+                return [Fault("release.name", f"{shortened(name)}, which is the source", expected)]
+    return []
+
+
+def check_existing(session: Session, policy: Policy) -> None:
+    """Raises `ConflictError` if something is in the way that the policy does not allow to replace.
+
+    Only objects that an earlier release wrote are ever replaced.
+    """
+    target = policy.release
+    existing = existing_objects(session, policy)
+    if existing and target.if_exists is IfExists.FAIL:
+        faults = [
+            Fault(
+                f"release.{name}", f"{kind} {shortened(name)} in schema {shortened(target.schema)}",
+                "nothing of that name", "Choose another name, or set if_exists: REPLACE to replace an earlier release.",
+            )
+            for name, kind in existing.items()
+        ]
+        raise ConflictError("TARGET_EXISTS", "; ".join(map(str, faults)), faults)
+    owned = releases.owned_objects(session, target.schema)
+    foreign = {name: kind for name, kind in existing.items() if name not in owned}
+    if foreign:
+        faults = [
+            Fault(
+                f"release.{name}", f"{kind} {shortened(name)}, which no release of Tableveil wrote",
+                "only objects of an earlier release to replace", "Choose another name, or remove it yourself.",
+            )
+            for name, kind in foreign.items()
+        ]
+        raise ConflictError("TARGET_EXISTS", "; ".join(map(str, faults)), faults)
+
+
+def existing_objects(session: Session, policy: Policy) -> dict[str, str]:
+    """The target's objects that exist: their names as they are, and whether each is a table or a view."""
+    wanted = [name.casefold() for name in policy.release.object_names]
+    rows = session.rows(
+        "SELECT table_name, 'table' FROM duckdb_tables() "
+        "WHERE database_name = current_database() AND schema_name = ? "
+        "UNION ALL SELECT view_name, 'view' FROM duckdb_views() "
+        "WHERE database_name = current_database() AND schema_name = ?",
+        [policy.release.schema, policy.release.schema],
+    )
+    return {name: kind for name, kind in rows if name.casefold() in wanted}
+
+
+def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: str | None) -> None:
+    """Raises `InvalidError` if the records were released before and the policy gives no reason to do so again."""
+    earlier = releases.earlier_releases(session, source.reference, fingerprint)
+    if earlier and not policy.repeat_reason.strip():
+        names = ", ".join(f"releases/{number}" for number in earlier[:5]) + (", …" if len(earlier) > 5 else "")
+        raise InvalidError.of(
+            "REPEATED_RELEASE", "repeat_reason", f"none, although {names} came from this source",
+            "the reason why these records are released once more",
+            "Two releases of the same people can together tell apart what each alone hides: state the reason, or "
+            "release something else.",
+        )

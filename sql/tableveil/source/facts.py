@@ -1,0 +1,102 @@
+"""Facts about the source's rows that a policy relies on: people, nearly unique columns, NULLs that must not be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, call, column
+from tableveil.errors import Fault, shortened
+from tableveil.policy import NullHandling, Policy, Role
+from tableveil.source.resolve import Source
+
+NEARLY_UNIQUE = 0.9
+"""Share of distinct values among the non-NULL ones from which an insensitive column singles people out."""
+
+CLEARLY_REPEATED = 0.6
+"""Estimated share below which a column cannot be nearly unique: DuckDB's estimate is off by a few per cent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Number of rows of the source, and all faults found in them."""
+
+    records: int
+    faults: tuple[Fault, ...]
+
+
+def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
+    """Looks at the rows once for everything the policy states about them, and again only where that says so."""
+    attributes = list(enumerate(policy.attributes))
+    suspects = [(i, a) for i, a in attributes if a.role is Role.INSENSITIVE and not a.acknowledged]
+    no_nulls = [(i, a) for i, a in attributes if a.nulls is NullHandling.ERROR and a.role is Role.QUASI_IDENTIFIER]
+    person = policy.person_column
+    wanted = [exp.Count(this=exp.Star())]
+    wanted += [exp.Count(this=column(person))] if person is not None else []
+    wanted += [call("approx_count_distinct", column(a.column)) for _, a in suspects]
+    wanted += [exp.Count(this=column(a.column)) for _, a in [*suspects, *no_nulls]]
+    found = list(session.row(exp.select(*(alias(e, f"f{n}") for n, e in enumerate(wanted))).from_(source.table())))
+    records = found.pop(0)
+    if records == 0:
+        expected = "at least one row"
+        return Facts(0, (Fault("source.table", f"{shortened(str(source.reference))}, which is empty", expected),))
+    faults: list[Fault] = []
+    if person is not None:
+        faults += _check_people(session, source, person, records, present=found.pop(0))
+    estimates, found = found[: len(suspects)], found[len(suspects) :]
+    for (i, attribute), estimate, present in zip(suspects, estimates, found, strict=False):
+        if present and estimate >= CLEARLY_REPEATED * present:
+            distinct = _distinct(session, source, attribute.column, at_least=NEARLY_UNIQUE * present)
+            if distinct >= NEARLY_UNIQUE * present:
+                faults.append(
+                    Fault(
+                        f"attributes[{i}].role", f"INSENSITIVE for {shortened(attribute.column)}, "
+                        f"which has {distinct} distinct values in {present} records",
+                        "columns that single nobody out",
+                        "Make it IDENTIFYING or a QUASI_IDENTIFIER, or set acknowledged: true to release it all the same.",
+                    )
+                )
+    for (i, attribute), present in zip(no_nulls, found[len(suspects) :], strict=True):
+        if present < records:
+            faults.append(
+                Fault(
+                    f"attributes[{i}].nulls", f"{records - present} NULLs in {shortened(attribute.column)}",
+                    "none, because nulls is ERROR", "Use VALUE or SUPPRESS to allow them.",
+                )
+            )
+    return Facts(records, tuple(faults))
+
+
+def _check_people(session: Session, source: Source, person: str, records: int, present: int) -> list[Fault]:
+    if present < records:
+        return [
+            Fault(
+                "person_column", f"{records - present} rows without a person in {shortened(person)}",
+                "a person in every row", "k counts people: rows without one cannot be counted.",
+            )
+        ]
+    people = _distinct(session, source, person, at_least=records)
+    if people == records:
+        return []
+    return [
+        Fault(
+            "person_column", f"{people} people in {records} rows of {shortened(person)}", "one row per person",
+            "Several records per person are not supported yet: aggregate them to one row first.",
+        )
+    ]
+
+
+def _distinct(session: Session, source: Source, name: str, at_least: float) -> int:
+    """Number of distinct non-NULL values.
+
+    Distinct hashes mean distinct values, and counting 64-bit hashes takes a fraction of the memory: values themselves
+    are counted only if there are fewer hashes than `at_least`.
+    """
+    for counted in (call("hash", column(name)), column(name)):
+        count = exp.Count(this=exp.Distinct(expressions=[counted]))
+        query = exp.select(count).from_(source.table()).where(column(name).is_(exp.null()).not_())
+        distinct: int = session.value(query)
+        if distinct >= at_least:
+            break
+    return distinct

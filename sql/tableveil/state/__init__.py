@@ -1,0 +1,1 @@
+"""Tableveil's own tables in the schema `tableveil`: migrations, secret key, hierarchies, jobs, releases."""

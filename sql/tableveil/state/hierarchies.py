@@ -1,0 +1,111 @@
+"""The store of hierarchies: each version's rows in a table of their own, never changed once written."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import pyarrow as pa
+from sqlglot import exp
+
+from tableveil.backend import Session, column, create_table, table
+from tableveil.errors import Fault, NotFoundError, nearest, shortened
+
+SCHEMA = "tableveil"
+
+# One process owns the file, so a lock is enough to give each version one number.
+_creating = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A version of a hierarchy: `levels` counts level 0 too."""
+
+    number: int
+    name: str
+    version: int
+    levels: int
+    row_count: int
+    created_at: datetime
+
+    @property
+    def reference(self) -> str:
+        """How evidence and messages call it."""
+        return f"{self.name}@{self.version}"
+
+
+_SELECT = "SELECT number, name, version, levels, row_count, created_at FROM tableveil.hierarchies"
+
+
+def create(session: Session, name: str, rows: Sequence[Sequence[str]]) -> Stored:
+    """Stores checked rows as the next version of `name`, or returns the version that holds exactly these rows."""
+    digest = _digest(rows)
+    with _creating:
+        found = session.rows(f"{_SELECT} WHERE name = ? AND digest = ?", [name, digest])
+        if found:
+            return Stored(*found[0])
+        with session.transaction():
+            version = _insert(session, name, rows, digest)
+    return find(session, name, version)
+
+
+def _insert(session: Session, name: str, rows: Sequence[Sequence[str]], digest: str) -> int:
+    number = session.value("SELECT nextval('tableveil.hierarchy_numbers')")
+    query = "SELECT coalesce(max(version), 0) + 1 FROM tableveil.hierarchies WHERE name = ?"
+    version: int = session.value(query, [name])
+    columns = {f"l{level}": pa.array(labels, pa.string()) for level, labels in enumerate(zip(*rows, strict=True))}
+    with session.relation("hierarchy_rows", pa.table(columns)):
+        select = exp.select(*(column(name) for name in columns)).from_(table("hierarchy_rows"))
+        session.execute(create_table(_table(number), select))
+    session.execute(
+        "INSERT INTO tableveil.hierarchies VALUES (?, ?, ?, ?, ?, ?, now()::TIMESTAMP)",
+        [number, name, version, len(columns), len(rows), digest],
+    )
+    return version
+
+
+def find(session: Session, name: str, version: int) -> Stored:
+    """The version of that name; version 0 is the newest.
+
+    Raises:
+        NotFoundError: there is none; its fault's field is `name` or `version`.
+    """
+    rows = session.rows(f"{_SELECT} WHERE name = ? ORDER BY version DESC", [name])
+    if not rows:
+        names = [known for (known,) in session.rows("SELECT DISTINCT name FROM tableveil.hierarchies")]
+        fault = Fault("name", shortened(name), "a stored hierarchy", nearest(name, names))
+        raise NotFoundError("HIERARCHY_NOT_FOUND", str(fault), [fault])
+    matching = [row for row in rows if version in (0, row[2])]
+    if not matching:
+        fault = Fault("version", str(version), f"a version of {shortened(name)} from 1 to {rows[0][2]}, or 0 for the newest")
+        raise NotFoundError("HIERARCHY_NOT_FOUND", str(fault), [fault])
+    return Stored(*matching[0])
+
+
+def rows(session: Session, stored: Stored) -> tuple[tuple[str, ...], ...]:
+    """The version's rows, in the order in which they were stored."""
+    return tuple(session.rows(exp.select("*").from_(_table(stored.number))))
+
+
+def page(session: Session, after: tuple[str, int], size: int) -> list[Stored]:
+    """The next `size` versions after (name, version), ordered by name and, within it, newest first."""
+    name, version = after
+    found = session.rows(
+        f"{_SELECT} WHERE name > ? OR (name = ? AND version < ?) ORDER BY name, version DESC LIMIT ?",
+        [name, name, version, size],
+    )
+    return [Stored(*row) for row in found]
+
+
+def _table(number: int) -> exp.Table:
+    return table(f"hierarchy_{number}", SCHEMA)
+
+
+def _digest(rows: Sequence[Sequence[str]]) -> str:
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(repr(tuple(row)).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

@@ -1,0 +1,189 @@
+"""The store of jobs: what was asked, what happened, how it ended. Rows are only ever appended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from tableveil.backend import Session
+from tableveil.policy import TableReference
+
+
+class JobState(StrEnum):
+    """Where a job stands."""
+
+    QUEUED = "QUEUED"
+    RUNNING = "RUNNING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+    INTERRUPTED = "INTERRUPTED"
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will happen to the job."""
+        return self not in (JobState.QUEUED, JobState.RUNNING)
+
+
+class JobPhase(StrEnum):
+    """What a running job is doing."""
+
+    READING = "READING"
+    COUNTING = "COUNTING"
+    SEARCHING = "SEARCHING"
+    WRITING = "WRITING"
+    VERIFYING = "VERIFYING"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What was asked: `policy` is the document as JSON, `digest` identifies it, `number` names the job."""
+
+    number: int
+    request_id: str
+    policy: str
+    digest: str
+    source: TableReference
+    target_schema: str
+    target_name: str
+    submitted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A phase that began, or progress within it. Scores are None outside the search."""
+
+    at: datetime
+    phase: JobPhase
+    checked: int | None = None
+    lattice_size: str | None = None
+    best_score: float | None = None
+    lower_bound: float | None = None
+    suppressed_share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a job ended: `release` is set if it succeeded, else `failure`, as JSON."""
+
+    state: JobState
+    at: datetime
+    release: int | None = None
+    failure: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredJob:
+    """A job as the store knows it: its request, first and last event, outcome."""
+
+    request: Request
+    started_at: datetime | None
+    last_event: Event | None
+    outcome: Outcome | None
+
+
+def now(session: Session) -> datetime:
+    """The database's clock in UTC, without a zone."""
+    moment: datetime = session.value("SELECT now()::TIMESTAMP")
+    return moment
+
+
+def next_number(session: Session) -> int:
+    """A number no job has."""
+    number: int = session.value("SELECT nextval('tableveil.job_numbers')")
+    return number
+
+
+def insert_request(session: Session, request: Request) -> None:
+    """Stores a request; an empty request id is none."""
+    session.execute(
+        "INSERT INTO tableveil.jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            request.number, request.request_id or None, request.policy, request.digest, request.source.catalog,
+            request.source.schema, request.source.table, request.target_schema, request.target_name,
+            request.submitted_at,
+        ],
+    )
+
+
+def insert_event(session: Session, job: int, event: Event) -> None:
+    """Appends an event."""
+    session.execute(
+        "INSERT INTO tableveil.job_events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [job, event.at, event.phase.value, event.checked, event.lattice_size, event.best_score, event.lower_bound,
+         event.suppressed_share],
+    )
+
+
+def insert_outcome(session: Session, job: int, outcome: Outcome) -> None:
+    """Ends a job; the primary key admits one outcome."""
+    session.execute(
+        "INSERT INTO tableveil.job_outcomes VALUES (?, ?, ?, ?, ?, ?)",
+        [job, outcome.state.value, outcome.at, outcome.release, outcome.failure, list(outcome.warnings)],
+    )
+
+
+def find_request(session: Session, request_id: str) -> Request | None:
+    """The request with that id."""
+    rows = session.rows(f"{_REQUESTS} WHERE request_id = ?", [request_id])
+    return _request(*rows[0]) if rows else None
+
+
+def find(session: Session, number: int) -> StoredJob | None:
+    """The job of that number."""
+    rows = session.rows(f"{_REQUESTS} WHERE number = ?", [number])
+    return _with_history(session, [_request(*row) for row in rows])[0] if rows else None
+
+
+def page(session: Session, before: int | None, size: int) -> list[StoredJob]:
+    """The next `size` jobs with numbers below `before`, newest first."""
+    below = before if before is not None else 2**62
+    rows = session.rows(f"{_REQUESTS} WHERE number < ? ORDER BY number DESC LIMIT ?", [below, size])
+    return _with_history(session, [_request(*row) for row in rows])
+
+
+def unfinished(session: Session) -> list[int]:
+    """Numbers of the jobs without an outcome."""
+    rows = session.rows("SELECT number FROM tableveil.jobs ANTI JOIN tableveil.job_outcomes ON number = job ORDER BY 1")
+    return [number for (number,) in rows]
+
+
+_REQUESTS = (
+    "SELECT number, coalesce(request_id, ''), policy, policy_digest, source_catalog, source_schema, source_table, "
+    "target_schema, target_name, submitted_at FROM tableveil.jobs"
+)
+
+
+def _request(
+    number: int, request_id: str, policy: str, digest: str, catalog: str, schema: str, table: str,
+    target_schema: str, target_name: str, submitted_at: datetime,
+) -> Request:
+    source = TableReference(catalog, schema, table)
+    return Request(number, request_id, policy, digest, source, target_schema, target_name, submitted_at)
+
+
+def _with_history(session: Session, requests: Sequence[Request]) -> list[StoredJob]:
+    numbers = [request.number for request in requests]
+    events: dict[int, list[Event]] = {}
+    for job, at, phase, *progress in session.rows(
+        "SELECT * FROM tableveil.job_events WHERE list_contains(?::BIGINT[], job) ORDER BY happened_at, rowid", [numbers]
+    ):
+        events.setdefault(job, []).append(Event(at, JobPhase(phase), *progress))
+    outcomes = {
+        job: Outcome(JobState(state), at, release, failure, tuple(warnings))
+        for job, state, at, release, failure, warnings in session.rows(
+            "SELECT * FROM tableveil.job_outcomes WHERE list_contains(?::BIGINT[], job)", [numbers]
+        )
+    }
+    return [
+        StoredJob(
+            request,
+            events[request.number][0].at if request.number in events else None,
+            events[request.number][-1] if request.number in events else None,
+            outcomes.get(request.number),
+        )
+        for request in requests
+    ]

@@ -1,0 +1,62 @@
+"""Brings the state's schema to this version by numbered scripts, each in a transaction of its own."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from importlib import resources
+
+from tableveil.backend import Session
+from tableveil.errors import InvalidError
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A numbered script."""
+
+    number: int
+    name: str
+    text: str
+
+
+def migrations() -> list[Migration]:
+    """All scripts, in order; numbers count from 1 without gaps."""
+    found = []
+    for file in resources.files("tableveil.state").joinpath("migrations").iterdir():
+        if match := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
+            found.append(Migration(int(match[1]), match[2], file.read_text(encoding="utf-8")))
+    return sorted(found, key=lambda migration: migration.number)
+
+
+def migrate(session: Session) -> None:
+    """Creates the state or brings it up to date.
+
+    Raises:
+        InvalidError: the database was written by a newer Tableveil.
+    """
+    session.execute("CREATE SCHEMA IF NOT EXISTS tableveil")
+    session.execute(
+        "CREATE TABLE IF NOT EXISTS tableveil.migrations "
+        "(number INTEGER PRIMARY KEY, name VARCHAR NOT NULL, applied_at TIMESTAMP NOT NULL)"
+    )
+    applied: int = session.value("SELECT coalesce(max(number), 0) FROM tableveil.migrations")
+    known = migrations()
+    if applied > len(known):
+        raise InvalidError.of(
+            "DATABASE_TOO_NEW", "database", f"state version {applied}", f"at most version {len(known)}",
+            "It was written by a newer Tableveil: upgrade this one.",
+        )
+    for migration in known[applied:]:
+        with session.transaction():
+            session.execute(migration.text)
+            session.execute(
+                "INSERT INTO tableveil.migrations VALUES (?, ?, now()::TIMESTAMP)", [migration.number, migration.name]
+            )
+    if not session.rows("SELECT 1 FROM tableveil.secrets WHERE name = 'fingerprint'"):
+        session.execute("INSERT INTO tableveil.secrets VALUES ('fingerprint', ?)", [secrets.token_bytes(32)])
+
+
+def fingerprint_key(session: Session) -> bytes:
+    """The database's secret key for fingerprints of sources."""
+    return bytes(session.value("SELECT value FROM tableveil.secrets WHERE name = 'fingerprint'"))

@@ -1,0 +1,306 @@
+"""The ledger of releases with the owner's evidence, each release by its number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from tableveil.backend import Session
+from tableveil.policy import ReleaseKind, TableReference
+from tableveil.risk import ClassSizes, ProsecutorRisk
+
+
+class ObjectKind(StrEnum):
+    """What a public object holds."""
+
+    ROWS = "ROWS"
+    CLASSES = "CLASSES"
+    RISK = "RISK"
+    RISK_HISTOGRAM = "RISK_HISTOGRAM"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseObject:
+    """A public object in the target schema."""
+
+    name: str
+    kind: ObjectKind
+    row_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeResult:
+    """What became of one quasi-identifier."""
+
+    column: str
+    level: int
+    top_level: int
+    loss: float
+    distinct_before: int
+    distinct_after: int
+    hierarchy: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerUp:
+    """Another valid transformation that was checked."""
+
+    levels: tuple[int, ...]
+    score: float
+    suppressed_records: int
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What the search established; `pruned` counts transformations by reason, as decimals."""
+
+    optimal: bool
+    lower_bound: float
+    lattice_size: str
+    checked: int
+    pruned: Mapping[str, str]
+    runners_up: tuple[RunnerUp, ...]
+    counter: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release and its evidence. `policy` is the document as JSON; seconds are of the whole job up to the commit."""
+
+    number: int
+    job: int
+    created_at: datetime
+    source: TableReference
+    source_fingerprint: str
+    target_schema: str
+    target_name: str
+    kind: ReleaseKind
+    repeat_reason: str
+    records: int
+    suppressed_records: int
+    classes: int
+    score: float
+    proof: Proof
+    attributes: tuple[AttributeResult, ...]
+    objects: tuple[ReleaseObject, ...]
+    risk_before: ProsecutorRisk
+    risk_after: ProsecutorRisk
+    seconds: float
+    phase_seconds: Mapping[str, float]
+    versions: Mapping[str, str]
+    warnings: tuple[str, ...]
+    policy: str
+    current: bool = field(default=True)
+
+
+def next_number(session: Session) -> int:
+    """A number no release has."""
+    number: int = session.value("SELECT nextval('tableveil.release_numbers')")
+    return number
+
+
+def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_after: ClassSizes) -> None:
+    """Writes the ledger entry and the evidence; call it in the transaction that writes the release."""
+    proof = release.proof
+    session.execute(
+        "INSERT INTO tableveil.releases BY NAME SELECT "
+        "? AS number, ? AS job, ? AS created_at, ? AS source_catalog, ? AS source_schema, ? AS source_table, "
+        "? AS source_fingerprint, ? AS target_schema, ? AS target_name, ? AS kind, ? AS repeat_reason, ? AS records, "
+        "? AS suppressed_records, ? AS classes, ? AS score, ? AS optimal, ? AS lower_bound, ? AS lattice_size, "
+        "? AS checked, map(?::VARCHAR[], ?::VARCHAR[]) AS pruned, ? AS counter, ? AS search_seconds, ? AS seconds, "
+        "map(?::VARCHAR[], ?::DOUBLE[]) AS phase_seconds, map(?::VARCHAR[], ?::VARCHAR[]) AS versions, "
+        "?::VARCHAR[] AS warnings, ? AS policy",
+        [
+            release.number, release.job, release.created_at, release.source.catalog, release.source.schema,
+            release.source.table, release.source_fingerprint, release.target_schema, release.target_name,
+            release.kind.value, release.repeat_reason, release.records, release.suppressed_records, release.classes,
+            release.score, proof.optimal, proof.lower_bound, proof.lattice_size, proof.checked,
+            list(proof.pruned), list(proof.pruned.values()), proof.counter, proof.seconds, release.seconds,
+            list(release.phase_seconds), list(release.phase_seconds.values()),
+            list(release.versions), list(release.versions.values()), list(release.warnings), release.policy,
+        ],
+    )
+    for item in release.objects:
+        session.execute(
+            "INSERT INTO tableveil.release_objects VALUES (?, ?, ?, ?)",
+            [release.number, item.name, item.kind.value, item.row_count],
+        )
+    for position, a in enumerate(release.attributes):
+        session.execute(
+            "INSERT INTO tableveil.release_attributes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [release.number, position, a.column, a.level, a.top_level, a.loss, a.distinct_before, a.distinct_after,
+             a.hierarchy],
+        )
+    for rank, other in enumerate(proof.runners_up, start=1):
+        session.execute(
+            "INSERT INTO tableveil.release_runners_up VALUES (?, ?, ?, ?, ?)",
+            [release.number, rank, list(other.levels), other.score, other.suppressed_records],
+        )
+    for stage, risk, sizes in (
+        ("before", release.risk_before, sizes_before), ("after", release.risk_after, sizes_after)
+    ):
+        for measure, threshold, value in risk_measures(risk):
+            session.execute(
+                "INSERT INTO tableveil.release_risks VALUES (?, ?, ?, ?, ?)",
+                [release.number, stage, measure, threshold, value],
+            )
+        session.execute(
+            "INSERT INTO tableveil.release_risk_histograms "
+            "SELECT ?, ?, unnest(?::BIGINT[]), unnest(?::BIGINT[])",
+            [release.number, stage, sizes.sizes.tolist(), sizes.classes.tolist()],
+        )
+
+
+def risk_measures(risk: ProsecutorRisk) -> list[tuple[str, str | None, float]]:
+    """Rows (measure, threshold, value) of the risk tables; a threshold is the policy's decimal as text."""
+    return [
+        ("records", None, float(risk.records)),
+        ("classes", None, float(risk.classes)),
+        ("highest_risk", None, risk.highest),
+        ("average_risk", None, risk.average),
+        ("lowest_risk", None, risk.lowest),
+        ("unique_records", None, float(risk.unique_records)),
+        *(("records_above_threshold", str(t), float(records)) for t, records in risk.records_at_risk),
+    ]
+
+
+def find(session: Session, number: int) -> Release | None:
+    """The release of that number."""
+    found = _load(session, "WHERE r.number = ?", [number])
+    return found[0] if found else None
+
+
+def page(session: Session, before: int | None, size: int) -> list[Release]:
+    """The next `size` releases with numbers below `before`, newest first."""
+    below = before if before is not None else 2**62
+    return _load(session, "WHERE r.number < ? ORDER BY r.number DESC LIMIT ?", [below, size])
+
+
+def earlier_releases(session: Session, source: TableReference, fingerprint: str | None) -> list[int]:
+    """Numbers of the releases made of a source: of a table of that name, or of rows with that fingerprint."""
+    rows = session.rows(
+        "SELECT number FROM tableveil.releases WHERE source_fingerprint = ? "
+        "OR (source_catalog = ? AND source_schema = ? AND source_table = ?) ORDER BY number",
+        [fingerprint or "", source.catalog, source.schema, source.table],
+    )
+    return [number for (number,) in rows]
+
+
+def owned_objects(session: Session, schema: str) -> set[str]:
+    """Names in a schema that a release wrote."""
+    rows = session.rows(
+        "SELECT DISTINCT o.name FROM tableveil.release_objects o JOIN tableveil.releases r ON r.number = o.release "
+        "WHERE r.target_schema = ?",
+        [schema],
+    )
+    return {name for (name,) in rows}
+
+
+def _load(session: Session, condition: str, parameters: list[object]) -> list[Release]:
+    rows = session.rows(
+        "SELECT r.number, r.job, r.created_at, r.source_catalog, r.source_schema, r.source_table, "
+        "r.source_fingerprint, r.target_schema, r.target_name, r.kind, r.repeat_reason, r.records, "
+        "r.suppressed_records, r.classes, r.score, r.optimal, r.lower_bound, r.lattice_size, r.checked, r.pruned, "
+        "r.counter, r.search_seconds, r.seconds, r.phase_seconds, r.versions, r.warnings, r.policy, "
+        "NOT EXISTS (SELECT 1 FROM tableveil.releases l WHERE l.target_schema = r.target_schema "
+        "AND l.target_name = r.target_name AND l.number > r.number) "
+        f"FROM tableveil.releases r {condition}",
+        parameters,
+    )
+    return [_release(session, *row) for row in rows]
+
+
+def _release(
+    session: Session,
+    number: int,
+    job: int,
+    created_at: datetime,
+    catalog: str,
+    schema: str,
+    name: str,
+    fingerprint: str,
+    target_schema: str,
+    target_name: str,
+    kind: str,
+    repeat_reason: str,
+    records: int,
+    suppressed: int,
+    classes: int,
+    score: float,
+    optimal: bool,
+    lower_bound: float,
+    lattice_size: str,
+    checked: int,
+    pruned: Mapping[str, str],
+    counter: str,
+    search_seconds: float,
+    seconds: float,
+    phase_seconds: Mapping[str, float],
+    versions: Mapping[str, str],
+    warnings: list[str],
+    policy: str,
+    current: bool,
+) -> Release:
+    runners_up = session.rows(
+        "SELECT levels, score, suppressed_records FROM tableveil.release_runners_up WHERE release = ? ORDER BY rank",
+        [number],
+    )
+    attributes = session.rows(
+        "SELECT column_name, level, top_level, loss, distinct_before, distinct_after, hierarchy "
+        "FROM tableveil.release_attributes WHERE release = ? ORDER BY position",
+        [number],
+    )
+    objects = session.rows(
+        "SELECT name, kind, row_count FROM tableveil.release_objects WHERE release = ? ORDER BY rowid", [number]
+    )
+    return Release(
+        number=number,
+        job=job,
+        created_at=created_at,
+        source=TableReference(catalog, schema, name),
+        source_fingerprint=fingerprint,
+        target_schema=target_schema,
+        target_name=target_name,
+        kind=ReleaseKind(kind),
+        repeat_reason=repeat_reason,
+        records=records,
+        suppressed_records=suppressed,
+        classes=classes,
+        score=score,
+        proof=Proof(
+            optimal, lower_bound, lattice_size, checked, dict(pruned),
+            tuple(RunnerUp(tuple(levels), other, gone) for levels, other, gone in runners_up),
+            counter, search_seconds,
+        ),
+        attributes=tuple(AttributeResult(*row) for row in attributes),
+        objects=tuple(ReleaseObject(name, ObjectKind(kind), count) for name, kind, count in objects),
+        risk_before=_risk(session, number, "before"),
+        risk_after=_risk(session, number, "after"),
+        seconds=seconds,
+        phase_seconds=dict(phase_seconds),
+        versions=dict(versions),
+        warnings=tuple(warnings),
+        policy=policy,
+        current=current,
+    )
+
+
+def _risk(session: Session, number: int, stage: str) -> ProsecutorRisk:
+    rows = session.rows(
+        "SELECT measure, threshold, value FROM tableveil.release_risks WHERE release = ? AND stage = ? ORDER BY rowid",
+        [number, stage],
+    )
+    single = {measure: value for measure, threshold, value in rows if threshold is None}
+    return ProsecutorRisk(
+        records=int(single["records"]),
+        classes=int(single["classes"]),
+        highest=single["highest_risk"],
+        average=single["average_risk"],
+        lowest=single["lowest_risk"],
+        unique_records=int(single["unique_records"]),
+        records_at_risk=tuple((Decimal(t), int(value)) for _, t, value in rows if t is not None),
+    )

@@ -1,0 +1,444 @@
+"""Intervals: what is wrong with a rule, and its labels and leaves against a transcription that lists every interval."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tableveil.hierarchy import Intervals, LabelledValues, ValueKind, check_rule, label_values
+
+FIELD = "attributes[2].hierarchy.intervals"
+INTERVAL = re.compile(r"\[(?P<low>[^,]+), (?P<high>[^,\])]+)(?P<end>[\])])")
+
+
+def label_all(rule: Intervals, kind: ValueKind, values: list[object]) -> LabelledValues:
+    assert check_rule(rule, FIELD, kind) == []
+    return label_values(rule, kind, values, [str(value) for value in values])
+
+
+def at(labelled: LabelledValues, value: int) -> list[str | None]:
+    return [labels[value] for labels in labelled.labels]
+
+
+def paths(rule: Intervals, kind: ValueKind | None = None) -> list[str]:
+    return [fault.field.removeprefix(FIELD) for fault in check_rule(rule, FIELD, kind)]
+
+
+# The transcription: a range in exact numbers, every interval of it in a list.
+
+
+@dataclass(frozen=True)
+class Range:
+    kind: ValueKind
+    minimum: Fraction
+    maximum: Fraction
+    widths: tuple[Fraction, ...]
+    bottom: Fraction | None
+    top: Fraction | None
+
+    @property
+    def counted(self) -> bool:
+        return self.kind in (ValueKind.INTEGER, ValueKind.DATE)
+
+    @property
+    def end(self) -> Fraction:
+        return self.maximum + 1 if self.counted else self.maximum
+
+    @property
+    def rule(self) -> Intervals:
+        def bound(number: Fraction | None) -> str:
+            return "" if number is None else self.text(number)
+
+        return Intervals(
+            minimum=bound(self.minimum),
+            maximum=bound(self.maximum),
+            widths=tuple(plain(width) for width in self.widths),
+            bottom_coding=bound(self.bottom),
+            top_coding=bound(self.top),
+        )
+
+    def text(self, number: Fraction) -> str:
+        return str(datetime.date.fromordinal(int(number))) if self.kind is ValueKind.DATE else plain(number)
+
+    def number(self, text: str) -> Fraction:
+        if self.kind is ValueKind.DATE:
+            return Fraction(datetime.date.fromisoformat(text).toordinal())
+        return Fraction(text)
+
+    def value(self, number: Fraction) -> object:
+        match self.kind:
+            case ValueKind.DATE:
+                return datetime.date.fromordinal(int(number))
+            case ValueKind.INTEGER:
+                return int(number)
+            case ValueKind.DECIMAL:
+                return Decimal(plain(number))
+            case _:
+                return float(number)
+
+    def expected(self, number: Fraction, width: Fraction) -> tuple[str, Fraction] | None:
+        if self.bottom is not None and number < self.bottom:
+            return f"< {self.text(self.bottom)}", self.bottom - self.minimum
+        if self.top is not None and number >= self.top:
+            return f">= {self.text(self.top)}", self.end - self.top
+        low = self.minimum
+        while low < self.end:
+            first = low if self.bottom is None else max(low, self.bottom)
+            after = min(low + width, self.end if self.top is None else self.top)
+            closed = not self.counted and after == self.maximum and self.top is None
+            if first <= number < after or (closed and number == after):
+                last = after - 1 if self.counted else after
+                bracket = "]" if self.counted or closed else ")"
+                return f"[{self.text(first)}, {self.text(last)}{bracket}", after - first
+            low += width
+        return None
+
+
+def plain(number: Fraction) -> str:
+    text = format(Decimal(number.numerator) / Decimal(number.denominator), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+@st.composite
+def ranges(draw: st.DrawFn) -> Range:
+    kind = draw(st.sampled_from([ValueKind.INTEGER, ValueKind.DATE, ValueKind.DECIMAL, ValueKind.FLOAT]))
+    unit = Fraction(1)
+    if kind is ValueKind.DATE:
+        offset = draw(st.integers(-3000, 3000)) + datetime.date(1970, 1, 1).toordinal()
+    elif kind is ValueKind.INTEGER:
+        offset = draw(st.integers(-60, 60) | st.sampled_from([10**25, -(10**25), 2**63 - 20, -(2**63) - 20]))
+    else:
+        # Quarters are exact as decimals and as floats.
+        unit = draw(st.sampled_from([Fraction(1), Fraction(1, 4), Fraction(1, 2)]))
+        offset = draw(st.integers(-60, 60))
+    span = draw(st.integers(1, 50))
+    low, high = sorted(draw(st.lists(st.integers(1, span), min_size=2, max_size=2)))
+    widths = [draw(st.integers(1, 7))]
+    for _ in range(draw(st.integers(0, 2))):
+        widths.append(widths[-1] * draw(st.integers(2, 4)))
+    return Range(
+        kind=kind,
+        minimum=offset * unit,
+        maximum=(offset + span) * unit,
+        widths=tuple(width * unit for width in widths),
+        bottom=(offset + low) * unit if low < high and draw(st.booleans()) else None,
+        top=(offset + high) * unit if draw(st.booleans()) else None,
+    )
+
+
+def numbers_in(declared: Range, beyond: int) -> list[Fraction]:
+    """The whole range in steps as fine as the bounds (twice as fine if continuous), and a bit beyond both ends."""
+    step = Fraction(1) if declared.counted else Fraction(1, 8)
+    number, numbers = declared.minimum - beyond, []
+    while number <= declared.maximum + beyond:
+        numbers.append(number)
+        number += step
+    return numbers
+
+
+@settings(deadline=None)
+@given(ranges())
+def test_labels_and_leaves_are_those_of_the_listed_intervals(declared: Range) -> None:
+    numbers = numbers_in(declared, beyond=3)
+    labelled = label_all(declared.rule, declared.kind, [declared.value(number) for number in numbers])
+    assert len(labelled.labels) == len(labelled.leaves) == len(declared.widths) + 1
+    assert labelled.continuous is not declared.counted
+    assert labelled.domain_size == declared.end - declared.minimum
+    for level, width in enumerate(declared.widths):
+        for index, number in enumerate(numbers):
+            expected = declared.expected(number, width)
+            assert labelled.covered[index] == (expected is not None)
+            label, leaves = labelled.labels[level][index], labelled.leaves[level][index]
+            if expected is None:
+                assert label is None
+                assert np.isnan(leaves)
+            else:
+                assert (label, leaves) == expected
+
+
+@settings(deadline=None)
+@given(ranges())
+def test_a_covered_value_lies_in_its_interval_and_coded_values_beyond_their_bound(declared: Range) -> None:
+    numbers = numbers_in(declared, beyond=3)
+    labelled = label_all(declared.rule, declared.kind, [declared.value(number) for number in numbers])
+    for labels in labelled.labels[:-1]:
+        for number, label in zip(numbers, labels, strict=True):
+            if label is None:
+                continue
+            if label.startswith("< "):
+                assert number < declared.number(label[2:])
+            elif label.startswith(">= "):
+                assert number >= declared.number(label[3:])
+            else:
+                match = INTERVAL.fullmatch(label)
+                assert match
+                low, high = declared.number(match["low"]), declared.number(match["high"])
+                assert low <= number
+                assert number <= high if match["end"] == "]" else number < high
+
+
+@settings(deadline=None)
+@given(ranges())
+def test_the_leaves_of_each_level_make_up_the_range(declared: Range) -> None:
+    numbers = numbers_in(declared, beyond=0)
+    labelled = label_all(declared.rule, declared.kind, [declared.value(number) for number in numbers])
+    for labels, leaves in zip(labelled.labels, labelled.leaves, strict=True):
+        by_label = dict(zip(labels, leaves.tolist(), strict=True))
+        assert sum(by_label.values()) == labelled.domain_size
+
+
+# Examples.
+
+
+def test_integers() -> None:
+    rule = Intervals("0", "99", ("10", "50"))
+    labelled = label_all(rule, ValueKind.INTEGER, [0, 25, 99, 100, -1])
+    assert at(labelled, 0) == ["[0, 9]", "[0, 49]", "*"]
+    assert at(labelled, 1) == ["[20, 29]", "[0, 49]", "*"]
+    assert at(labelled, 2) == ["[90, 99]", "[50, 99]", "*"]
+    assert labelled.covered.tolist() == [True, True, True, False, False]
+    assert [leaves[1] for leaves in labelled.leaves] == [10, 50, 100]
+
+
+def test_an_interval_of_one_integer_has_two_equal_ends() -> None:
+    assert at(label_all(Intervals("0", "20", ("1", "6")), ValueKind.INTEGER, [20]), 0) == ["[20, 20]", "[18, 20]", "*"]
+
+
+def test_negative_integers_lie_in_the_grid_from_the_minimum() -> None:
+    labelled = label_all(Intervals("-15", "15", ("10",)), ValueKind.INTEGER, [-15, -6, -5, -1, 0, 15])
+    assert labelled.labels[0] == ("[-15, -6]", "[-15, -6]", "[-5, 4]", "[-5, 4]", "[-5, 4]", "[15, 15]")
+
+
+@pytest.mark.parametrize("start", [0, 10**37, -(10**37)])
+def test_huge_integers_and_ranges_are_exact(start: int) -> None:
+    size = 10**36
+    rule = Intervals(str(start), str(start + size), ("3", str(3 * 10**30)))
+    labelled = label_all(rule, ValueKind.INTEGER, [start + size, start + size - 1, start + 3, start - 1])
+    assert labelled.labels[0] == (
+        f"[{start + size - 1}, {start + size}]",
+        f"[{start + size - 1}, {start + size}]",
+        f"[{start + 3}, {start + 5}]",
+        None,
+    )
+    assert labelled.domain_size == 1e36
+
+
+def test_a_width_beyond_int64_over_a_small_range_is_one_interval() -> None:
+    labelled = label_all(Intervals("0", "9", ("5", "5" + "0" * 30)), ValueKind.INTEGER, [0, 9])
+    assert labelled.labels[1] == ("[0, 9]", "[0, 9]")
+    assert labelled.leaves[1].tolist() == [10, 10]
+
+
+def test_decimals_of_another_scale_than_the_bounds() -> None:
+    rule = Intervals("0.50", "100", ("10", "30.0"))
+    values: list[object] = [
+        Decimal("0.50"),
+        Decimal("20.4999"),
+        Decimal("20.5"),
+        Decimal("100.000"),
+        Decimal("100.001"),
+    ]
+    labelled = label_all(rule, ValueKind.DECIMAL, values)
+    assert labelled.labels[0] == ("[0.5, 10.5)", "[10.5, 20.5)", "[20.5, 30.5)", "[90.5, 100]", None)
+    assert labelled.labels[1] == ("[0.5, 30.5)", "[0.5, 30.5)", "[0.5, 30.5)", "[90.5, 100]", None)
+    assert labelled.leaves[0].tolist()[:4] == [10, 10, 10, 9.5]
+    assert labelled.domain_size == 99.5
+
+
+def test_the_maximum_belongs_to_the_last_full_interval() -> None:
+    labelled = label_all(Intervals("0", "100", ("10", "50")), ValueKind.FLOAT, [89.9, 90.0, 100.0])
+    assert labelled.labels[0] == ("[80, 90)", "[90, 100]", "[90, 100]")
+    assert labelled.labels[1] == ("[50, 100]", "[50, 100]", "[50, 100]")
+
+
+def test_a_float_is_the_number_it_stands_for() -> None:
+    # 0.1 is stored as a little more than a tenth, 0.3 as a little less than three.
+    labelled = label_all(Intervals("0", "1", ("0.1",)), ValueKind.FLOAT, [0.1, 0.3, 5e-324])
+    assert labelled.labels[0] == ("[0.1, 0.2)", "[0.2, 0.3)", "[0, 0.1)")
+
+
+@pytest.mark.parametrize("kind", [ValueKind.FLOAT, ValueKind.DECIMAL])
+def test_nan_and_infinities_are_not_covered_even_with_coding(kind: ValueKind) -> None:
+    rule = Intervals("0", "100", ("10",), bottom_coding="10", top_coding="90")
+    number = float if kind is ValueKind.FLOAT else Decimal
+    labelled = label_all(rule, kind, [number(text) for text in ("nan", "inf", "-inf", "1e30", "-1e30", "-0.0")])
+    assert labelled.covered.tolist() == [False, False, False, True, True, True]
+    assert labelled.labels[0] == (None, None, None, ">= 90", "< 10", "< 10")
+
+
+def test_coding_clips_intervals_and_takes_in_all_beyond_the_range() -> None:
+    rule = Intervals("0", "99", ("10", "20"), bottom_coding="18", top_coding="85")
+    labelled = label_all(rule, ValueKind.INTEGER, [-(10**40), 17, 18, 19, 20, 84, 85, 10**40])
+    assert labelled.covered.all()
+    assert labelled.labels[0] == (
+        "< 18", "< 18", "[18, 19]", "[18, 19]", "[20, 29]", "[80, 84]", ">= 85", ">= 85"
+    )  # fmt: skip
+    assert labelled.labels[1] == (
+        "< 18", "< 18", "[18, 19]", "[18, 19]", "[20, 39]", "[80, 84]", ">= 85", ">= 85"
+    )  # fmt: skip
+    assert labelled.leaves[0].tolist() == [18, 18, 2, 2, 10, 5, 15, 15]
+    assert set(labelled.labels[2]) == {"*"}
+
+
+def test_top_coding_at_the_maximum_of_a_continuous_range_has_no_width() -> None:
+    labelled = label_all(Intervals("0", "100", ("10",), top_coding="100"), ValueKind.FLOAT, [99.5, 100.0, 1e9])
+    assert labelled.labels[0] == ("[90, 100)", ">= 100", ">= 100")
+    assert labelled.leaves[0].tolist() == [10, 0, 0]
+
+
+def test_coding_without_widths_keeps_the_values_between() -> None:
+    counted = label_all(Intervals("0", "99", (), "18", "90"), ValueKind.INTEGER, [17, 18, 89, 90])
+    assert counted.labels == (("< 18", "18", "89", ">= 90"), ("*",) * 4)
+    assert counted.leaves[0].tolist() == [18, 1, 1, 10]
+    measured = label_all(Intervals("0", "99", (), "", "90"), ValueKind.FLOAT, [-1.0, 17.25, 17.5, 91.0])
+    assert measured.labels == ((None, "17.25", "17.5", ">= 90"), (None, "*", "*", "*"))
+    assert measured.leaves[0].tolist()[1:] == [0, 0, 9]
+
+
+def test_dates_count_days_through_leap_years_and_before_1970() -> None:
+    rule = Intervals("1960-02-26", "1960-03-20", ("7", "14"))
+    date = datetime.date
+    labelled = label_all(
+        rule, ValueKind.DATE, [date(1960, 2, 29), date(1960, 3, 4), date(1960, 3, 20), date(1960, 3, 21)]
+    )
+    assert at(labelled, 0) == ["[1960-02-26, 1960-03-03]", "[1960-02-26, 1960-03-10]", "*"]
+    assert at(labelled, 1) == ["[1960-03-04, 1960-03-10]", "[1960-02-26, 1960-03-10]", "*"]
+    assert at(labelled, 2) == ["[1960-03-18, 1960-03-20]", "[1960-03-11, 1960-03-20]", "*"]
+    assert at(labelled, 3) == [None, None, None]
+    assert labelled.domain_size == 24
+
+
+def test_only_the_text_tells_the_last_date_from_infinity() -> None:
+    rule = Intervals("2000-01-01", "9999-12-31", ("365",), "2001-01-01", "2020-01-01")
+    values = [datetime.date.max, datetime.date.max, datetime.date.min, datetime.date.min, "12000-01-01"]
+    texts = ["9999-12-31", "infinity", "0001-01-01", "-infinity", "12000-01-01"]
+    labelled = label_values(rule, ValueKind.DATE, values, texts)
+    assert labelled.labels[0] == (">= 2020-01-01", None, "< 2001-01-01", None, None)
+
+
+def test_no_values_still_have_levels() -> None:
+    labelled = label_all(Intervals("0", "99", ("10",)), ValueKind.INTEGER, [])
+    assert labelled.labels == ((), ())
+    assert labelled.domain_size == 100
+
+
+# What is wrong with a rule.
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "abc",
+        "1,000",
+        "1e3",
+        " 1",
+        "1 ",
+        "1\n",
+        "nan",
+        "inf",
+        "-inf",
+        "+1",
+        ".5",
+        "5.",
+        "0x10",
+        "1_000",
+        "\u0661",
+        "--1",
+    ],
+)
+@pytest.mark.parametrize("kind", [None, ValueKind.DECIMAL, ValueKind.FLOAT, ValueKind.INTEGER])
+def test_only_plain_numbers_are_bounds(text: str, kind: ValueKind | None) -> None:
+    assert paths(Intervals(text, "100000", ("10",)), kind) == [".minimum"]
+    assert paths(Intervals("-100000", text, ("10",)), kind) == [".maximum"]
+    assert paths(Intervals("-100000", "100000", ("10", text)), kind) == [".widths[1]"]
+    if text:
+        assert paths(Intervals("-100000", "100000", ("10",), bottom_coding=text), kind) == [".bottom_coding"]
+        assert paths(Intervals("-100000", "100000", ("10",), top_coding=text), kind) == [".top_coding"]
+
+
+@pytest.mark.parametrize(
+    "text", ["2020-1-1", "20200101", "2020-W01-1", "2020-02-30", "0000-01-01", "2020-01-01T00:00:00"]
+)
+def test_only_plain_iso_days_are_dates(text: str) -> None:
+    assert paths(Intervals("1990-01-01", text, ("7",)), ValueKind.DATE) == [".maximum"]
+    assert paths(Intervals("1990-01-01", text, ("7",))) == [".maximum"]
+
+
+def test_a_number_of_thousands_of_digits_is_refused_and_shortened() -> None:
+    (fault,) = check_rule(Intervals("0", "9" * 5000, ("10",)), FIELD)
+    assert fault.field == f"{FIELD}.maximum"
+    assert len(fault.found) < 200
+
+
+def test_unreadable_bounds_expect_a_number_or_a_date_if_nothing_says_which() -> None:
+    faults = check_rule(Intervals("abc", "xyz", ("10",)), FIELD)
+    assert [fault.field for fault in faults] == [f"{FIELD}.minimum", f"{FIELD}.maximum"]
+    assert all("number" in fault.expected and "date" in fault.expected for fault in faults)
+
+
+def test_numbers_and_dates_do_not_mix() -> None:
+    assert paths(Intervals("0", "2020-01-01", ("10",))) == [".maximum"]
+    assert paths(Intervals("2020-01-01", "2021-01-01", ("7",), "5", "6")) == [".bottom_coding", ".top_coding"]
+    assert paths(Intervals("2020-01-01", "2021-01-01", ("7.5",))) == [".widths[0]"]
+
+
+def test_bounds_are_in_the_notation_of_the_column() -> None:
+    assert paths(Intervals("2020-01-01", "2021-01-01", ("7",)), ValueKind.INTEGER) == [".minimum", ".maximum"]
+    assert paths(Intervals("0", "10", ("7",)), ValueKind.DATE) == [".minimum", ".maximum"]
+    assert paths(Intervals("0", "10.5", ("2.5",)), ValueKind.INTEGER) == [".maximum", ".widths[0]"]
+    assert paths(Intervals("0", "10.5", ("2.5",)), ValueKind.DECIMAL) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        (Intervals("5", "5", ("1",)), [".maximum"]),
+        (Intervals("5", "4", ("1",)), [".maximum"]),
+        (Intervals("9", "10", ("1",)), []),
+        (Intervals("0", "10", ("1",), bottom_coding="0"), [".bottom_coding"]),
+        (Intervals("0", "10", ("1",), bottom_coding="11"), [".bottom_coding"]),
+        (Intervals("0", "10", ("1",), bottom_coding="10"), []),
+        (Intervals("0", "10", ("1",), top_coding="0"), [".top_coding"]),
+        (Intervals("0", "10", ("1",), top_coding="11"), [".top_coding"]),
+        (Intervals("0", "10", ("1",), top_coding="10"), []),
+        (Intervals("0", "10", ("1",), bottom_coding="5", top_coding="5"), [".top_coding"]),
+        (Intervals("0", "10", (), bottom_coding="4", top_coding="5"), []),
+        (Intervals("0", "10", ()), [".widths"]),
+        (Intervals("0", "10", ("0",)), [".widths[0]"]),
+        (Intervals("0", "10", ("-2",)), [".widths[0]"]),
+        (Intervals("0", "10", ("2", "2")), [".widths[1]"]),
+        (Intervals("0", "10", ("4", "2")), [".widths[1]"]),
+        (Intervals("0", "10", ("2", "5", "10")), [".widths[1]"]),
+        (Intervals("0", "10", ("0.1", "0.3", "0.6")), []),
+    ],
+)
+def test_order_of_bounds_and_widths(rule: Intervals, expected: list[str]) -> None:
+    assert paths(rule) == expected
+
+
+def test_everything_wrong_is_told_at_once() -> None:
+    rule = Intervals("10", "1", ("0", "3", "4", "x"), bottom_coding="5", top_coding="y")
+    assert paths(rule) == [
+        ".top_coding", ".maximum", ".bottom_coding", ".bottom_coding", ".widths[0]", ".widths[2]", ".widths[3]"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [ValueKind.TIMESTAMP, ValueKind.TEXT, ValueKind.OTHER])
+def test_columns_that_have_no_intervals(kind: ValueKind) -> None:
+    faults = check_rule(Intervals("0", "10", ("0",)), FIELD, kind)
+    assert [fault.field for fault in faults] == [FIELD, f"{FIELD}.widths[0]"]
+    assert ("dates" in faults[0].hint) == (kind is ValueKind.TIMESTAMP)
+
+
+def test_an_unchecked_rule_is_not_labelled() -> None:
+    with pytest.raises(ValueError, match="not checked"):
+        label_values(Intervals("0", "ten", ("1",)), ValueKind.INTEGER, [1], ["1"])
