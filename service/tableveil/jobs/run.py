@@ -57,8 +57,16 @@ class Report:
         return {phase.value.lower(): end - began for (phase, began), end in zip(self._began, ends, strict=True)}
 
 
+@dataclass(slots=True)
+class _Hierarchies:
+    """Per quasi-identifier its hierarchy, with the rows of listed ones, and what the evidence calls it; all faults."""
+
+    found: dict[str, tuple[InlineLevels | RuleHierarchy, str]] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _Counted:
     """What reading and counting the source gave, all of one snapshot."""
 
     policy: Policy
@@ -78,20 +86,20 @@ def run_job(database: Database, session: Session, job: int, policy: Policy, docu
     Raises:
         TableveilError: nothing was written.
     """
-    read = _read(session, policy, report)
-    counter, found = _search(session, read, report)
+    counted = _count(session, policy, report)
+    counter, found = _search(session, counted, report)
     best = _best(found, policy)
     report.phase(JobPhase.WRITING)
-    plan = _plan(read, counter, best)
+    plan = _plan(counted, counter, best)
     check_disclosure(session, plan)
     evidence = Evidence(
         job=job,
         document=document,
-        fingerprint=read.fingerprint,
+        fingerprint=counted.fingerprint,
         search=found,
         best=best,
         counter=counter.name,
-        sizes_before=read.sizes_before,
+        sizes_before=counted.sizes_before,
         warnings=_warnings(plan, found),
         elapsed=report.elapsed,
         phases=report.seconds,
@@ -106,74 +114,83 @@ def check_request(session: Session, policy: Policy) -> tuple[Source | None, Poli
 
 
 def check_rows(session: Session, policy: Policy, report: Report) -> None:
-    """Raises what `run_job` would raise before it searches, and leaves nothing behind but the session's tables."""
-    _read(session, policy, report)
-
-
-def _read(session: Session, policy: Policy, report: Report) -> _Read:
+    """Raises what `run_job` would raise before it counts."""
     report.phase(JobPhase.READING)
+    source, policy, hierarchies = _resolve(session, policy)
+    with session.transaction():
+        _read(session, source, policy, hierarchies)
+
+
+def _resolve(session: Session, policy: Policy) -> tuple[Source, Policy, _Hierarchies]:
+    """The source, the policy with a role for every column, and the hierarchies with the rows of listed ones."""
     source, policy, faults = check_request(session, policy)
     if source is None or faults:
         raise _invalid(faults)
     check_existing(session, policy)
-    hierarchies = _hierarchies(session, policy, faults)
+    return source, policy, _hierarchies(session, policy)
+
+
+def _read(
+    session: Session, source: Source, policy: Policy, hierarchies: _Hierarchies
+) -> tuple[str, list[Dictionary]]:
+    """The source's fingerprint and the dictionaries of its quasi-identifiers."""
+    mark = fingerprint(session, source, fingerprint_key(session))
+    check_ledger(session, policy, source, mark)
+    facts = check_facts(session, source, policy)
+    faults = [*hierarchies.faults, *facts.faults]
+    dictionaries = []
+    for i, attribute in enumerate(policy.attributes):
+        if attribute.column in hierarchies.found and facts.records:
+            hierarchy, reference = hierarchies.found[attribute.column]
+            dictionary, found = build_dictionary(
+                session, source, attribute, hierarchy, reference, i, f"attributes[{i}]"
+            )
+            faults += found
+            dictionaries += [dictionary] if dictionary is not None else []
+    if faults:
+        raise _invalid(faults)
+    smallest = privacy_of(policy.privacy_models).minimum_class_size
+    if facts.records < smallest:
+        raise InfeasibleError.of(
+            "TOO_FEW_RECORDS", "privacy_models", f"classes of at least {smallest} records asked of {facts.records} records",
+            f"at most {facts.records}",
+        )
+    return mark, dictionaries
+
+
+def _count(session: Session, policy: Policy, report: Report) -> _Counted:
+    report.phase(JobPhase.READING)
+    source, policy, hierarchies = _resolve(session, policy)
     # One transaction, so that everything is read of the same rows.
     with session.transaction():
-        mark = fingerprint(session, source, fingerprint_key(session))
-        check_ledger(session, policy, source, mark)
-        dictionaries = _dictionaries(session, source, policy, hierarchies, faults)
-        if faults:
-            raise _invalid(faults)
+        mark, dictionaries = _read(session, source, policy, hierarchies)
         report.phase(JobPhase.COUNTING)
         base = build_base(session, source, dictionaries)
         sizes_before = ClassSizes(*class_size_histogram(session))
-    return _Read(policy, source, mark, base, sizes_before)
+    return _Counted(policy, source, mark, base, sizes_before)
 
 
-def _hierarchies(
-    session: Session, policy: Policy, faults: list[Fault]
-) -> dict[str, tuple[InlineLevels | RuleHierarchy, str]]:
-    """Per quasi-identifier its hierarchy, with the rows of listed ones, and what the evidence calls it."""
-    hierarchies: dict[str, tuple[InlineLevels | RuleHierarchy, str]] = {}
+def _hierarchies(session: Session, policy: Policy) -> _Hierarchies:
+    hierarchies = _Hierarchies()
     for i, attribute in enumerate(policy.attributes):
         definition = attribute.hierarchy
         if isinstance(definition, ListedHierarchy):
             name = f"{policy.source.table}.{attribute.column}"
-            levels, reference, found = listed_levels(session, definition, f"attributes[{i}].hierarchy", name)
-            faults += found
+            levels, reference, faults = listed_levels(session, definition, f"attributes[{i}].hierarchy", name)
+            hierarchies.faults.extend(faults)
             if levels is not None:
-                hierarchies[attribute.column] = (levels, reference)
+                hierarchies.found[attribute.column] = (levels, reference)
         elif definition is not None:
-            hierarchies[attribute.column] = (definition, str(definition))
+            hierarchies.found[attribute.column] = (definition, str(definition))
     return hierarchies
 
 
-def _dictionaries(
-    session: Session,
-    source: Source,
-    policy: Policy,
-    hierarchies: dict[str, tuple[InlineLevels | RuleHierarchy, str]],
-    faults: list[Fault],
-) -> list[Dictionary]:
-    facts = check_facts(session, source, policy)
-    faults += facts.faults
-    dictionaries = []
-    for i, attribute in enumerate(policy.attributes):
-        if attribute.column in hierarchies and facts.records:
-            hierarchy, reference = hierarchies[attribute.column]
-            field = f"attributes[{i}]"
-            dictionary, found = build_dictionary(session, source, attribute, hierarchy, reference, i, field)
-            faults += found
-            dictionaries += [dictionary] if dictionary is not None else []
-    return dictionaries
-
-
-def _search(session: Session, read: _Read, report: Report) -> tuple[ClassCounter, SearchOutcome]:
+def _search(session: Session, counted: _Counted, report: Report) -> tuple[ClassCounter, SearchOutcome]:
     report.phase(JobPhase.SEARCHING)
-    policy = read.policy
-    counter = open_counter(session, read.base)
+    policy = counted.policy
+    counter = open_counter(session, counted.base)
     attributes = policy.quasi_identifiers
-    tops = [dictionary.levels.top for dictionary in read.dictionaries]
+    tops = [dictionary.levels.top for dictionary in counted.dictionaries]
     lattice = Lattice(
         tuple(attribute.minimum_level for attribute in attributes),
         tuple(top if a.maximum_level is None else a.maximum_level for a, top in zip(attributes, tops, strict=True)),
@@ -221,15 +238,15 @@ def _rounded_up(part: int, whole: int) -> str:
     return f"{-(-part * 10_000 // whole) / 10_000:.4f}"
 
 
-def _plan(read: _Read, counter: ClassCounter, best: Candidate) -> ReleasePlan:
+def _plan(counted: _Counted, counter: ClassCounter, best: Candidate) -> ReleasePlan:
     classes = counter.classes(best.transformation, best.transformation)
     return ReleasePlan(
-        policy=read.policy,
-        source=read.source,
-        dictionaries=read.dictionaries,
+        policy=counted.policy,
+        source=counted.source,
+        dictionaries=counted.dictionaries,
         transformation=best.transformation,
         classes=classes,
-        kept=privacy_of(read.policy.privacy_models).releasable(classes),
+        kept=privacy_of(counted.policy.privacy_models).releasable(classes),
         records=counter.records,
     )
 

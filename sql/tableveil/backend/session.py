@@ -39,6 +39,12 @@ class Session:
         """Closes the cursor; its temporary tables go with it."""
         self._cursor.close()
 
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
     def execute(self, statement: Statement, parameters: Sequence[object] = ()) -> None:
         """Runs a statement whose result nobody reads."""
         with self._running(statement, parameters):

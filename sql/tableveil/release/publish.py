@@ -231,12 +231,9 @@ def _snapshot(number: int) -> exp.Table:
 
 def _look(database: Database, plan: ReleasePlan, number: int, rows: ReleaseObject) -> None:
     """A commit that reports success may have written nothing (design.md, The database)."""
-    session = database.session()
-    try:
+    with database.session() as session:
         found = session.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
         target = table(rows.name, plan.policy.release.schema)
         count = session.value(exp.select(exp.Count(this=exp.Star())).from_(target)) if found else -1
-    finally:
-        session.close()
     if count != rows.row_count:
         raise InternalError("COMMIT_LOST", f"the commit of releases/{number} reported success but left nothing behind")

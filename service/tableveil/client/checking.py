@@ -1,0 +1,33 @@
+"""What the client can tell about a policy before it sends it, and what is left of it for the server to check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tableveil.client.csv_hierarchies import CsvLevels, csv_attributes, read_csv_hierarchies, with_hierarchies
+from tableveil.convert import policy_from_proto
+from tableveil.errors import Fault
+from tableveil.v1 import policy_pb2
+
+# A version that no hierarchy ever reaches, so that a stored one of the same name is not taken for the file.
+_NO_VERSION = 2**31 - 1
+
+
+def check_on_client(policy: policy_pb2.Policy, base_directory: Path) -> tuple[list[CsvLevels], list[Fault]]:
+    """What the policy's CSV files hold, and everything wrong with the policy that shows without a database."""
+    levels, faults = read_csv_hierarchies(policy, base_directory)
+    _, others = policy_from_proto(without_csv(policy))
+    return levels, faults + others
+
+
+def without_csv(policy: policy_pb2.Policy) -> policy_pb2.Policy:
+    """A copy of the policy in which a stored hierarchy stands for each file, which only the client can read."""
+    stored = policy_pb2.StoredHierarchy(name="csv", version=_NO_VERSION)
+    return with_hierarchies(policy, dict.fromkeys(csv_attributes(policy), policy_pb2.Hierarchy(stored=stored)))
+
+
+def judged_without_csv(policy: policy_pb2.Policy, faults: Iterable[Fault]) -> list[Fault]:
+    """Those faults the server found in `without_csv(policy)` that do not come from what it could not see."""
+    unseen = tuple(f"attributes[{position}].hierarchy" for position in csv_attributes(policy))
+    return [fault for fault in faults if not fault.field.startswith(unseen)]

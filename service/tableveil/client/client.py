@@ -1,0 +1,264 @@
+"""The client: one method per verb of the service."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+
+import grpc
+
+from tableveil.client.checking import check_on_client, judged_without_csv, without_csv
+from tableveil.client.csv_hierarchies import CsvLevels, read_csv_hierarchies, with_hierarchies
+from tableveil.client.failures import UnreachableError, error_from, error_of_call, failure_in, faults_from
+from tableveil.client.formats import ExportFormat
+from tableveil.client.names import JOBS, RELEASES, resource_name
+from tableveil.client.uploads import upload_requests
+from tableveil.client.watching import watch
+from tableveil.errors import Fault, InvalidError, TableveilError
+from tableveil.v1 import hierarchy_service_pb2, job_service_pb2, policy_pb2, release_service_pb2
+from tableveil.v1.hierarchy_service_pb2_grpc import HierarchyServiceStub
+from tableveil.v1.job_service_pb2_grpc import JobServiceStub
+from tableveil.v1.release_service_pb2_grpc import ReleaseServiceStub
+
+if TYPE_CHECKING:
+    # Arrow takes as long to load as everything else together, and most verbs do without.
+    import pyarrow as pa
+
+DEFAULT_ADDRESS = "127.0.0.1:50651"
+
+# Checking a policy may read a large table; any other answer takes milliseconds.
+SECONDS_TO_ANSWER = 300.0
+
+_CHANNEL_OPTIONS = (
+    # A proxy meant for the web has no business with somebody's tables.
+    ("grpc.enable_http_proxy", 0),
+    # What the server sends was asked for; it bounds what it accepts itself.
+    ("grpc.max_receive_message_length", -1),
+    # A server that was restarted is found again within a second.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+    # Tells a quiet stream from a machine that is gone; servers take more than one ping in five minutes for abuse.
+    ("grpc.keepalive_time_ms", 310_000),
+)
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+
+
+class _PageRequest(Protocol):
+    page_token: str
+
+
+class _Page(Protocol):
+    next_page_token: str
+
+
+PageRequest = TypeVar("PageRequest", bound=_PageRequest)
+Page = TypeVar("Page", bound=_Page)
+
+
+class Client:
+    """A connection to a Tableveil server; use it as a context manager, or close it.
+
+    Jobs and releases are named as the service names them (`jobs/3`), or by number (`3`). Every method raises the
+    errors of `tableveil.errors`, or `UnreachableError`. May be used from several threads.
+    """
+
+    def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
+        self._address = address
+        self._channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
+        self._jobs = JobServiceStub(self._channel)
+        self._releases = ReleaseServiceStub(self._channel)
+        self._hierarchies = HierarchyServiceStub(self._channel)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connection and whatever still streams over it."""
+        self._channel.close()
+
+    def wait_until_ready(self, seconds: float) -> None:
+        """Returns as soon as the server accepts calls.
+
+        Raises:
+            UnreachableError: It did not within that time.
+        """
+        try:
+            grpc.channel_ready_future(self._channel).result(timeout=seconds)
+        except grpc.FutureTimeoutError:
+            message = f"no server at {self._address} within {seconds:g} seconds"
+            raise UnreachableError("UNREACHABLE", message) from None
+
+    def check_policy(self, policy: policy_pb2.Policy, base_directory: Path = Path()) -> list[Fault]:
+        """Everything wrong with the policy, as far as client and server can tell; empty if a job can start.
+
+        Args:
+            policy: The policy; its CSV hierarchies are stored on the server if there is nothing wrong with them.
+            base_directory: Where the paths of CSV hierarchies start.
+        """
+        levels, faults = check_on_client(policy, base_directory)
+        if not faults:
+            return self._check(self._store(policy, levels))
+        try:
+            others = judged_without_csv(policy, self._check(without_csv(policy)))
+        except UnreachableError:
+            # What is known already has to be put right anyway.
+            others = []
+        return faults + [fault for fault in others if fault not in faults]
+
+    def prepare(self, policy: policy_pb2.Policy, base_directory: Path = Path()) -> policy_pb2.Policy:
+        """Stores the policy's CSV hierarchies on the server and returns a copy that refers to what was stored.
+
+        Raises:
+            InvalidError: A file cannot be read or is no hierarchy; nothing was stored.
+        """
+        levels, faults = read_csv_hierarchies(policy, base_directory)
+        if faults:
+            raise _invalid(faults)
+        return self._store(policy, levels)
+
+    def submit(self, policy: policy_pb2.Policy, base_directory: Path = Path()) -> job_service_pb2.Job:
+        """Checks the policy, stores its CSV hierarchies, and queues a job for it.
+
+        Raises:
+            InvalidError: With everything that is wrong with the policy.
+        """
+        levels, faults = check_on_client(policy, base_directory)
+        if faults:
+            raise _invalid(self.check_policy(policy, base_directory))
+        prepared = self._store(policy, levels)
+        try:
+            return self._jobs.SubmitJob(
+                job_service_pb2.SubmitJobRequest(policy=prepared), timeout=SECONDS_TO_ANSWER
+            ).job
+        except grpc.RpcError as error:
+            failure = failure_in(error)
+            if failure is None or not failure.omitted_faults:
+                raise self._error_of(error) from None
+        # Not all faults fit into the metadata of a status.
+        raise error_from(failure, self._check(prepared))
+
+    def get_job(self, job: str) -> job_service_pb2.Job:
+        """The job as it is now."""
+        request = job_service_pb2.GetJobRequest(name=resource_name(JOBS, job))
+        return self._ask(self._jobs.GetJob, request).job
+
+    def list_jobs(self) -> Iterator[job_service_pb2.Job]:
+        """All jobs, newest first, fetched as they are read."""
+        for page in self._pages(self._jobs.ListJobs, job_service_pb2.ListJobsRequest()):
+            yield from page.jobs
+
+    def cancel_job(self, job: str) -> job_service_pb2.Job:
+        """Asks the job to stop; a job whose release is being committed completes."""
+        request = job_service_pb2.CancelJobRequest(name=resource_name(JOBS, job))
+        return self._ask(self._jobs.CancelJob, request).job
+
+    def watch_job(self, job: str) -> Iterator[job_service_pb2.Job]:
+        """The job as it is now, then each change, the last one ended. Survives a stream that breaks."""
+        name = resource_name(JOBS, job)
+        return watch(
+            lambda: self._jobs.WatchJob(job_service_pb2.WatchJobRequest(name=name)),
+            lambda: self._jobs.GetJob(job_service_pb2.GetJobRequest(name=name), timeout=SECONDS_TO_ANSWER).job,
+            self._error_of,
+        )
+
+    def wait(self, job: str) -> job_service_pb2.Job:
+        """The job once it has ended, be it well or not: see its state and failure."""
+        *_, last = self.watch_job(job)
+        return last
+
+    def get_release(self, release: str) -> release_service_pb2.Release:
+        """The release and its evidence."""
+        request = release_service_pb2.GetReleaseRequest(name=resource_name(RELEASES, release))
+        return self._ask(self._releases.GetRelease, request).release
+
+    def list_releases(self) -> Iterator[release_service_pb2.Release]:
+        """All releases, newest first, fetched as they are read."""
+        for page in self._pages(self._releases.ListReleases, release_service_pb2.ListReleasesRequest()):
+            yield from page.releases
+
+    def read(self, release: str, name: str) -> pa.RecordBatchReader:
+        """A public object of the release as a stream of batches, in constant memory; close it to stop early."""
+        from tableveil.client.objects import open_object
+
+        request = release_service_pb2.ReadObjectRequest(release=resource_name(RELEASES, release), object=name)
+        return open_object(self._releases.ReadObject(request), self._error_of)
+
+    def read_table(self, release: str, name: str) -> pa.Table:
+        """A public object of the release, all of it."""
+        with self.read(release, name) as reader:
+            return reader.read_all()
+
+    def export(
+        self,
+        release: str,
+        path: Path,
+        export_format: ExportFormat = ExportFormat.PARQUET,
+        overwrite: bool = False,
+    ) -> list[Path]:
+        """Writes all public objects of the release to files: a directory of Parquet, or a fresh DuckDB database.
+
+        There is nothing at `path` until everything is.
+
+        Returns:
+            The Parquet files in the order of the release's objects, or the database.
+
+        Raises:
+            ConflictError: There is something at `path`, and `overwrite` is false or it is no such export.
+        """
+        from tableveil.client.export import export_objects
+
+        names = [item.name for item in self.get_release(release).objects]
+        return export_objects(names, lambda name: self.read(release, name), path, export_format, overwrite)
+
+    def create_hierarchy(self, name: str, rows: Iterable[Sequence[str]]) -> hierarchy_service_pb2.StoredHierarchyInfo:
+        """Stores rows of a value and its labels as the next version of the hierarchy; the same rows again do not."""
+        try:
+            return self._hierarchies.CreateHierarchy(upload_requests(name, rows)).hierarchy
+        except grpc.RpcError as error:
+            raise self._error_of(error) from None
+
+    def list_hierarchies(self) -> Iterator[hierarchy_service_pb2.StoredHierarchyInfo]:
+        """All stored hierarchies by name, the newest version first, fetched as they are read."""
+        request = hierarchy_service_pb2.ListHierarchiesRequest()
+        for page in self._pages(self._hierarchies.ListHierarchies, request):
+            yield from page.hierarchies
+
+    def _check(self, policy: policy_pb2.Policy) -> list[Fault]:
+        request = job_service_pb2.CheckPolicyRequest(policy=policy)
+        return faults_from(self._ask(self._jobs.CheckPolicy, request).faults)
+
+    def _store(self, policy: policy_pb2.Policy, levels: Iterable[CsvLevels]) -> policy_pb2.Policy:
+        stored = {}
+        for file in levels:
+            info = self.create_hierarchy(file.name, file.rows)
+            reference = policy_pb2.StoredHierarchy(name=info.name, version=info.version)
+            stored[file.attribute] = policy_pb2.Hierarchy(stored=reference)
+        return with_hierarchies(policy, stored)
+
+    def _ask(self, method: grpc.UnaryUnaryMultiCallable[Request, Response], request: Request) -> Response:
+        try:
+            return method(request, timeout=SECONDS_TO_ANSWER)
+        except grpc.RpcError as error:
+            raise self._error_of(error) from None
+
+    def _pages(self, method: grpc.UnaryUnaryMultiCallable[PageRequest, Page], request: PageRequest) -> Iterator[Page]:
+        while True:
+            page = self._ask(method, request)
+            yield page
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    def _error_of(self, error: grpc.RpcError) -> TableveilError:
+        return error_of_call(error, self._address)
+
+
+def _invalid(faults: Sequence[Fault]) -> InvalidError:
+    return InvalidError("POLICY_INVALID", "the policy is invalid", faults)

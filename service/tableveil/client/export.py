@@ -1,0 +1,183 @@
+"""Public objects of a release as files: all of them or none, never half of one."""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from tableveil.backend import identifier, render
+from tableveil.client.formats import ExportFormat
+from tableveil.errors import ConflictError, InternalError, InvalidError, TableveilError, shortened
+
+_LONGEST_FILE_NAME = 200
+_PARTIAL = ".partial"
+
+
+def export_objects(
+    names: Sequence[str],
+    read: Callable[[str], pa.RecordBatchReader],
+    path: Path,
+    export_format: ExportFormat,
+    overwrite: bool = False,
+) -> list[Path]:
+    """Writes the objects `names`, each as `read` streams it.
+
+    Everything is written beside `path` and moved there at the end.
+
+    Returns:
+        The files written: one per object, or the database.
+
+    Raises:
+        ConflictError: There is something at `path` and `overwrite` is false, or it does not look like an export.
+    """
+    path = path.absolute()
+    _require_free(path, export_format, overwrite)
+    try:
+        with _staging(path) as staging:
+            content = staging / "content"
+            if export_format is ExportFormat.PARQUET:
+                files = _write_parquet(names, read, content, staging)
+            else:
+                files = _write_duckdb(names, read, content, staging)
+            _require_free(path, export_format, overwrite)
+            if path.is_dir():
+                path.rename(staging / "former")
+            content.rename(path)
+    except OSError as error:
+        message = f"cannot write {shortened(str(path))}: {error.strerror or error}"
+        raise InternalError("EXPORT_FAILED", message) from error
+    except duckdb.Error as error:
+        raise InternalError("EXPORT_FAILED", f"cannot write {shortened(str(path))}: {error}") from error
+    return [path / file for file in files] or [path]
+
+
+def file_name(name: str) -> str:
+    """A file name for an object: readable, safe whatever the object is called, different for different names."""
+    safe = "".join(c if c.isalnum() or c in " _-" else "".join(f"%{b:02X}" for b in c.encode()) for c in name)
+    if len(safe.encode()) > _LONGEST_FILE_NAME:
+        digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+        safe = f"{safe.encode()[: _LONGEST_FILE_NAME - 20].decode(errors='ignore')}%{digest}"
+    return f"{safe}.parquet"
+
+
+def _write_parquet(
+    names: Sequence[str], read: Callable[[str], pa.RecordBatchReader], target: Path, spill: Path
+) -> list[str]:
+    target.mkdir()
+    files = [file_name(name) for name in names]
+    with _database(":memory:", spill) as connection:
+        for name, file in zip(names, files, strict=True):
+            with _batches(read(name)) as batches:
+                connection.from_arrow(batches).write_parquet(str(target / file), compression="zstd")
+    return files
+
+
+def _write_duckdb(
+    names: Sequence[str], read: Callable[[str], pa.RecordBatchReader], target: Path, spill: Path
+) -> list[str]:
+    with _database(str(target), spill) as connection:
+        for name in names:
+            with _batches(read(name)) as batches:
+                connection.from_arrow(batches).create(render(identifier(name)))
+        # Closing would move the log into the file too, but not say if that failed.
+        connection.execute("CHECKPOINT")
+    return []
+
+
+def _database(path: str, spill: Path) -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(path, config={"temp_directory": str(spill / "spill")})
+
+
+@contextmanager
+def _batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatchReader]:
+    """The same batches; what reading them raises is raised from here, not as DuckDB wraps it into a text."""
+    raised: list[BaseException] = []
+
+    def remembering() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from reader
+        # An interrupt arrives here too, since DuckDB waits for these batches most of the time.
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    with reader:
+        try:
+            yield pa.RecordBatchReader.from_batches(reader.schema, remembering())
+        except duckdb.Error:
+            if raised:
+                raise raised[0] from None
+            raise
+
+
+@contextmanager
+def _staging(path: Path) -> Iterator[Path]:
+    """A private directory beside `path`, so that moving it there is one step; removed at the end, whatever happens.
+
+    What a killed process left behind for the same path is removed first: its lock went with it.
+    """
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*{_PARTIAL}"):
+        with _locked(leftover) as abandoned:
+            if abandoned:
+                shutil.rmtree(leftover, ignore_errors=True)
+    staging = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=_PARTIAL, dir=path.parent))
+    try:
+        with _locked(staging):
+            yield staging
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[bool]:
+    """Holds the directory's lock, if no other process does."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield True
+    except BlockingIOError:
+        yield False
+    finally:
+        os.close(descriptor)
+
+
+def _require_free(path: Path, export_format: ExportFormat, overwrite: bool) -> None:
+    """Refuses to write over anything, or with `overwrite`, over anything but an export of the same format."""
+    if not path.parent.is_dir():
+        raise InvalidError.of("PATH_NOT_FOUND", "output", shortened(str(path)), "a path in a directory that exists")
+    if not os.path.lexists(path):
+        return
+    if not overwrite:
+        raise _in_the_way("PATH_EXISTS", path, "nothing there", "Choose another path, or --overwrite it.")
+    if export_format is ExportFormat.PARQUET:
+        if path.is_symlink() or not path.is_dir() or any(file.suffix != ".parquet" for file in path.iterdir()):
+            raise _in_the_way("PATH_NOT_AN_EXPORT", path, "a directory that holds nothing but Parquet files")
+    elif path.is_symlink() or not path.is_file() or not _is_closed_export(path):
+        raise _in_the_way("PATH_NOT_AN_EXPORT", path, "a DuckDB file that nobody has open and no server works with")
+
+
+def _is_closed_export(path: Path) -> bool:
+    """Whether the file is a DuckDB database, not open elsewhere, and not one that a server keeps its state in."""
+    # The log of a database that was not closed would be replayed into the file that takes its place.
+    if path.with_name(f"{path.name}.wal").exists():
+        return False
+    try:
+        with duckdb.connect(path, read_only=True) as connection:
+            query = "SELECT count(*) FROM duckdb_schemas() WHERE schema_name = 'tableveil'"
+            return connection.execute(query).fetchone() == (0,)
+    except duckdb.Error:
+        return False
+
+
+def _in_the_way(code: str, path: Path, expected: str, hint: str = "") -> TableveilError:
+    return ConflictError.of(code, "output", shortened(str(path)), expected, hint)

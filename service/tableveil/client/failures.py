@@ -1,0 +1,144 @@
+"""What a failed call means: the errors of the tree, from the details of its status."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+import grpc
+from google.protobuf.any_pb2 import Any
+from grpc_status import rpc_status
+
+from tableveil.errors import (
+    BusyError,
+    CancelledError,
+    ConflictError,
+    Fault,
+    InfeasibleError,
+    InternalError,
+    InvalidError,
+    NotFoundError,
+    TableveilError,
+)
+from tableveil.v1 import faults_pb2
+
+# An unspecified kind is one that this version does not know yet.
+_CLASSES: dict[faults_pb2.FailureKind.ValueType, type[TableveilError]] = {
+    faults_pb2.FAILURE_KIND_INVALID: InvalidError,
+    faults_pb2.FAILURE_KIND_NOT_FOUND: NotFoundError,
+    faults_pb2.FAILURE_KIND_INFEASIBLE: InfeasibleError,
+    faults_pb2.FAILURE_KIND_CONFLICT: ConflictError,
+    faults_pb2.FAILURE_KIND_BUSY: BusyError,
+    faults_pb2.FAILURE_KIND_CANCELLED: CancelledError,
+    faults_pb2.FAILURE_KIND_INTERNAL: InternalError,
+}
+_KINDS = {error: kind for kind, error in _CLASSES.items()}
+
+# gRPC refuses large messages before any code of the service sees them, in these words.
+_TOO_LARGE = re.compile(r"larger than max \((\d+) vs\. (\d+)\)")
+
+# What a call ends with if the connection broke under it, or the server was stopped.
+_BROKEN = {
+    grpc.StatusCode.UNAVAILABLE,
+    grpc.StatusCode.CANCELLED,
+    grpc.StatusCode.INTERNAL,
+    grpc.StatusCode.UNKNOWN,
+}
+
+
+class UnreachableError(TableveilError):
+    """No Tableveil server answers at the address, or not in time."""
+
+
+def faults_from(messages: Iterable[faults_pb2.Fault]) -> list[Fault]:
+    """The faults of a message."""
+    return [Fault(message.field, message.found, message.expected, message.hint) for message in messages]
+
+
+def error_from(failure: faults_pb2.Failure, faults: Iterable[Fault] | None = None) -> TableveilError:
+    """The error that a failure in a message stands for, with its faults or these."""
+    kind = _CLASSES.get(failure.kind, InternalError)
+    return kind(failure.code, failure.message, faults_from(failure.faults) if faults is None else faults)
+
+
+def failure_of(error: TableveilError) -> faults_pb2.Failure:
+    """The message that stands for an error; an unreachable server has no kind there."""
+    return faults_pb2.Failure(
+        kind=_KINDS.get(type(error), faults_pb2.FAILURE_KIND_UNSPECIFIED),
+        code=error.code,
+        message=error.message,
+        faults=[faults_pb2.Fault(field=f.field, found=f.found, expected=f.expected, hint=f.hint) for f in error.faults],
+    )
+
+
+def failure_in(error: grpc.RpcError) -> faults_pb2.Failure | None:
+    """The failure that a service of ours put into the details of the status, if it did."""
+    for detail in _details(error):
+        failure = faults_pb2.Failure()
+        if detail.Unpack(failure):
+            return failure
+    return None
+
+
+def is_broken(error: grpc.RpcError) -> bool:
+    """Whether the connection failed and not what was asked, so that asking again may help."""
+    return _call(error).code() in _BROKEN and failure_in(error) is None
+
+
+def error_of_call(error: grpc.RpcError, address: str) -> TableveilError:
+    """The error that a failed call to the server at `address` means. Raise it `from None`: the call says no more."""
+    failure = failure_in(error)
+    if failure is not None:
+        return error_from(failure)
+    code, text = _call(error).code(), _call(error).details() or ""
+    too_large = _TOO_LARGE.search(text)
+    if too_large:
+        size, limit = (f"{int(number):,} bytes" for number in too_large.groups())
+        return InvalidError.of(
+            "MESSAGE_TOO_LARGE",
+            "message",
+            size,
+            f"at most {limit}",
+            "Store large hierarchies on the server (csv or stored) instead of writing them into the policy.",
+        )
+    if code is grpc.StatusCode.UNAVAILABLE:
+        return UnreachableError.of(
+            "UNREACHABLE",
+            "server",
+            f"no answer at {address}",
+            "a running Tableveil server",
+            "Start one with `tableveil serve --database FILE`, or name another with --server or TABLEVEIL_SERVER.",
+        )
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return UnreachableError.of(
+            "DEADLINE",
+            "server",
+            f"no answer at {address} in time",
+            "an answer",
+            "It may have done what was asked: look with `tableveil jobs` before you ask again.",
+        )
+    if code is grpc.StatusCode.UNIMPLEMENTED:
+        return UnreachableError.of(
+            "NOT_TABLEVEIL",
+            "server",
+            f"a server at {address} that does not know the call",
+            "a Tableveil server of this client's version",
+            "Is it another service, or an older one?",
+        )
+    return InternalError("CALL_FAILED", f"the call failed: {code.name}: {text}")
+
+
+def _call(error: grpc.RpcError) -> grpc.Call:
+    # Every error that a channel raises is the call too; the type of its base does not say so.
+    return cast(grpc.Call, error)
+
+
+def _details(error: grpc.RpcError) -> Iterator[Any]:
+    try:
+        status = rpc_status.from_call(_call(error))
+    except ValueError:
+        # Details that contradict their status were not written by a service of ours.
+        return
+    if status is not None:
+        yield from status.details

@@ -1,0 +1,21 @@
+"""Names of jobs and releases: `jobs/3`, or just `3` where it is clear what is meant."""
+
+from __future__ import annotations
+
+from tableveil.errors import InvalidError, shortened
+
+JOBS = "jobs"
+RELEASES = "releases"
+
+
+def resource_name(collection: str, text: str) -> str:
+    """The full name of the resource that `text` means: `3` and `jobs/3` are `jobs/3`.
+
+    Raises:
+        InvalidError: It is no name of that collection.
+    """
+    prefix, _, number = text.rpartition("/")
+    # Digits of other scripts are digits to Python, but not to the service.
+    if prefix in ("", collection) and number.isascii() and number.isdigit():
+        return f"{collection}/{int(number)}"
+    raise InvalidError.of("NAME_INVALID", "name", shortened(text), f"`{collection}/` and a number, or the number alone")

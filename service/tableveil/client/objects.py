@@ -1,0 +1,57 @@
+"""Objects of a release as Arrow, read from the call piece by piece."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import TypeAlias
+
+import grpc
+import pyarrow as pa
+
+from tableveil.errors import TableveilError
+from tableveil.v1 import release_service_pb2
+
+# The name is private to the types of grpc, and there is no other.
+Pieces: TypeAlias = "grpc._CallIterator[release_service_pb2.ReadObjectResponse]"
+
+
+class PieceReader(io.RawIOBase):
+    """The bytes of a call that streams an object, as a file; memory holds one piece.
+
+    Closing it, or dropping it, ends the call, and with it the server's work.
+    """
+
+    def __init__(self, pieces: Pieces, error_of: Callable[[grpc.RpcError], TableveilError]) -> None:
+        self._pieces = pieces
+        self._error_of = error_of
+        self._piece = memoryview(b"")
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # typeshed has no name for buffers here
+        """Fills the start of the buffer; 0 at the end."""
+        while not self._piece:
+            try:
+                self._piece = memoryview(next(self._pieces).arrow_ipc)
+            except StopIteration:
+                return 0
+            except grpc.RpcError as error:
+                raise self._error_of(error) from None
+        size = min(len(buffer), len(self._piece))
+        buffer[:size] = self._piece[:size]
+        self._piece = self._piece[size:]
+        return size
+
+    def close(self) -> None:
+        """Ends the call."""
+        self._pieces.cancel()
+        super().close()
+
+
+def open_object(pieces: Pieces, error_of: Callable[[grpc.RpcError], TableveilError]) -> pa.RecordBatchReader:
+    """The object as a stream of batches; its schema has arrived when this returns."""
+    # Arrow reads a few bytes at a time.
+    return pa.ipc.open_stream(io.BufferedReader(PieceReader(pieces, error_of)))

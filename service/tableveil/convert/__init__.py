@@ -1,0 +1,41 @@
+"""The only place that maps protos to domain objects and back; names, page tokens and canonical JSON included."""
+
+from tableveil.convert.canonical import canonical_json, policy_digest, policy_from_json
+from tableveil.convert.failures import failure_from_proto, failure_to_proto, fault_from_proto, fault_to_proto
+from tableveil.convert.hierarchies import stored_hierarchy_to_proto
+from tableveil.convert.jobs import job_to_proto
+from tableveil.convert.names import job_name, job_number, release_name, release_number
+from tableveil.convert.pages import (
+    hierarchy_token,
+    number_token,
+    page_size,
+    read_hierarchy_token,
+    read_number_token,
+)
+from tableveil.convert.policy_from_proto import policy_from_proto
+from tableveil.convert.policy_to_proto import policy_to_proto
+from tableveil.convert.releases import release_to_proto
+
+__all__ = [
+    "canonical_json",
+    "failure_from_proto",
+    "failure_to_proto",
+    "fault_from_proto",
+    "fault_to_proto",
+    "hierarchy_token",
+    "job_name",
+    "job_number",
+    "job_to_proto",
+    "number_token",
+    "page_size",
+    "policy_digest",
+    "policy_from_json",
+    "policy_from_proto",
+    "policy_to_proto",
+    "read_hierarchy_token",
+    "read_number_token",
+    "release_name",
+    "release_number",
+    "release_to_proto",
+    "stored_hierarchy_to_proto",
+]

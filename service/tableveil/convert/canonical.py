@@ -1,0 +1,29 @@
+"""One text per policy: what is stored as the document, and what tells whether two requests are the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from google.protobuf import json_format
+
+from tableveil.v1 import policy_pb2
+
+
+def canonical_json(message: policy_pb2.Policy) -> str:
+    """The policy in proto's JSON form with the proto's field names; equal messages give equal texts."""
+    document = json_format.MessageToDict(message, preserving_proto_field_name=True)
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+
+
+def policy_from_json(document: str) -> policy_pb2.Policy:
+    """What `canonical_json` was given."""
+    return json_format.Parse(document, policy_pb2.Policy())
+
+
+def policy_digest(message: policy_pb2.Policy) -> str:
+    """What stays the same if only the request id differs: SHA-256 of the canonical JSON without it, in hexadecimal."""
+    anonymous = policy_pb2.Policy()
+    anonymous.CopyFrom(message)
+    anonymous.ClearField("request_id")
+    return hashlib.sha256(canonical_json(anonymous).encode()).hexdigest()

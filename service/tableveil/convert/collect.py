@@ -1,0 +1,67 @@
+"""Collects the faults of a conversion, and remembers which parts of the policy are placeholders because of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tableveil.convert.enums import EnumMap
+from tableveil.errors import Fault
+
+MOST_FAULTS = 10_000
+"""A policy of a few megabytes can be wrong in millions of places; nobody reads on."""
+
+
+class Faults:
+    """Faults in the order found. What `guess` covers is judged no further: it holds a placeholder."""
+
+    def __init__(self) -> None:
+        self._faults: list[Fault] = []
+        self._omitted = 0
+        self._guessed: set[str] = set()
+        self._around_guesses: set[str] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._faults)
+
+    def add(self, field: str, found: str, expected: str, hint: str = "") -> None:
+        """Adds a fault, and `guess`es its field."""
+        self._append(Fault(field, found, expected, hint))
+        self._guessed.add(field)
+
+    def add_enum(self, field: str, number: int, enum: EnumMap[Any]) -> None:
+        """Adds the fault of an enum that must be stated and is not, or has a number this version does not know."""
+        found = f"the unknown number {number}" if number else "nothing"
+        self.add(field, found, f"one of {enum.names}")
+
+    def guess(self, path: str) -> None:
+        """Holds back what `judged` may find at or below `path`, and at the nodes above it."""
+        self._guessed.add(path)
+        parts = _parts(path)
+        self._around_guesses |= {"".join(parts[:length]) for length in range(1, len(parts))}
+
+    def judged(self, faults: Iterable[Fault]) -> None:
+        """Adds what a check of the converted policy found, unless it was found about a placeholder."""
+        for fault in faults:
+            parts = _parts(fault.field)
+            above = {"".join(parts[:length]) for length in range(1, len(parts) + 1)}
+            if fault.field not in self._around_guesses and not above & self._guessed:
+                self._append(fault)
+
+    def all(self) -> list[Fault]:
+        """All faults, but for those beyond a number nobody reads, which a last one counts."""
+        if not self._omitted:
+            return self._faults
+        rest = Fault("policy", f"{self._omitted:,} more faults", "none", "Correct those above first.")
+        return [*self._faults, rest]
+
+    def _append(self, fault: Fault) -> None:
+        if len(self._faults) < MOST_FAULTS:
+            self._faults.append(fault)
+        else:
+            self._omitted += 1
+
+
+def _parts(path: str) -> list[str]:
+    """`a.b[2].c` as `a`, `.b`, `[2]`, `.c`."""
+    return path.replace(".", "\0.").replace("[", "\0[").split("\0")

@@ -1,0 +1,51 @@
+"""Enums of the proto and of the domain: the same names, but for the proto's prefix and its UNSPECIFIED."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+from tableveil import hierarchy, policy
+from tableveil.jobs import model
+from tableveil.state import jobs as job_state
+from tableveil.state import releases
+from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2, release_service_pb2
+
+E = TypeVar("E", bound=StrEnum)
+
+
+class EnumMap(Generic[E]):
+    """Maps one enum in both directions. Proto enums are plain numbers, so any number may arrive."""
+
+    def __init__(self, proto: Any, domain: type[E]) -> None:
+        """`proto` is the generated enum, whose value 0 is named `<PREFIX>UNSPECIFIED`."""
+        self._prefix = proto.Name(0).removesuffix("UNSPECIFIED")
+        self._numbers = {member: proto.Value(self._prefix + member.name) for member in domain}
+        self._members = {number: member for member, number in self._numbers.items()}
+
+    def to_proto(self, member: E | None) -> Any:
+        """The number, 0 for None; `Any` because each generated enum types its numbers as its own."""
+        return 0 if member is None else self._numbers[member]
+
+    def from_proto(self, number: int) -> E | None:
+        """The member, or None for UNSPECIFIED and for numbers this version does not know."""
+        return self._members.get(number)
+
+    @property
+    def names(self) -> str:
+        """All members' names, for messages."""
+        return ", ".join(member.name for member in self._numbers)
+
+
+AGGREGATES = EnumMap(policy_pb2.Aggregate, policy.Aggregate)
+DATE_UNITS = EnumMap(policy_pb2.DateUnit, hierarchy.DateUnit)
+FAILURE_KINDS = EnumMap(faults_pb2.FailureKind, model.FailureKind)
+IF_EXISTS = EnumMap(policy_pb2.IfExists, policy.IfExists)
+JOB_PHASES = EnumMap(job_service_pb2.JobPhase, job_state.JobPhase)
+JOB_STATES = EnumMap(job_service_pb2.JobState, job_state.JobState)
+MASK_FROM = EnumMap(policy_pb2.MaskFrom, hierarchy.MaskFrom)
+NULL_HANDLING = EnumMap(policy_pb2.NullHandling, policy.NullHandling)
+OBJECT_KINDS = EnumMap(release_service_pb2.ReleaseObjectKind, releases.ObjectKind)
+RELEASE_KINDS = EnumMap(policy_pb2.ReleaseKind, policy.ReleaseKind)
+ROLES = EnumMap(policy_pb2.Role, policy.Role)
+SUPPRESSED_RECORDS = EnumMap(policy_pb2.SuppressedRecordsHandling, policy.SuppressedRecords)

@@ -1,0 +1,42 @@
+"""Jobs as messages."""
+
+from __future__ import annotations
+
+from tableveil.convert.enums import JOB_PHASES, JOB_STATES
+from tableveil.convert.failures import failure_to_proto
+from tableveil.convert.names import job_name, release_name
+from tableveil.convert.policy_to_proto import table_to_proto
+from tableveil.convert.times import timestamp
+from tableveil.jobs.model import Job, JobProgress
+from tableveil.v1 import job_service_pb2, policy_pb2
+
+
+def job_to_proto(job: Job) -> job_service_pb2.Job:
+    """The message for a job."""
+    request = job.request
+    return job_service_pb2.Job(
+        name=job_name(job.number),
+        state=JOB_STATES.to_proto(job.state),
+        phase=JOB_PHASES.to_proto(job.phase),
+        request_id=request.request_id,
+        source=table_to_proto(request.source),
+        target=policy_pb2.ReleaseTarget(schema=request.target_schema, name=request.target_name),
+        submit_time=timestamp(request.submitted_at),
+        start_time=timestamp(job.started_at),
+        end_time=timestamp(job.ended_at),
+        progress=_progress(job.progress) if job.progress else None,
+        release="" if job.release is None else release_name(job.release),
+        failure=failure_to_proto(job.failure) if job.failure else None,
+        warnings=job.warnings,
+        queue_position=job.queue_position,
+    )
+
+
+def _progress(progress: JobProgress) -> job_service_pb2.SearchProgress:
+    return job_service_pb2.SearchProgress(
+        transformations_checked=progress.checked,
+        lattice_size=progress.lattice_size,
+        best_score=progress.best_score,
+        lower_bound=progress.lower_bound,
+        suppressed_share=progress.suppressed_share,
+    )

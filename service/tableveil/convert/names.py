@@ -1,0 +1,38 @@
+"""Resource names, parsed and printed: `jobs/12`, `releases/3`."""
+
+from __future__ import annotations
+
+import re
+
+from tableveil.errors import InvalidError, shortened
+
+# Fits a 64-bit number whatever the digits.
+_NUMBER = re.compile(r"[1-9][0-9]{0,17}")
+
+
+def job_name(number: int) -> str:
+    """The name of a job."""
+    return f"jobs/{number}"
+
+
+def release_name(number: int) -> str:
+    """The name of a release."""
+    return f"releases/{number}"
+
+
+def job_number(name: str, field: str = "name") -> int:
+    """The number in a job's name; `field` is where the request has the name."""
+    return _parse("jobs", name, field)
+
+
+def release_number(name: str, field: str = "name") -> int:
+    """The number in a release's name; `field` is where the request has the name."""
+    return _parse("releases", name, field)
+
+
+def _parse(collection: str, name: str, field: str) -> int:
+    prefix, _, number = name.partition("/")
+    if prefix != collection or not _NUMBER.fullmatch(number):
+        found = shortened(name) if name else "nothing"
+        raise InvalidError.of("NAME_INVALID", field, found, f"{collection}/ and a number, such as {collection}/12")
+    return int(number)

@@ -1,0 +1,76 @@
+"""Pages of lists: how many items one holds, and the opaque tokens that say where the next begins."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+
+from tableveil.errors import InvalidError
+
+DEFAULT_PAGE_SIZE = 50
+LARGEST_PAGE_SIZE = 1000
+
+
+def page_size(requested: int) -> int:
+    """The number of items to return: what is asked for, 0 meaning the default, cut to the largest allowed."""
+    if requested < 0:
+        expected = f"0 for {DEFAULT_PAGE_SIZE}, or 1 to {LARGEST_PAGE_SIZE}"
+        raise InvalidError.of("PAGE_SIZE_INVALID", "page_size", str(requested), expected)
+    return min(requested or DEFAULT_PAGE_SIZE, LARGEST_PAGE_SIZE)
+
+
+def number_token(collection: str, before: int) -> str:
+    """The token of a page of numbered things, newest first, that begins below `before`."""
+    return _write([collection, before])
+
+
+def read_number_token(collection: str, token: str) -> int | None:
+    """What `number_token` was given; None for the first page, whose token is empty."""
+    match _read(token):
+        case None:
+            return None
+        case [str(found), int(before)] if found == collection:
+            return before
+    raise _invalid()
+
+
+def hierarchy_token(after: tuple[str, int]) -> str:
+    """The token of a page of hierarchies that begins after this name and version."""
+    return _write(["hierarchies", *after])
+
+
+def read_hierarchy_token(token: str) -> tuple[str, int]:
+    """What `hierarchy_token` was given; the place before all others for the first page."""
+    match _read(token):
+        case None:
+            return ("", 0)
+        case ["hierarchies", str(name), int(version)]:
+            return (name, version)
+    raise _invalid()
+
+
+def _write(position: list[str | int]) -> str:
+    return base64.urlsafe_b64encode(json.dumps(position).encode()).decode()
+
+
+def _read(token: str) -> object:
+    if not token:
+        return None
+    try:
+        position = json.loads(base64.b64decode(token, altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError, RecursionError):
+        raise _invalid() from None
+    # Ours are lists; nothing else may look like the first page.
+    return position if isinstance(position, list) else [position]
+
+
+def _invalid() -> InvalidError:
+    error = InvalidError.of(
+        "PAGE_TOKEN_INVALID",
+        "page_token",
+        "a token that this list did not give out",
+        "nothing, or the next_page_token of an earlier page of the same list",
+    )
+    assert isinstance(error, InvalidError)
+    return error

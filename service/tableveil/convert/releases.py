@@ -1,0 +1,101 @@
+"""Releases with their evidence as messages."""
+
+from __future__ import annotations
+
+from tableveil.convert.canonical import policy_from_json
+from tableveil.convert.enums import OBJECT_KINDS, RELEASE_KINDS
+from tableveil.convert.names import job_name, release_name
+from tableveil.convert.policy_to_proto import decimal_to_text, table_to_proto
+from tableveil.convert.times import timestamp
+from tableveil.risk import ProsecutorRisk
+from tableveil.state.releases import AttributeResult, Proof, Release, ReleaseObject
+from tableveil.v1 import policy_pb2, release_service_pb2
+
+
+def release_to_proto(release: Release, *, with_policy: bool = True) -> release_service_pb2.Release:
+    """The message for a release.
+
+    Args:
+        release: The release.
+        with_policy: False leaves the policy out: with hierarchies written out it may be larger than all the rest.
+    """
+    policy = policy_from_json(release.policy) if with_policy else None
+    # The ledger keeps of the target what names it; how it was asked for is in the policy.
+    target = policy_pb2.ReleaseTarget(
+        schema=release.target_schema, name=release.target_name, kind=RELEASE_KINDS.to_proto(release.kind)
+    )
+    return release_service_pb2.Release(
+        name=release_name(release.number),
+        job=job_name(release.job),
+        create_time=timestamp(release.created_at),
+        source=table_to_proto(release.source),
+        target=target,
+        objects=map(_object, release.objects),
+        records=release.records,
+        suppressed_records=release.suppressed_records,
+        classes=release.classes,
+        score=release.score,
+        attributes=map(_attribute, release.attributes),
+        proof=_proof(release.proof, release.score),
+        risk_before=_risk(release.risk_before),
+        risk_after=_risk(release.risk_after),
+        policy=policy,
+        warnings=release.warnings,
+        source_fingerprint=release.source_fingerprint,
+        versions=release.versions,
+        phase_seconds=release.phase_seconds,
+        seconds=release.seconds,
+        current=release.current,
+    )
+
+
+def _object(item: ReleaseObject) -> release_service_pb2.ReleaseObject:
+    return release_service_pb2.ReleaseObject(
+        name=item.name, kind=OBJECT_KINDS.to_proto(item.kind), rows=item.row_count
+    )
+
+
+def _attribute(result: AttributeResult) -> release_service_pb2.AttributeResult:
+    return release_service_pb2.AttributeResult(
+        column=result.column,
+        level=result.level,
+        top_level=result.top_level,
+        loss=result.loss,
+        distinct_before=result.distinct_before,
+        distinct_after=result.distinct_after,
+        hierarchy=result.hierarchy,
+    )
+
+
+def _proof(proof: Proof, score: float) -> release_service_pb2.Proof:
+    return release_service_pb2.Proof(
+        optimal=proof.optimal,
+        lower_bound=proof.lower_bound,
+        gap=score - proof.lower_bound,
+        lattice_size=proof.lattice_size,
+        transformations_checked=proof.checked,
+        pruned=proof.pruned,
+        runners_up=[
+            release_service_pb2.RunnerUp(
+                levels=other.levels, score=other.score, suppressed_records=other.suppressed_records
+            )
+            for other in proof.runners_up
+        ],
+        counter=proof.counter,
+        seconds=proof.seconds,
+    )
+
+
+def _risk(risk: ProsecutorRisk) -> release_service_pb2.Risk:
+    return release_service_pb2.Risk(
+        records=risk.records,
+        classes=risk.classes,
+        highest=risk.highest,
+        average=risk.average,
+        lowest=risk.lowest,
+        unique_records=risk.unique_records,
+        records_at_risk=[
+            release_service_pb2.RecordsAtRisk(threshold=decimal_to_text(threshold), records=records)
+            for threshold, records in risk.records_at_risk
+        ],
+    )

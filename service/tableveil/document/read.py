@@ -1,0 +1,199 @@
+"""Reads a policy document into the proto message by walking the message's descriptor, and reports every fault.
+
+The rules are the same for YAML and JSON. A scalar is a text until its field says what it is, quoted or not; `null` and
+nothing are a missing field; an enum's value goes by its short name in any case (`QUASI_IDENTIFIER`); of a oneof at most
+one member may be set. A row of a hierarchy is written as a list, `[02139, 0213*, "*"]`, or as `{labels: [...]}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+
+from tableveil.document.json_text import parse_json
+from tableveil.document.nodes import DOCUMENT, Mapping, Node, Refused, UnreadableError, line_and_column
+from tableveil.document.scalars import convert_scalar
+from tableveil.document.yaml_text import parse_yaml
+from tableveil.errors import Fault, nearest, shortened
+from tableveil.v1 import policy_pb2
+
+Syntax = Literal["yaml", "json"]
+
+LARGEST_DOCUMENT = 64 * 2**20
+"""Bytes. What is larger belongs into a stored or a table hierarchy."""
+
+LIST_FORMS = {policy_pb2.HierarchyRow.DESCRIPTOR.full_name: "labels"}
+"""Messages that a document may write as a list: the list of this field."""
+
+_PARSERS: dict[Syntax, Callable[[str], Node]] = {"yaml": parse_yaml, "json": parse_json}
+_SYNTAXES: dict[str, Syntax] = {".yaml": "yaml", ".yml": "yaml", ".json": "json"}
+
+
+def load_policy(path: Path) -> tuple[policy_pb2.Policy, list[Fault]]:
+    """The policy in a file, whose suffix says the syntax, and its faults; see `read_policy`."""
+    syntax = _SYNTAXES.get(path.suffix.lower())
+    if syntax is None:
+        fault = Fault(DOCUMENT, f"the file {shortened(path.name)}", f"a name that ends in {', '.join(_SYNTAXES)}")
+        return policy_pb2.Policy(), [fault]
+    try:
+        with path.open("rb") as file:
+            text = file.read(LARGEST_DOCUMENT + 1)
+    except OSError as error:
+        found = f"the file {shortened(str(path))}, which cannot be read: {error.strerror}"
+        return policy_pb2.Policy(), [Fault(DOCUMENT, found, "a readable file")]
+    return read_policy(text, syntax)
+
+
+def read_policy(text: bytes | str, syntax: Syntax) -> tuple[policy_pb2.Policy, list[Fault]]:
+    """The policy in a document, and its faults with their field paths.
+
+    The message is complete only if there are no faults; otherwise it holds what could be read, so that other checks can
+    add to the list.
+    """
+    policy = policy_pb2.Policy()
+    try:
+        root = _PARSERS[syntax](_decoded(text))
+    except UnreadableError as error:
+        return policy, [error.fault]
+    walk = _Walk()
+    if isinstance(root, Mapping):
+        walk.message(policy, root, "")
+    elif isinstance(root, Refused):
+        walk.refuse(DOCUMENT, root)
+    else:
+        # Some file that is no policy: not even its first words are quoted.
+        found = "only a text" if isinstance(root, str) else _kind(root)
+        walk.refuse(DOCUMENT, Refused(found, "a mapping of the policy's fields"))
+    return policy, walk.faults
+
+
+def _decoded(text: bytes | str) -> str:
+    if len(text) > LARGEST_DOCUMENT:
+        limit = LARGEST_DOCUMENT // 2**20
+        hint = "Put large hierarchies into a file of their own (csv) or into a table."
+        raise UnreadableError(f"more than {limit} MiB", f"at most {limit} MiB", hint)
+    # Editors on Windows begin UTF-8 with a byte order mark.
+    return (text if isinstance(text, str) else _from_utf8(text)).removeprefix("\ufeff")
+
+
+def _from_utf8(text: bytes) -> str:
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        readable = text[: error.start].decode("utf-8")
+        where = line_and_column(readable, len(readable))
+        raise UnreadableError(f"bytes that are not UTF-8 at {where}", "a text in UTF-8") from None
+
+
+class _Walk:
+    """Fills messages from nodes and collects the faults on the way."""
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+
+    def refuse(self, path: str, why: Refused) -> None:
+        self.faults.append(Fault(path, why.found, why.expected, why.hint))
+
+    def message(self, message: Message, node: Mapping, path: str) -> None:
+        descriptor = _descriptor(message)
+        seen: set[str] = set()
+        for name, child in node.entries:
+            below = _below(path, name)
+            if isinstance(child, Refused):
+                self.refuse(below, child)
+            elif name not in descriptor.fields_by_name:
+                self.refuse(below, _unknown(name, descriptor))
+            elif name in seen:
+                self.refuse(below, Refused("the field more than once", "each field once"))
+            elif child is not None:
+                self._field(message, descriptor.fields_by_name[name], child, below)
+            seen.add(name)
+
+    def _field(self, message: Message, field: FieldDescriptor, node: Node, path: str) -> None:
+        if field.containing_oneof is not None:
+            other = message.WhichOneof(field.containing_oneof.name)
+            if other is not None:
+                names = " or ".join(member.name for member in field.containing_oneof.fields)
+                self.refuse(path, Refused(f"{field.name} beside {other}", f"only one of {names}"))
+                return
+        if field.is_repeated:
+            self._repeated(getattr(message, field.name), field, node, path)
+        elif field.message_type is not None:
+            value = getattr(message, field.name)
+            value.SetInParent()
+            self._nested(value, node, path)
+        else:
+            scalar = self._scalar(field, node, path)
+            if scalar is not None:
+                setattr(message, field.name, scalar)
+
+    def _repeated(self, values: Any, field: FieldDescriptor, node: Node, path: str) -> None:
+        if not isinstance(node, list):
+            self.refuse(path, Refused(_kind(node), "a list"))
+            return
+        for index, item in enumerate(node):
+            below = f"{path}[{index}]"
+            # Whatever is wrong with an item, the later ones keep their positions, and with them their paths.
+            if field.message_type is not None:
+                self._nested(values.add(), item, below)
+            else:
+                scalar = self._scalar(field, item, below)
+                placeholder = "" if field.cpp_type == FieldDescriptor.CPPTYPE_STRING else 0
+                values.append(placeholder if scalar is None else scalar)
+
+    def _nested(self, message: Message, node: Node, path: str) -> None:
+        form = LIST_FORMS.get(message.DESCRIPTOR.full_name)
+        if isinstance(node, Mapping):
+            self.message(message, node, path)
+        elif form is not None and isinstance(node, list):
+            self._field(message, _descriptor(message).fields_by_name[form], node, f"{path}.{form}")
+        elif isinstance(node, Refused):
+            self.refuse(path, node)
+        else:
+            names = ", ".join(message.DESCRIPTOR.fields_by_name) or "none"
+            self.refuse(path, Refused(_kind(node), f"a mapping with the fields {names}{' or a list' if form else ''}"))
+
+    def _scalar(self, field: FieldDescriptor, node: Node, path: str) -> str | int | float | bool | None:
+        if isinstance(node, str):
+            value = convert_scalar(field, node)
+        elif node is None:
+            value = Refused("nothing", "a value", """Quote it if this text is meant: "null".""")
+        else:
+            value = node if isinstance(node, Refused) else Refused(_kind(node), "a single value")
+        if not isinstance(value, Refused):
+            return value
+        self.refuse(path, value)
+        return None
+
+
+def _descriptor(message: Message) -> Descriptor:
+    # Typed as one of several implementations that look alike.
+    return cast(Descriptor, message.DESCRIPTOR)
+
+
+def _below(path: str, name: str) -> str:
+    # A name of the document can be anything, and a path must stay readable.
+    shown = name if len(name) <= 120 else f"{name[:120]}…"
+    return f"{path}.{shown}" if path else shown
+
+
+def _unknown(name: str, descriptor: Descriptor) -> Refused:
+    names = list(descriptor.fields_by_name)
+    expected = f"one of the fields {', '.join(names)}" if names else "no fields"
+    return Refused("an unknown field", expected, nearest(name, names))
+
+
+def _kind(node: Node) -> str:
+    match node:
+        case None:
+            return "nothing"
+        case str():
+            return shortened(node)
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"

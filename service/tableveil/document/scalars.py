@@ -1,0 +1,73 @@
+"""One scalar's text to the type its field has."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from google.protobuf.descriptor import EnumDescriptor, FieldDescriptor
+
+from tableveil.document.nodes import Refused
+from tableveil.errors import nearest, shortened
+
+Value = str | int | float | bool
+
+# No leading zeros: whoever writes 010 may mean eight.
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,18})")
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
+_LONGEST_NUMBER = 400
+
+_RANGES = {FieldDescriptor.CPPTYPE_INT32: (-(2**31), 2**31 - 1), FieldDescriptor.CPPTYPE_INT64: (-(2**63), 2**63 - 1)}
+
+
+def convert_scalar(field: FieldDescriptor, text: str) -> Value | Refused:
+    """The value of a field that is neither a message nor repeated, or what is wrong with the text."""
+    match field.cpp_type:
+        case FieldDescriptor.CPPTYPE_STRING:
+            return _string(text)
+        case FieldDescriptor.CPPTYPE_BOOL:
+            return text == "true" if text in ("true", "false") else Refused(shortened(text), "true or false")
+        case FieldDescriptor.CPPTYPE_INT32 | FieldDescriptor.CPPTYPE_INT64:
+            return _integer(text, *_RANGES[field.cpp_type])
+        case FieldDescriptor.CPPTYPE_DOUBLE:
+            return _number(text)
+        case FieldDescriptor.CPPTYPE_ENUM:
+            assert field.enum_type is not None
+            return _enum(field.enum_type, text)
+    raise NotImplementedError(f"policies have no fields of the type of {field.full_name}")
+
+
+def _string(text: str) -> str | Refused:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return Refused("half of a surrogate pair", "Unicode text", r"Beyond \uFFFF, JSON takes two escapes.")
+    return text
+
+
+def _integer(text: str, least: int, greatest: int) -> int | Refused:
+    if not _INTEGER.fullmatch(text):
+        return Refused(shortened(text), "a whole number in plain decimal digits")
+    number = int(text)
+    return number if least <= number <= greatest else Refused(text, f"a whole number from {least} to {greatest}")
+
+
+def _number(text: str) -> float | Refused:
+    number = float(text) if len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text) else math.nan
+    return number if math.isfinite(number) else Refused(shortened(text), "a finite decimal number")
+
+
+def enum_prefix(enum: EnumDescriptor) -> str:
+    """What all names of an enum begin with; documents leave it out."""
+    return enum.values_by_number[0].name.removesuffix("UNSPECIFIED")
+
+
+def _enum(enum: EnumDescriptor, text: str) -> int | Refused:
+    prefix = enum_prefix(enum)
+    # Only ASCII, because upper() makes ASCII letters of some others.
+    name = text.upper() if text.isascii() else ""
+    value = enum.values_by_name.get(name) or enum.values_by_name.get(prefix + name)
+    if value is not None:
+        return value.number
+    names = [known.name.removeprefix(prefix) for known in enum.values if known.number != 0]
+    return Refused(shortened(text), f"one of {', '.join(names)}", nearest(text, names))
