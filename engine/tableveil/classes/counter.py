@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tableveil.classes.model import EquivalenceClasses
+from tableveil.classes.model import EquivalenceClasses, Marginals
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 
@@ -38,23 +35,14 @@ class ClassCounter(Protocol):
         """Records that are suppressed at every transformation, because the policy suppresses their NULLs."""
         ...
 
-    def marginals(self) -> tuple[NDArray[np.int64], ...]:
-        """Per quasi-identifier, the number of records (without the withheld) per code."""
+    def marginals(self) -> Marginals:
+        """All records but the withheld ones, per code."""
         ...
 
-    def classes(self, transformation: Transformation, floor: Transformation) -> EquivalenceClasses:
-        """The equivalence classes at the transformation.
-
-        `floor` <= transformation is the least transformation that the caller still cares about in this part of the
-        lattice, so that counts rolled up to it are fine enough.
-        """
+    def classes(self, transformation: Transformation) -> EquivalenceClasses:
+        """The equivalence classes at the transformation."""
         ...
 
-    def small_class_marginals(
-        self, transformation: Transformation, minimum_size: int, floor: Transformation
-    ) -> tuple[NDArray[np.int64], ...]:
-        """Per quasi-identifier, the records in classes of fewer than `minimum_size` at the transformation.
-
-        They are counted per group that the quasi-identifier has at its level in `floor`.
-        """
+    def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
+        """The records in classes of fewer than `minimum_size` at the transformation."""
         ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,7 @@ class KeyLayout:
         """Number of 64-bit integers a key takes."""
         return max(self.word, default=0) + 1
 
-    def pack(self, groups: Sequence[NDArray[np.integer]]) -> tuple[NDArray[np.int64], ...]:
+    def pack(self, groups: Sequence[NDArray[np.integer[Any]]]) -> tuple[NDArray[np.int64], ...]:
         """The key of each row of `groups`, which holds one array per attribute; one array per word."""
         words = [np.zeros(len(groups[0]), np.int64) for _ in range(self.words)]
         for j, group in enumerate(groups):

@@ -1,4 +1,4 @@
-"""The equivalence classes at one transformation, as arrays."""
+"""The equivalence classes at one transformation, and sets of records by what their attributes are, as arrays."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes.keys import KeyLayout
+from tableveil.lattice import Transformation
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +25,14 @@ class EquivalenceClasses:
     def groups(self, attribute: int) -> NDArray[np.int64]:
         """Per class, the group number of the attribute at its level."""
         return self.layout.unpack(self.words, attribute)
+
+
+@dataclass(frozen=True, slots=True)
+class Marginals:
+    """How a set of records spreads over each quasi-identifier by itself.
+
+    `counts[j][g]` records are in group g of quasi-identifier j at its level in `at`.
+    """
+
+    at: Transformation
+    counts: tuple[NDArray[np.int64], ...]

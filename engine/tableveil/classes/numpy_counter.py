@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes.between import LevelMaps
 from tableveil.classes.keys import KeyLayout
-from tableveil.classes.model import EquivalenceClasses
+from tableveil.classes.model import EquivalenceClasses, Marginals
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 
@@ -24,7 +25,7 @@ class NumpyCounter:
     def __init__(
         self,
         levels: Sequence[AttributeLevels],
-        groups: Sequence[NDArray[np.integer]],
+        groups: Sequence[NDArray[np.integer[Any]]],
         counts: NDArray[np.int64],
         withheld: int = 0,
         at: Transformation | None = None,
@@ -35,6 +36,7 @@ class NumpyCounter:
         self._withheld = withheld
         self._at = at or (0,) * len(self._levels)
         self._maps = LevelMaps(levels)
+        # Small classes are asked for right after the classes: the grouping is kept for that.
         self._last: tuple[Transformation, NDArray[np.intp], NDArray[np.int64]] | None = None
 
     @property
@@ -57,13 +59,14 @@ class NumpyCounter:
         """Records suppressed at every transformation."""
         return self._withheld
 
-    def marginals(self) -> tuple[NDArray[np.int64], ...]:
-        """Per quasi-identifier, the number of records per code."""
-        return self._marginals_of(slice(None), self._at)
+    def marginals(self) -> Marginals:
+        """All records but the withheld ones."""
+        return self._marginals_of(slice(None))
 
-    def classes(self, transformation: Transformation, floor: Transformation) -> EquivalenceClasses:
+    def classes(self, transformation: Transformation) -> EquivalenceClasses:
         """The equivalence classes at the transformation."""
-        layout = KeyLayout.of([len(l.leaves[level]) for l, level in zip(self._levels, transformation, strict=True)])
+        radices = [len(levels.leaves[level]) for levels, level in zip(self._levels, transformation, strict=True)]
+        layout = KeyLayout.of(radices)
         words = layout.pack([self._groups_at(j, level) for j, level in enumerate(transformation)])
         first, inverse = _distinct(words)
         # Sums of counts stay below 2**53 (numpy's bincount weighs in float64), so they are exact.
@@ -71,31 +74,27 @@ class NumpyCounter:
         self._last = (transformation, inverse, sizes)
         return EquivalenceClasses(layout, tuple(word[first] for word in words), sizes)
 
-    def small_class_marginals(
-        self, transformation: Transformation, minimum_size: int, floor: Transformation
-    ) -> tuple[NDArray[np.int64], ...]:
-        """Per quasi-identifier, the records in classes of fewer than `minimum_size` per group at `floor`."""
+    def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
+        """The records in classes of fewer than `minimum_size` at the transformation."""
         if self._last is None or self._last[0] != transformation:
-            self.classes(transformation, floor)
+            self.classes(transformation)
         assert self._last is not None
         _, inverse, sizes = self._last
-        return self._marginals_of(np.flatnonzero((sizes < minimum_size)[inverse]), floor)
+        return self._marginals_of(np.flatnonzero((sizes < minimum_size)[inverse]))
 
-    def _groups_at(self, attribute: int, level: int) -> NDArray[np.integer]:
+    def _groups_at(self, attribute: int, level: int) -> NDArray[np.integer[Any]]:
         groups = self._groups[attribute]
         if level == self._at[attribute]:
             return groups
         return self._maps.between(attribute, self._at[attribute], level)[groups]
 
-    def _marginals_of(self, rows: NDArray[np.intp] | slice, floor: Transformation) -> tuple[NDArray[np.int64], ...]:
+    def _marginals_of(self, rows: NDArray[np.intp] | slice) -> Marginals:
         counts = self._counts[rows]
-        marginals = []
-        for j, (levels, level) in enumerate(zip(self._levels, floor, strict=True)):
-            at = self._at[j]
-            fine = np.bincount(self._groups[j][rows], weights=counts, minlength=len(levels.leaves[at]))
-            coarse = np.bincount(self._maps.between(j, at, level), weights=fine, minlength=len(levels.leaves[level]))
-            marginals.append(coarse.astype(np.int64))
-        return tuple(marginals)
+        marginals = [
+            np.bincount(groups[rows], weights=counts, minlength=len(levels.leaves[level])).astype(np.int64)
+            for levels, groups, level in zip(self._levels, self._groups, self._at, strict=True)
+        ]
+        return Marginals(self._at, tuple(marginals))
 
 
 def _distinct(words: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

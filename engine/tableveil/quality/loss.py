@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import EquivalenceClasses, LevelMaps
+from tableveil.classes import EquivalenceClasses, LevelMaps, Marginals
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 from tableveil.policy import LossModel
@@ -26,41 +26,56 @@ class Loss:
         model: LossModel,
         levels: Sequence[AttributeLevels],
         weights: Sequence[float],
-        marginals: Sequence[NDArray[np.int64]],
+        marginals: Marginals,
         withheld: int,
     ) -> None:
-        """`marginals` holds, per quasi-identifier, the records per code that are not withheld."""
+        """`marginals` holds the records that are not withheld, per code."""
         self.aggregation = Aggregation(model.aggregate, tuple(weights))
         self._levels = tuple(levels)
         self._withheld = withheld
-        self._records = int(marginals[0].sum()) + withheld
+        self._records = int(marginals.counts[0].sum()) + withheld
         # Costs are in units of 1 / whole: for discrete hierarchies whole numbers, whose sums float64 holds exactly, so
         # that a bound and a score made of the same records are the same number.
         self._whole = tuple(_whole(attribute) for attribute in levels)
         self._maps = LevelMaps(levels)
         self._kept_cost = tuple(
             np.array([_costs(attribute, level)[groups] @ counts for level, groups in enumerate(attribute.groups)])
-            for attribute, counts in zip(levels, marginals, strict=True)
+            for attribute, counts in zip(levels, marginals.counts, strict=True)
+        )
+        # What the dearest kept record of a group costs at a level, by attribute, the group's level, and the level.
+        self._dearest: dict[tuple[int, int, int], NDArray[np.float64]] = {}
+
+    def table(self, suppressed: Marginals) -> tuple[NDArray[np.float64], ...]:
+        """Per quasi-identifier and level, a lower bound of its loss there if exactly these records were suppressed.
+
+        It is that loss itself from the level of `suppressed.at` on. Below, only the groups of the suppressed records
+        are known, and each is taken to save as much as the dearest record of its group would cost.
+
+        If these are the records in classes below the implied minimum size at y, the entry for a level bounds the loss
+        of every transformation <= y that has this level or a higher one, because those records are in such classes
+        there too and loss grows with the level (design.md, Searching 1b).
+        """
+        return tuple(
+            self._column(j, gone, at) for j, (gone, at) in enumerate(zip(suppressed.counts, suppressed.at, strict=True))
         )
 
-    def table(self, suppressed: Sequence[NDArray[np.int64]], floor: Transformation) -> tuple[NDArray[np.float64], ...]:
-        """Per quasi-identifier and level, its loss at that level if exactly the given records were suppressed.
-
-        `suppressed` counts records per group at the quasi-identifier's level in `floor`, the withheld ones not included;
-        entries of levels below `floor` are NaN. If these are the records in classes below the implied minimum size at
-        y, the entry for a level bounds the loss of every transformation <= y that has this level, because those records
-        are in such classes there too (design.md, Searching 1b).
-        """
-        return tuple(self._column(j, gone, low) for j, (gone, low) in enumerate(zip(suppressed, floor, strict=True)))
-
-    def _column(self, j: int, gone: NDArray[np.int64], low: int) -> NDArray[np.float64]:
-        attribute, whole = self._levels[j], self._whole[j]
-        losses = np.full(attribute.top + 1, np.nan)
+    def _column(self, j: int, gone: NDArray[np.int64], at: int) -> NDArray[np.float64]:
+        whole = self._whole[j]
+        saved = np.array([self._cost_by_group(j, at, level) @ gone for level in range(self._levels[j].top + 1)])
         lost = (float(gone.sum()) + self._withheld) * whole
-        for level in range(low, attribute.top + 1):
-            saved = _costs(attribute, level)[self._maps.between(j, low, level)] @ gone
-            losses[level] = (self._kept_cost[j][level] - saved + lost) / (whole * max(self._records, 1))
-        return losses
+        return (self._kept_cost[j] - saved + lost) / (whole * max(self._records, 1))
+
+    def _cost_by_group(self, j: int, at: int, level: int) -> NDArray[np.float64]:
+        """Per group at `at`: what a kept record costs at `level`, or at most costs if `level` is below."""
+        if (j, at, level) not in self._dearest:
+            costs = _costs(self._levels[j], level)
+            if level >= at:
+                by_group = costs[self._maps.between(j, at, level)]
+            else:
+                by_group = np.zeros(len(self._levels[j].leaves[at]))
+                np.maximum.at(by_group, self._maps.between(j, level, at), costs)
+            self._dearest[j, at, level] = by_group
+        return self._dearest[j, at, level]
 
     def values(
         self, transformation: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]

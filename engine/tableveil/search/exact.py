@@ -138,7 +138,7 @@ class _Search:
 
     def enter(self, lo: Transformation, hi: Transformation) -> None:
         """Checks hi, and opens the interval unless hi excludes it."""
-        classes = self.counter.classes(hi, lo)
+        classes = self.counter.classes(hi)
         self.checked += 1
         size = self.privacy.minimum_class_size
         below = self.counter.withheld + int(classes.counts[classes.counts < size].sum())
@@ -147,7 +147,7 @@ class _Search:
             if hi == self.lattice.top:
                 self.infeasible = self.nearest(hi, classes, below)
             return
-        table = self.quality.table(self.counter.small_class_marginals(hi, size, lo), lo)
+        table = self.quality.table(self.counter.small_classes(hi, size))
         self.consider(hi, classes, table, below)
         self.add(lo, hi, table)
 

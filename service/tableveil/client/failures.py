@@ -56,6 +56,11 @@ def faults_from(messages: Iterable[faults_pb2.Fault]) -> list[Fault]:
     return [Fault(message.field, message.found, message.expected, message.hint) for message in messages]
 
 
+def faults_to(faults: Iterable[Fault]) -> list[faults_pb2.Fault]:
+    """Messages of the faults."""
+    return [faults_pb2.Fault(field=f.field, found=f.found, expected=f.expected, hint=f.hint) for f in faults]
+
+
 def error_from(failure: faults_pb2.Failure, faults: Iterable[Fault] | None = None) -> TableveilError:
     """The error that a failure in a message stands for, with its faults or these."""
     kind = _CLASSES.get(failure.kind, InternalError)
@@ -68,7 +73,7 @@ def failure_of(error: TableveilError) -> faults_pb2.Failure:
         kind=_KINDS.get(type(error), faults_pb2.FAILURE_KIND_UNSPECIFIED),
         code=error.code,
         message=error.message,
-        faults=[faults_pb2.Fault(field=f.field, found=f.found, expected=f.expected, hint=f.hint) for f in error.faults],
+        faults=faults_to(error.faults),
     )
 
 

@@ -8,6 +8,9 @@ import json
 
 from tableveil.errors import InvalidError
 
+# What the database can compare with; only a forged token holds more.
+_INT32, _INT64 = 2**31, 2**63
+
 DEFAULT_PAGE_SIZE = 50
 LARGEST_PAGE_SIZE = 1000
 
@@ -30,7 +33,7 @@ def read_number_token(collection: str, token: str) -> int | None:
     match _read(token):
         case None:
             return None
-        case [str(found), int(before)] if found == collection:
+        case [str(found), int(before)] if found == collection and 0 < before < _INT64 and before is not True:
             return before
     raise _invalid()
 
@@ -45,7 +48,7 @@ def read_hierarchy_token(token: str) -> tuple[str, int]:
     match _read(token):
         case None:
             return ("", 0)
-        case ["hierarchies", str(name), int(version)]:
+        case ["hierarchies", str(name), int(version)] if 0 <= version < _INT32:
             return (name, version)
     raise _invalid()
 

@@ -50,9 +50,7 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
 
 
 def _object(item: ReleaseObject) -> release_service_pb2.ReleaseObject:
-    return release_service_pb2.ReleaseObject(
-        name=item.name, kind=OBJECT_KINDS.to_proto(item.kind), rows=item.row_count
-    )
+    return release_service_pb2.ReleaseObject(name=item.name, kind=OBJECT_KINDS.to_proto(item.kind), rows=item.row_count)
 
 
 def _attribute(result: AttributeResult) -> release_service_pb2.AttributeResult:

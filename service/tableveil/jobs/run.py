@@ -239,7 +239,7 @@ def _rounded_up(part: int, whole: int) -> str:
 
 
 def _plan(counted: _Counted, counter: ClassCounter, best: Candidate) -> ReleasePlan:
-    classes = counter.classes(best.transformation, best.transformation)
+    classes = counter.classes(best.transformation)
     return ReleasePlan(
         policy=counted.policy,
         source=counted.source,

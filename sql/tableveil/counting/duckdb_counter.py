@@ -3,56 +3,63 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, create_table, number, table
-from tableveil.classes import EquivalenceClasses, KeyLayout, LevelMaps, NumpyCounter
+from tableveil.backend import Session, alias, cast, column, create_table, number, table
+from tableveil.classes import EquivalenceClasses, KeyLayout, LevelMaps, Marginals, NumpyCounter
+from tableveil.counting.anchor import choose_anchor
 from tableveil.counting.base import BaseHistogram, unpacked
-from tableveil.dictionary import Dictionary
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
-
-WORTH_KEEPING = 0.5
-"""A roll-up is kept if it has at most this share of the rows it is made from: making it reads them once."""
 
 HAND_OVER_ROWS = 250_000
 """Roll-ups of up to so many rows are handed over to numpy, which groups them faster than a statement is planned."""
 
+SAMPLE_ROWS = 100_000
+"""Combinations from which the anchor is chosen."""
+
+WORTH_MAKING = 0.5
+"""A roll-up is made only if it may have at most this share of the rows it is made from: making it reads them once."""
+
 
 @dataclass(slots=True)
 class _RollUp:
-    """A histogram at `at`: a table with columns `c<j>` (groups) and `n`, or, once small, arrays."""
+    """A histogram at `at`: a table with columns `c<j>` (groups) and `n`, and arrays once it was small enough."""
 
     at: Transformation
     table_name: str
     rows: int
     arrays: NumpyCounter | None = None
-    not_worth: set[Transformation] = field(default_factory=set)
 
 
 class DuckDBCounter:
     """Counts classes of a base histogram that stays in the database, for as long as the session lives.
 
-    `hand_over_rows` of 0 counts everything in the database.
+    What is asked for first is general and needs few groups; what the search works on for long lies around one region of
+    the lattice. So one roll-up is made at an *anchor*, a transformation of about as many classes as numpy groups
+    quickly, and a transformation y that is not above the anchor is counted from a roll-up at the meet of y and the
+    anchor, which then serves all others above that meet. `hand_over_rows` of 0 counts everything in the database.
     """
 
     def __init__(self, session: Session, base: BaseHistogram, hand_over_rows: int = HAND_OVER_ROWS) -> None:
         self._session = session
         self._base = base
         self._hand_over_rows = hand_over_rows
-        self._maps = LevelMaps(self.levels)
-        bottom = (0,) * len(base.dictionaries)
+        self._levels = tuple(dictionary.levels for dictionary in base.dictionaries)
+        self._maps = LevelMaps(self._levels)
+        self._bottom = (0,) * len(self._levels)
         name = "searchable"
-        query = base.searchable().select(*(column(f"c{j}") for j in range(len(bottom))), column("n"))
-        session.execute(exp.Create(this=table(name), kind="VIEW", expression=query, properties=_temporary()))
-        self._kept = [_RollUp(bottom, name, base.combinations)]
+        query = base.searchable().select(*self._code_columns(), column("n"))
+        temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
+        session.execute(exp.Create(this=table(name), kind="VIEW", expression=query, properties=temporary))
+        self._kept = [_RollUp(self._bottom, name, base.combinations)]
         self._level_tables: dict[tuple[int, int], str] = {}
+        self._anchor = self._choose_anchor() if 0 < hand_over_rows < base.combinations else self._bottom
+        self._last: tuple[Transformation, EquivalenceClasses] | None = None
 
     @property
     def name(self) -> str:
@@ -62,7 +69,7 @@ class DuckDBCounter:
     @property
     def levels(self) -> tuple[AttributeLevels, ...]:
         """Per quasi-identifier: its codes, groups and leaves."""
-        return tuple(dictionary.levels for dictionary in self._base.dictionaries)
+        return self._levels
 
     @property
     def records(self) -> int:
@@ -74,117 +81,101 @@ class DuckDBCounter:
         """Records suppressed at every transformation."""
         return self._base.withheld
 
-    def marginals(self) -> tuple[NDArray[np.int64], ...]:
-        """Per quasi-identifier, the number of records per code."""
+    def marginals(self) -> Marginals:
+        """All records but the withheld ones, per code."""
         marginals = []
-        for j, levels in enumerate(self.levels):
-            query = (
-                exp.select(alias(column(f"c{j}"), "code"), alias(cast(exp.Sum(this=column("n")), "BIGINT"), "records"))
-                .from_(table(self._kept[0].table_name))
-                .group_by(column(f"c{j}"))
-            )
-            found = self._session.arrays(query)
+        for j, levels in enumerate(self._levels):
+            total = alias(cast(exp.Sum(this=column("n")), "BIGINT"), "records")
+            query = exp.select(alias(column(f"c{j}"), "code"), total).from_(table(self._kept[0].table_name))
+            found = self._session.arrays(query.group_by(column(f"c{j}")))
             counts = np.zeros(len(levels.groups[0]), np.int64)
             counts[found["code"]] = found["records"]
             marginals.append(counts)
-        return tuple(marginals)
+        return Marginals(self._bottom, tuple(marginals))
 
-    def classes(self, transformation: Transformation, floor: Transformation) -> EquivalenceClasses:
+    def classes(self, transformation: Transformation) -> EquivalenceClasses:
         """The equivalence classes at the transformation."""
-        source = self._source(floor)
+        source = self._source(transformation)
         if source.arrays is not None:
-            return source.arrays.classes(transformation, floor)
+            return source.arrays.classes(transformation)
         layout = self._layout(transformation)
         found = self._session.arrays(self._grouped(source, transformation, layout))
         words = tuple(found[f"w{word}"].astype(np.int64) for word in range(layout.words))
-        return EquivalenceClasses(layout, words, found["n"].astype(np.int64))
+        classes = EquivalenceClasses(layout, words, found["n"].astype(np.int64))
+        self._last = (transformation, classes)
+        return classes
 
-    def small_class_marginals(
-        self, transformation: Transformation, minimum_size: int, floor: Transformation
-    ) -> tuple[NDArray[np.int64], ...]:
-        """Per quasi-identifier, the records in classes of fewer than `minimum_size` per group at `floor`."""
-        source = self._source(floor)
+    def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
+        """The records in classes of fewer than `minimum_size`, by their groups there, or finer from a small roll-up."""
+        source = self._source(transformation)
         if source.arrays is not None:
-            return source.arrays.small_class_marginals(transformation, minimum_size, floor)
-        layout = self._layout(transformation)
-        small = self._grouped(source, transformation, layout).having(
-            exp.LT(this=exp.Sum(this=column("n", "r")), expression=number(minimum_size))
-        )
-        keyed = self._keyed(source, transformation, layout, [column(f"c{j}", "r") for j in range(len(floor))])
-        same = exp.and_(
-            *(exp.EQ(this=column(f"w{w}", "keyed"), expression=column(f"w{w}", "small")) for w in range(layout.words))
-        )
-        query = (
-            exp.select(*(column(f"c{j}", "keyed") for j in range(len(floor))), column("n", "keyed"))
-            .from_(keyed.subquery("keyed"))
-            .join(small.subquery("small"), on=same, join_type="SEMI")
-        )
-        found = self._session.arrays(query)
-        groups = [found[f"c{j}"] for j in range(len(floor))]
-        rows = NumpyCounter(self.levels, groups, found["n"].astype(np.int64), at=source.at)
-        # Every class of these rows is as small as they say, so that they are the records sought.
-        return rows.small_class_marginals(transformation, minimum_size, floor)
+            return source.arrays.small_classes(transformation, minimum_size)
+        if self._last is None or self._last[0] != transformation:
+            self.classes(transformation)
+        assert self._last is not None
+        classes = self._last[1]
+        small = classes.counts < minimum_size
+        counts = classes.counts[small]
+        marginals = [
+            np.bincount(classes.groups(j)[small], weights=counts, minlength=len(self._levels[j].leaves[level]))
+            for j, level in enumerate(transformation)
+        ]
+        return Marginals(transformation, tuple(marginal.astype(np.int64) for marginal in marginals))
 
-    def _source(self, floor: Transformation) -> _RollUp:
-        """The cheapest roll-up that is fine enough for the floor, made now if that pays."""
-        finer = [r for r in self._kept if all(a <= f for a, f in zip(r.at, floor, strict=True))]
-        source = min(finer, key=lambda r: r.rows)
-        if source.at == floor or source.rows <= self._hand_over_rows or floor in source.not_worth:
-            return self._handed_over(source)
-        if self._estimated_rows(source, floor) > WORTH_KEEPING * source.rows:
-            source.not_worth.add(floor)
+    def _source(self, transformation: Transformation) -> _RollUp:
+        """The roll-up to count the transformation from, made now if that pays."""
+        source = self._cheapest(transformation)
+        if source.arrays is None and source.rows > self._hand_over_rows > 0:
+            meet = tuple(map(min, transformation, self._anchor))
+            possible = math.prod(self._layout(meet).radices)
+            # Above the anchor the meet is the anchor; elsewhere only what is surely small is worth a pass.
+            if meet == self._anchor or possible <= WORTH_MAKING * source.rows:
+                source = self._roll_up(self._cheapest(meet), meet)
+        if source.arrays is None and source.rows <= self._hand_over_rows:
+            source.arrays = self._fetched(source)
+        return source
+
+    def _cheapest(self, transformation: Transformation) -> _RollUp:
+        """The kept roll-up of the fewest rows that is fine enough."""
+        finer = [r for r in self._kept if all(a <= t for a, t in zip(r.at, transformation, strict=True))]
+        return min(finer, key=lambda roll_up: roll_up.rows)
+
+    def _roll_up(self, source: _RollUp, at: Transformation) -> _RollUp:
+        if source.at == at:
             return source
-        return self._handed_over(self._roll_up(source, floor))
-
-    def _handed_over(self, roll_up: _RollUp) -> _RollUp:
-        if roll_up.arrays is None and roll_up.rows <= self._hand_over_rows:
-            columns = [column(f"c{j}") for j in range(len(roll_up.at))]
-            found = self._session.arrays(exp.select(*columns, column("n")).from_(table(roll_up.table_name)))
-            groups = [found[f"c{j}"] for j in range(len(roll_up.at))]
-            roll_up.arrays = NumpyCounter(self.levels, groups, found["n"].astype(np.int64), at=roll_up.at)
-        return roll_up
-
-    def _estimated_rows(self, source: _RollUp, floor: Transformation) -> float:
-        layout = self._layout(floor)
-        possible = math.prod(layout.radices)
-        if possible <= WORTH_KEEPING * source.rows:
-            return possible
-        words = [column(f"w{word}") for word in range(layout.words)]
-        counted = words[0] if len(words) == 1 else call("hash", *words)
-        keyed = self._keyed(source, floor, layout, []).subquery("keyed")
-        return float(self._session.value(exp.select(call("approx_count_distinct", counted)).from_(keyed)))
-
-    def _roll_up(self, source: _RollUp, floor: Transformation) -> _RollUp:
-        layout = self._layout(floor)
-        grouped = self._grouped(source, floor, layout).subquery("grouped")
-        codes = [alias(unpacked(layout, j), f"c{j}") for j in range(len(floor))]
+        layout = self._layout(at)
+        grouped = self._grouped(source, at, layout).subquery("grouped")
+        codes = [alias(unpacked(layout, j), f"c{j}") for j in range(len(at))]
         name = f"roll_up_{len(self._kept)}"
         self._session.execute(create_table(table(name), exp.select(*codes, column("n")).from_(grouped), temporary=True))
         rows = self._session.value(exp.select(exp.Count(this=exp.Star())).from_(table(name)))
-        made = _RollUp(floor, name, rows)
+        made = _RollUp(at, name, rows)
         self._kept.append(made)
         return made
 
+    def _fetched(self, roll_up: _RollUp) -> NumpyCounter:
+        query = exp.select(*self._code_columns(), column("n")).from_(table(roll_up.table_name))
+        found = self._session.arrays(query)
+        groups = [found[f"c{j}"] for j in range(len(roll_up.at))]
+        return NumpyCounter(self._levels, groups, found["n"].astype(np.int64), at=roll_up.at)
+
+    def _choose_anchor(self) -> Transformation:
+        # Every so many rows of the base histogram, in whatever order they are: an estimate needs no more.
+        every = max(1, self._base.combinations // SAMPLE_ROWS)
+        chosen = exp.EQ(this=exp.Mod(this=column("rowid", "base"), expression=number(every)), expression=number(0))
+        found = self._session.arrays(self._base.searchable().select(*self._code_columns()).where(chosen))
+        sample = [found[f"c{j}"] for j in range(len(self._levels))]
+        return choose_anchor(self._levels, sample, self._base.combinations, self._hand_over_rows)
+
+    def _code_columns(self) -> list[exp.Column]:
+        return [column(f"c{j}") for j in range(len(self._levels))]
+
     def _layout(self, transformation: Transformation) -> KeyLayout:
-        return KeyLayout.of([len(l.leaves[level]) for l, level in zip(self.levels, transformation, strict=True)])
+        levels = zip(self._levels, transformation, strict=True)
+        return KeyLayout.of([len(attribute.leaves[level]) for attribute, level in levels])
 
     def _grouped(self, source: _RollUp, transformation: Transformation, layout: KeyLayout) -> exp.Select:
-        """The classes at the transformation: key words and `n`."""
-        keyed, words = self._joined(source, transformation, layout)
-        total = alias(cast(exp.Sum(this=column("n", "r")), "BIGINT"), "n")
-        select = [alias(word, f"w{w}") for w, word in enumerate(words)]
-        return keyed.select(*select, total).group_by(*(number(w + 1) for w in range(len(words))))
-
-    def _keyed(
-        self, source: _RollUp, transformation: Transformation, layout: KeyLayout, more: Sequence[exp.Expression]
-    ) -> exp.Select:
-        """The roll-up's rows with their key words at the transformation."""
-        keyed, words = self._joined(source, transformation, layout)
-        return keyed.select(*(alias(word, f"w{w}") for w, word in enumerate(words)), *more, column("n", "r"))
-
-    def _joined(
-        self, source: _RollUp, transformation: Transformation, layout: KeyLayout
-    ) -> tuple[exp.Select, list[exp.Expression]]:
+        """The classes at the transformation: key words `w0`, `w1`, … and `n`."""
         query = exp.select().from_(table(source.table_name, alias="r"))
         words: list[exp.Expression] = [cast(number(0), "BIGINT") for _ in range(layout.words)]
         for j, (low, high) in enumerate(zip(source.at, transformation, strict=True)):
@@ -198,22 +189,18 @@ class DuckDBCounter:
                 group = column(f"g{high}", as_)
             part = exp.Mul(this=cast(group, "BIGINT"), expression=number(layout.stride[j]))
             words[layout.word[j]] = exp.Add(this=words[layout.word[j]], expression=part)
-        return query, words
+        total = alias(cast(exp.Sum(this=column("n", "r")), "BIGINT"), "n")
+        select = [alias(word, f"w{w}") for w, word in enumerate(words)]
+        return query.select(*select, total).group_by(*(number(w + 1) for w in range(len(words))))
 
     def _level_table(self, attribute: int, low: int) -> str:
         """A small table from the group at `low` (`g<low>`) to those at all levels above."""
         if (attribute, low) not in self._level_tables:
-            levels = self.levels[attribute]
             name = f"levels_{attribute}_{low}"
-            columns = {
-                f"g{high}": pa.array(self._maps.between(attribute, low, high)) for high in range(low, levels.top + 1)
-            }
-            with self._session.relation("level_groups", pa.table(columns)):
+            above = range(low, self._levels[attribute].top + 1)
+            groups = {f"g{high}": pa.array(self._maps.between(attribute, low, high)) for high in above}
+            with self._session.relation("level_groups", pa.table(groups)):
                 query = exp.select("*").from_(table("level_groups"))
                 self._session.execute(create_table(table(name), query, temporary=True))
             self._level_tables[attribute, low] = name
         return self._level_tables[attribute, low]
-
-
-def _temporary() -> exp.Properties:
-    return exp.Properties(expressions=[exp.TemporaryProperty()])

@@ -1,0 +1,1 @@
+"""The command line: the service's verbs for people and for schedulers."""

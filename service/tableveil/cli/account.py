@@ -1,0 +1,187 @@
+"""The account of a release: what was done to the table, what it cost, what is known about it, and how to use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tableveil.backend import render, table
+from tableveil.cli import wording
+from tableveil.cli.tables import facts, listing
+from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
+
+_EXCLUDED_BECAUSE = {
+    "suppression": "would suppress too many records",
+    "loss": "cannot score better",
+}
+
+_OBJECTS = {
+    release_service_pb2.RELEASE_OBJECT_KIND_ROWS: "the anonymized rows",
+    release_service_pb2.RELEASE_OBJECT_KIND_CLASSES: "the classes, their sizes and risks",
+    release_service_pb2.RELEASE_OBJECT_KIND_RISK: "risks of the released rows",
+    release_service_pb2.RELEASE_OBJECT_KIND_RISK_HISTOGRAM: "classes by size",
+}
+
+
+def account(release: release_service_pb2.Release) -> RenderableType:
+    """The whole account, for a console."""
+    parts: list[RenderableType] = [_title(release)]
+    for heading, content in _sections(release):
+        parts += [Text(""), Text(heading, style="bold"), Padding(content, (0, 0, 0, 2))]
+    return Group(*parts)
+
+
+def query_lines(release: release_service_pb2.Release) -> list[str]:
+    """Statements that read the release's objects in the server's database."""
+    statements = []
+    for item in release.objects:
+        name = render(table(item.name, release.target.schema))
+        limit = " LIMIT 10" if item.kind == release_service_pb2.RELEASE_OBJECT_KIND_ROWS else ""
+        statements.append(f"SELECT * FROM {name}{limit};")
+    return statements
+
+
+def _title(release: release_service_pb2.Release) -> Text:
+    source, target = wording.table_name(release.source), wording.target_name(release.target)
+    title = Text(release.name, style="bold green")
+    title.append(f"  {source} \N{RIGHTWARDS ARROW} {target}", style="not bold default")
+    if not release.current:
+        title.append("  (replaced by a later release)", style="not bold yellow")
+    return title
+
+
+def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, RenderableType]]:
+    if release.warnings:
+        yield "Warnings", Group(*(Text(wording.printable(text), style="yellow") for text in release.warnings))
+    yield "Result", _result(release)
+    yield "Attributes", _attributes(release.attributes)
+    yield "Risk", _risk(release.risk_before, release.risk_after)
+    yield "Proof", Text(" ".join(_proof(release.score, release.proof)))
+    yield "Written", _objects(release)
+    yield "Query it", _queries(release)
+    yield "Time", Text(_time(release.seconds, release.phase_seconds))
+
+
+def _result(release: release_service_pb2.Release) -> Table:
+    policy = release.policy
+    released = release.records - release.suppressed_records
+    suppressed = _part(release.suppressed_records, release.records)
+    limit = wording.share(Decimal(policy.suppression_limit or "0"))
+    rows = [
+        ("privacy", ", ".join(_privacy(policy.privacy_models))),
+        ("score", f"{wording.score(release.score)} ({_quality(policy.quality_model)})"),
+        ("records", f"{wording.count(release.records)}, of which {wording.count(released)} released"),
+        ("suppressed", f"{suppressed}; the policy allows {limit}"),
+        ("classes", wording.count(release.classes)),
+    ]
+    return facts(row for row in rows if row[1])
+
+
+def _privacy(models: Sequence[policy_pb2.PrivacyModel]) -> Iterator[str]:
+    for model in models:
+        if model.HasField("k_anonymity"):
+            yield f"{model.k_anonymity.k}-anonymity"
+
+
+def _quality(model: policy_pb2.QualityModel) -> str:
+    # Unspecified means the first of the real ones.
+    aggregate = model.loss.aggregate or policy_pb2.AGGREGATE_GEOMETRIC_MEAN
+    return f"loss, {wording.enum_word(policy_pb2.Aggregate.Name(aggregate), 'AGGREGATE_')}"
+
+
+def _attributes(attributes: Sequence[release_service_pb2.AttributeResult]) -> RenderableType:
+    rows = [
+        (
+            wording.short(result.column),
+            f"{result.level} of {result.top_level}{_extreme(result)}",
+            wording.share(result.loss),
+            f"{wording.count(result.distinct_before)} \N{RIGHTWARDS ARROW} {wording.count(result.distinct_after)}",
+            wording.short(result.hierarchy),
+        )
+        for result in attributes
+    ]
+    columns = ("quasi-identifier", "level", "loss", "distinct values", "hierarchy")
+    return listing(columns, rows, "none", numbers=("loss", "distinct values"))
+
+
+def _extreme(result: release_service_pb2.AttributeResult) -> str:
+    if result.level == 0:
+        return ", unchanged"
+    return ", nothing left" if result.level == result.top_level else ""
+
+
+def _risk(before: release_service_pb2.Risk, after: release_service_pb2.Risk) -> RenderableType:
+    rows = [
+        ("highest", wording.share(before.highest), wording.share(after.highest)),
+        ("average", wording.share(before.average), wording.share(after.average)),
+        ("lowest", wording.share(before.lowest), wording.share(after.lowest)),
+        ("unique records", _part(before.unique_records, before.records), _part(after.unique_records, after.records)),
+    ]
+    later = {item.threshold: item.records for item in after.records_at_risk}
+    for item in before.records_at_risk:
+        name = f"records above {wording.share(Decimal(item.threshold))}"
+        at_risk = _part(later.get(item.threshold, 0), after.records)
+        rows.append((name, _part(item.records, before.records), at_risk))
+    return listing(("of being re-identified", "before", "after"), rows, "", numbers=("before", "after"))
+
+
+def _proof(score: float, proof: release_service_pb2.Proof) -> Iterator[str]:
+    size, checked = wording.large_count(proof.lattice_size), wording.count(proof.transformations_checked)
+    if proof.optimal:
+        yield f"Optimal: of {size} transformations, none that meets the policy scores better."
+        yield f"{checked} were checked; the others need not be:"
+    else:
+        yield f"Best found before the search was stopped; {checked} of {size} transformations were checked."
+        gain = f"{wording.score(proof.gap)} ({wording.share(proof.gap / score)})" if score > 0 else "nothing"
+        yield f"None scores below {wording.score(proof.lower_bound)}, so that at most {gain} could be gained."
+        yield "Known not to be better:" if proof.pruned else ""
+    reasons = (
+        f"{wording.large_count(number)} {_EXCLUDED_BECAUSE.get(reason, f'for {wording.printable(reason)}')}"
+        for reason, number in sorted(proof.pruned.items())
+    )
+    yield f"{', '.join(reasons) or 'there are none'}."
+
+
+def _objects(release: release_service_pb2.Release) -> RenderableType:
+    rows = [
+        (
+            wording.short(f"{release.target.schema}.{item.name}"),
+            _rows(item.rows),
+            _OBJECTS.get(item.kind, ""),
+        )
+        for item in release.objects
+    ]
+    return listing(("object", "size", "holds"), rows, "none", numbers=("size",))
+
+
+def _rows(number: int) -> str:
+    return f"{wording.count(number)} {'row' if number == 1 else 'rows'}"
+
+
+def _queries(release: release_service_pb2.Release) -> RenderableType:
+    number = release.name.rpartition("/")[2]
+    file = f"release-{number}.duckdb"
+    statements = [line for line in query_lines(release) if line.isprintable()]
+    return Group(
+        Text("In the database, which only the server may open while it runs:"),
+        *(Text(f"  {line}") for line in statements),
+        Text("Or from a fresh file that may be given away:"),
+        Text(f"  tableveil export {release.name} --output {file}"),
+    )
+
+
+def _time(total: float, phases: Mapping[str, float]) -> str:
+    known = [name.removeprefix("JOB_PHASE_") for name in job_service_pb2.JobPhase.keys()]
+    order = {name: position for position, name in enumerate(known)}
+    in_order = sorted(phases, key=lambda name: (order.get(name.upper(), len(order)), name))
+    parts = ", ".join(f"{wording.printable(name).lower()} {wording.seconds(phases[name])}" for name in in_order)
+    return f"{wording.seconds(total)}: {parts}" if parts else wording.seconds(total)
+
+
+def _part(part: int, whole: int) -> str:
+    return f"{wording.count(part)} ({wording.share(part / whole if whole else 0.0)})"

@@ -1,0 +1,14 @@
+"""The command `demo`: a thin hook, so that nothing of the demo is loaded before it runs."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def demo(arguments: tuple[str, ...]) -> None:
+    """Try it all: a server, a generated hospital table, a policy, its release."""
+    from tableveil.demo.command import demo as command
+
+    command.main(list(arguments), prog_name="tableveil demo")

@@ -1,0 +1,40 @@
+"""Watching a job until it ends, as `watch` and `submit --wait` do."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+
+from rich.console import Console
+
+from tableveil.cli.exit_codes import ExitCode, of_job
+from tableveil.cli.progress import progress_view
+from tableveil.cli.verb import Session
+from tableveil.client.failures import error_from
+from tableveil.v1 import job_service_pb2
+
+
+def follow(session: Session, name: str, console: Console) -> job_service_pb2.Job:
+    """Shows the job's changes on the console, or as lines of JSON, and returns it once it has succeeded.
+
+    Ends the process if the job does not succeed, or at Ctrl-C, which leaves the job alone.
+    """
+    output = session.output
+    job = job_service_pb2.Job(name=name)
+    try:
+        with nullcontext() if output.as_json else progress_view(console) as view:
+            for job in session.client.watch_job(name):
+                if view is None:
+                    output.json(job_service_pb2.WatchJobResponse(job=job))
+                else:
+                    view.show(job)
+    except KeyboardInterrupt:
+        output.err.print(
+            f"Stopped watching; {job.name} goes on. Watch it again with `tableveil watch {job.name}`, "
+            f"or stop it with `tableveil cancel {job.name}`."
+        )
+        sys.exit(ExitCode.CTRL_C)
+    if job.state != job_service_pb2.JOB_STATE_SUCCEEDED:
+        output.report(error_from(job.failure))
+        sys.exit(of_job(job))
+    return job

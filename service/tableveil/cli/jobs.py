@@ -1,0 +1,85 @@
+"""The commands about jobs: `jobs`, `watch` and `cancel`."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import click
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tableveil.cli import wording
+from tableveil.cli.error_block import error_block
+from tableveil.cli.follow import follow
+from tableveil.cli.progress import activity, findings
+from tableveil.cli.tables import facts, listing
+from tableveil.cli.verb import LIMIT, Session, verb
+from tableveil.client.failures import error_from
+from tableveil.client.names import JOBS, resource_name
+from tableveil.v1 import job_service_pb2
+
+
+@click.command()
+@LIMIT
+@verb
+def jobs(session: Session, limit: int) -> None:
+    """List jobs, newest first."""
+    output = session.output
+    found = list(islice(session.client.list_jobs(), limit))
+    if output.as_json:
+        output.json(job_service_pb2.ListJobsResponse(jobs=found))
+        return
+    rows = [
+        (
+            job.name,
+            activity(job),
+            wording.table_name(job.source),
+            wording.target_name(job.target),
+            wording.moment(job.submit_time),
+            job.release or wording.printable(job.failure.code),
+        )
+        for job in found
+    ]
+    output.out.print(listing(("job", "state", "source", "target", "submitted", "outcome"), rows, "No jobs yet."))
+
+
+@click.command()
+@click.argument("job")
+@verb
+def watch(session: Session, job: str) -> None:
+    """Show the progress of JOB until it ends. With --json, one JSON object per line."""
+    ended = follow(session, resource_name(JOBS, job), session.output.out)
+    if not session.output.as_json:
+        session.output.out.print(f"See what came out with `tableveil show {ended.release}`.")
+
+
+@click.command()
+@click.argument("job")
+@verb
+def cancel(session: Session, job: str) -> None:
+    """Ask JOB to stop. A job whose release is being committed completes."""
+    found = session.client.cancel_job(job)
+    if session.output.as_json:
+        session.output.json(job_service_pb2.CancelJobResponse(job=found))
+    else:
+        session.output.out.print(f"{found.name} was asked to stop; it is now {activity(found)}.")
+
+
+def job_details(job: job_service_pb2.Job) -> RenderableType:
+    """All there is to know about a job."""
+    rows = [
+        ("state", activity(job)),
+        ("source", wording.table_name(job.source)),
+        ("target", wording.target_name(job.target)),
+        ("request id", wording.short(job.request_id)),
+        ("submitted", wording.moment(job.submit_time)),
+        ("started", wording.moment(job.start_time)),
+        ("ended", wording.moment(job.end_time)),
+        ("search", findings(job.progress)),
+        ("release", job.release),
+        *(("warning", wording.printable(warning)) for warning in job.warnings),
+    ]
+    parts: list[RenderableType] = [Text(job.name, style="bold"), facts([row for row in rows if row[1]])]
+    if job.HasField("failure"):
+        parts.append(error_block(error_from(job.failure)))
+    return Group(*parts)

@@ -1,0 +1,85 @@
+"""Where a command's results and messages go: results to stdout, for people or as JSON; everything else to stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import click
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.message import Message
+from rich.console import Console
+
+from tableveil.cli.error_block import error_block
+from tableveil.cli.exit_codes import ExitCode, of_error
+from tableveil.client.failures import failure_of
+from tableveil.errors import TableveilError
+
+# Files and pipes have no width of their own; most tables fit into this one.
+_WIDTH_OF_FILES = 160
+
+
+class _Console(Console):
+    """Leaves it to `Output.reporting` what a broken pipe means."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+def console(stderr: bool = False) -> Console:
+    """A console that takes texts as they are: a name may look like markup."""
+    made = _Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+    if not made.is_terminal:
+        made.width = _WIDTH_OF_FILES
+    return made
+
+
+def as_dict(message: Message) -> dict[str, Any]:
+    """The message as proto JSON, with the proto's field names and all fields but unset messages and optionals."""
+    return MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One command's output; JSON takes the place of what people read on stdout."""
+
+    as_json: bool = False
+    out: Console = field(default_factory=console)
+    err: Console = field(default_factory=lambda: console(stderr=True))
+
+    def json(self, document: Message | Mapping[str, object]) -> None:
+        """Writes a JSON document in one line."""
+        content = as_dict(document) if isinstance(document, Message) else document
+        # Escaped to ASCII, so that no encoding breaks it and no terminal obeys what is in it.
+        click.echo(json.dumps(content))
+
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """Turns what a command raises into a message and the process's exit code."""
+        try:
+            yield
+            sys.stdout.flush()
+        except TableveilError as error:
+            self.fail(error)
+        except KeyboardInterrupt:
+            sys.exit(ExitCode.CTRL_C)
+        except BrokenPipeError:
+            # Nobody reads any more; what Python still holds must not fail when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(ExitCode.BROKEN_PIPE)
+
+    def fail(self, error: TableveilError) -> NoReturn:
+        """Reports the error and ends the process."""
+        if self.as_json:
+            self.json({"failure": as_dict(failure_of(error))})
+        self.report(error)
+        sys.exit(of_error(error))
+
+    def report(self, error: TableveilError) -> None:
+        """Shows an error to people."""
+        self.err.print(error_block(error))

@@ -1,0 +1,86 @@
+"""The commands that take a policy: `check-policy` and `submit`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from tableveil.cli.account import account
+from tableveil.cli.exit_codes import of_error
+from tableveil.cli.follow import follow
+from tableveil.cli.verb import Session, verb
+from tableveil.client import Client
+from tableveil.client.checking import check_on_client
+from tableveil.client.failures import faults_to
+from tableveil.document import load_policy
+from tableveil.errors import Fault, InvalidError
+from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
+
+_POLICY = click.argument("policy", type=click.Path(path_type=Path))
+
+
+@click.command()
+@_POLICY
+@click.option("--wait", is_flag=True, help="Show progress until the job ends, then the account of its release.")
+@click.option(
+    "--request-id", metavar="ID", help="Overrides the policy's: the same id and policy again mean the first job."
+)
+@verb
+def submit(session: Session, policy: Path, wait: bool, request_id: str | None) -> None:
+    """Queue a job for the policy in the file POLICY.
+
+    Hierarchies in CSV files are stored on the server first. With --json and --wait, one JSON object per line: the job
+    at each change, then the release.
+    """
+    client, output = session.client, session.output
+    message, faults = load_policy(policy)
+    if request_id is not None:
+        message.request_id = request_id
+    if faults:
+        raise InvalidError("POLICY_INVALID", "the policy is invalid", _all_faults(client, message, policy, faults))
+    job = client.submit(message, policy.parent)
+    if not wait:
+        if output.as_json:
+            output.json(job_service_pb2.SubmitJobResponse(job=job))
+        else:
+            output.out.print(f"{job.name} submitted. Follow it with `tableveil watch {job.name}`.")
+        return
+    release = client.get_release(follow(session, job.name, output.err).release)
+    if output.as_json:
+        output.json(release_service_pb2.GetReleaseResponse(release=release))
+    else:
+        output.out.print(account(release))
+
+
+@click.command()
+@_POLICY
+@click.option("--offline", is_flag=True, help="Check what can be checked without a server.")
+@verb
+def check_policy(session: Session, policy: Path, offline: bool) -> None:
+    """List everything that is wrong with the policy in the file POLICY."""
+    output = session.output
+    message, faults = load_policy(policy)
+    found = _all_faults(None if offline else session.client, message, policy, faults)
+    if output.as_json:
+        output.json(job_service_pb2.CheckPolicyResponse(faults=faults_to(found)))
+    elif not found:
+        output.out.print("Nothing is wrong with the policy" + (", as far as can be told offline." if offline else "."))
+    if found:
+        error = InvalidError("POLICY_INVALID", "the policy is invalid", found)
+        output.report(error)
+        sys.exit(of_error(error))
+
+
+def _all_faults(
+    client: Client | None, message: policy_pb2.Policy, file: Path, of_document: Sequence[Fault]
+) -> list[Fault]:
+    """The faults of the document and of the policy in it, as far as it could be read."""
+    if of_document and message == policy_pb2.Policy():
+        return list(of_document)
+    faults = client.check_policy(message, file.parent) if client else check_on_client(message, file.parent)[1]
+    # A field that could not be read is missing in the message.
+    unread = {fault.field for fault in of_document}
+    return [*of_document, *(fault for fault in faults if fault.field not in unread)]

@@ -1,0 +1,142 @@
+"""A job's progress: bars on a terminal, plain lines anywhere else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol, Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from tableveil.cli import wording
+from tableveil.v1 import job_service_pb2
+
+SECONDS_BETWEEN_LINES = 1.0
+
+_PHASES = {
+    job_service_pb2.JOB_PHASE_READING: "reading the table",
+    job_service_pb2.JOB_PHASE_COUNTING: "counting combinations",
+    job_service_pb2.JOB_PHASE_SEARCHING: "searching",
+    job_service_pb2.JOB_PHASE_WRITING: "writing",
+    job_service_pb2.JOB_PHASE_VERIFYING: "verifying",
+}
+
+
+class ProgressView(Protocol):
+    """Shows a job while it changes; a context manager, so that the terminal is left as it was."""
+
+    def __enter__(self) -> Self:
+        """Begins to show."""
+
+    def __exit__(self, *_: object) -> None:
+        """Stops showing."""
+
+    def show(self, job: job_service_pb2.Job) -> None:
+        """Shows the job as it is now."""
+
+
+def progress_view(console: Console) -> ProgressView:
+    """What suits the console."""
+    return Bars(console) if console.is_terminal else Lines(console)
+
+
+def activity(job: job_service_pb2.Job) -> str:
+    """What the job is doing, or how it ended."""
+    if job.state == job_service_pb2.JOB_STATE_QUEUED:
+        return f"queued, {wording.count(job.queue_position)} ahead" if job.queue_position else "queued"
+    if job.state == job_service_pb2.JOB_STATE_RUNNING:
+        return _PHASES.get(job.phase, "running")
+    return wording.enum_word(job_service_pb2.JobState.Name(job.state), "JOB_STATE_")
+
+
+def findings(progress: job_service_pb2.SearchProgress) -> str:
+    """What the search knows, in one line; empty before it began."""
+    if not progress.lattice_size:
+        return ""
+    size = wording.large_count(progress.lattice_size)
+    parts = [f"{wording.count(progress.transformations_checked)} of {size} transformations checked"]
+    if progress.HasField("best_score"):
+        parts.append(f"best score {wording.score(progress.best_score)}")
+    if progress.HasField("lower_bound"):
+        parts.append(f"lower bound {wording.score(progress.lower_bound)}")
+    if progress.HasField("suppressed_share"):
+        parts.append(f"{wording.share(progress.suppressed_share)} suppressed")
+    return ", ".join(parts)
+
+
+class Lines:
+    """A line when something changes: at once for what the job does, else at most one a second."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._clock = clock
+        self._activity = ""
+        self._line = ""
+        self._shown_at = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def show(self, job: job_service_pb2.Job) -> None:
+        """Prints a line if there is something new to say."""
+        doing = activity(job)
+        line = ": ".join(part for part in (f"{job.name} {doing}", findings(job.progress)) if part)
+        now = self._clock()
+        if line == self._line or (doing == self._activity and now - self._shown_at < SECONDS_BETWEEN_LINES):
+            return
+        self._activity, self._line, self._shown_at = doing, line, now
+        self._console.print(Text(line), soft_wrap=True)
+
+
+class Bars:
+    """A bar that fills as the proven bound approaches the best score, with the numbers below it."""
+
+    def __init__(self, console: Console) -> None:
+        self._bar = Progress(
+            SpinnerColumn(finished_text=" "),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.fields[proven]}", markup=False),
+            TimeElapsedColumn(),
+            console=console,
+        )
+        self._task = self._bar.add_task("", total=None, proven="")
+        self._live = Live(console=console, refresh_per_second=10)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def show(self, job: job_service_pb2.Job) -> None:
+        """Moves the bar and replaces the numbers."""
+        proven = _proven(job.progress)
+        succeeded = job.state == job_service_pb2.JOB_STATE_SUCCEEDED
+        measured = proven is not None and job.phase == job_service_pb2.JOB_PHASE_SEARCHING
+        self._bar.update(
+            self._task,
+            description=f"{job.name} {activity(job)}",
+            # Without a total the bar pulses.
+            total=1.0 if succeeded or measured else None,
+            completed=1.0 if succeeded else proven or 0.0,
+            proven="" if proven is None else f"{wording.share(proven)} proven",
+        )
+        numbers = Text(f"  {findings(job.progress)}", style="dim", overflow="ellipsis", no_wrap=True)
+        self._live.update(Group(self._bar, numbers))
+
+
+def _proven(progress: job_service_pb2.SearchProgress) -> float | None:
+    """How much of the best score is proven to be unavoidable, from 0 to 1; None until both are known."""
+    if not (progress.HasField("best_score") and progress.HasField("lower_bound")):
+        return None
+    if progress.best_score <= 0:
+        return 1.0
+    return min(max(progress.lower_bound / progress.best_score, 0.0), 1.0)

@@ -1,0 +1,92 @@
+"""The commands about releases: `releases`, `show` and `export`."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from tableveil.cli import wording
+from tableveil.cli.account import account
+from tableveil.cli.jobs import job_details
+from tableveil.cli.tables import listing
+from tableveil.cli.verb import LIMIT, Session, verb
+from tableveil.client import ExportFormat
+from tableveil.v1 import job_service_pb2, release_service_pb2
+
+_DATABASE_SUFFIXES = {".duckdb", ".ddb", ".db"}
+
+
+@click.command()
+@LIMIT
+@verb
+def releases(session: Session, limit: int) -> None:
+    """List releases, newest first."""
+    output = session.output
+    found = list(islice(session.client.list_releases(), limit))
+    if output.as_json:
+        output.json(release_service_pb2.ListReleasesResponse(releases=found))
+        return
+    columns = ("release", "source", "target", "created", "records", "suppressed", "score", "optimal", "current")
+    rows = [
+        (
+            release.name,
+            wording.table_name(release.source),
+            wording.target_name(release.target),
+            wording.moment(release.create_time),
+            wording.count(release.records),
+            wording.count(release.suppressed_records),
+            wording.score(release.score),
+            "yes" if release.proof.optimal else "not proven",
+            "yes" if release.current else "replaced",
+        )
+        for release in found
+    ]
+    output.out.print(listing(columns, rows, "No releases yet.", numbers=("records", "suppressed", "score")))
+
+
+@click.command()
+@click.argument("name", metavar="RELEASE")
+@verb
+def show(session: Session, name: str) -> None:
+    """Show the account of RELEASE (3 or releases/3), or a job (jobs/3)."""
+    output, client = session.output, session.client
+    if name.startswith("jobs/"):
+        job = client.get_job(name)
+        if output.as_json:
+            output.json(job_service_pb2.GetJobResponse(job=job))
+        else:
+            output.out.print(job_details(job))
+        return
+    release = client.get_release(name)
+    if output.as_json:
+        output.json(release_service_pb2.GetReleaseResponse(release=release))
+    else:
+        output.out.print(account(release), soft_wrap=False)
+
+
+@click.command()
+@click.argument("release")
+@click.option(
+    "--output", "path", required=True, type=click.Path(path_type=Path), help="Where to write; nothing may be there yet."
+)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice([known.value for known in ExportFormat]),
+    help="parquet: a directory with a file per object. duckdb: a fresh database file. "
+    "Default: duckdb if the output ends in .duckdb, .ddb or .db, else parquet.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an earlier export of the same format.")
+@verb
+def export(session: Session, release: str, path: Path, format_name: str | None, overwrite: bool) -> None:
+    """Write the public objects of RELEASE to files, all of them or none."""
+    by_suffix = ExportFormat.DUCKDB if path.suffix.lower() in _DATABASE_SUFFIXES else ExportFormat.PARQUET
+    export_format = ExportFormat(format_name) if format_name else by_suffix
+    files = session.client.export(release, path, export_format, overwrite)
+    if session.output.as_json:
+        session.output.json({"files": [str(file) for file in files]})
+        return
+    for file in files:
+        session.output.out.print(wording.printable(str(file)), soft_wrap=True)

@@ -1,0 +1,52 @@
+"""The command `serve`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from tableveil.cli.output import Output
+from tableveil.client import DEFAULT_ADDRESS
+
+
+@click.command()
+@click.option(
+    "--database",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The DuckDB file that holds the tables; the server alone has it open.",
+)
+@click.option("--address", default=DEFAULT_ADDRESS, show_default=True, help="Where to listen.")
+@click.option(
+    "--allow-remote", is_flag=True, help="Allow an address beyond this machine: whoever reaches it is the owner."
+)
+@click.option("--memory-limit", metavar="SIZE", help="Memory of the database, such as 2GiB; it spills beyond.")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads of the database.")
+@click.option("--concurrent-jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Jobs at a time.")
+@click.option("--queue-limit", type=click.IntRange(min=0), default=100, show_default=True, help="Jobs that may wait.")
+def serve(
+    database: Path,
+    address: str,
+    allow_remote: bool,
+    memory_limit: str | None,
+    threads: int | None,
+    concurrent_jobs: int,
+    queue_limit: int,
+) -> None:
+    """Run the service on a DuckDB file until it is told to stop (Ctrl-C or SIGTERM)."""
+    # The server loads the whole of Tableveil, which the other commands need not wait for.
+    from tableveil.server import Settings, run_server
+
+    with Output().reporting():
+        settings = Settings(
+            database=database,
+            address=address,
+            allow_remote=allow_remote,
+            memory_limit=memory_limit or "",
+            threads=threads,
+            concurrent_jobs=concurrent_jobs,
+            queue_limit=queue_limit,
+        )
+        sys.exit(run_server(settings))

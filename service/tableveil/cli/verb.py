@@ -1,0 +1,44 @@
+"""What all commands that talk to a server share: where it is, JSON or not, and how errors end them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import click
+
+from tableveil.cli.output import Output
+from tableveil.client import DEFAULT_ADDRESS, Client
+
+LIMIT = click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="How many at most.")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a command works with."""
+
+    client: Client
+    output: Output
+
+
+def verb(function: Callable[..., None]) -> Callable[..., None]:
+    """Makes a function of a session, and of its own options, one of its options alone."""
+
+    @click.option(
+        "--server",
+        default=DEFAULT_ADDRESS,
+        envvar="TABLEVEIL_SERVER",
+        show_default=True,
+        show_envvar=True,
+        metavar="ADDRESS",
+        help="Where the server listens.",
+    )
+    @click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, with the field names of the protos.")
+    @functools.wraps(function)
+    def run(server: str, as_json: bool, **options: object) -> None:
+        output = Output(as_json)
+        with output.reporting(), Client(server) as client:
+            function(Session(client, output), **options)
+
+    return run

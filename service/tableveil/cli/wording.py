@@ -1,0 +1,81 @@
+"""How names, numbers and times are shown to people."""
+
+from __future__ import annotations
+
+from datetime import UTC
+from decimal import Decimal
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from tableveil.v1 import policy_pb2
+
+LONGEST_SHOWN = 60
+
+# From here on digits no longer help.
+_LONGEST_COUNT = 15
+
+
+def printable(text: str) -> str:
+    """The text with everything escaped that a terminal might obey, such as colour codes in a table's name."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def short(text: str) -> str:
+    """The text, printable, and cut where it would fill the screen."""
+    return printable(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…")
+
+
+def table_name(reference: policy_pb2.TableReference) -> str:
+    """A table by those parts that are not empty."""
+    return short(".".join(part for part in (reference.catalog, reference.schema, reference.table) if part))
+
+
+def target_name(target: policy_pb2.ReleaseTarget) -> str:
+    """A release's table or view."""
+    return short(".".join(part for part in (target.schema, target.name) if part))
+
+
+def count(number: int) -> str:
+    """`12,345`."""
+    return f"{number:,}"
+
+
+def large_count(text: str) -> str:
+    """A count that comes as a decimal because it may be huge."""
+    if not text.isdecimal():
+        return printable(text)
+    return count(int(text)) if len(text) <= _LONGEST_COUNT else f"{Decimal(text):.1e}"
+
+
+def share(part: float | Decimal) -> str:
+    """`3.68 %`; never rounded to none or to all."""
+    percent = float(part) * 100
+    shown = f"{percent:.2f}".rstrip("0").rstrip(".")
+    if shown == "0" and percent > 0:
+        return "< 0.01 %"
+    if shown == "100" and percent < 100:
+        return "> 99.99 %"
+    return f"{shown} %"
+
+
+def score(value: float) -> str:
+    """A score or a bound, with as many digits as tell two candidates apart."""
+    return f"{value:.4f}"
+
+
+def seconds(value: float) -> str:
+    """`0.012 s`, `1.2 s`, `3 min 20 s`."""
+    if value >= 60:
+        minutes, rest = divmod(round(value), 60)
+        return f"{minutes:,} min {rest} s"
+    return f"{value:.3f} s" if value < 1 else f"{value:.1f} s"
+
+
+def moment(time: Timestamp) -> str:
+    """A time in UTC, to the second."""
+    return time.ToDatetime(tzinfo=UTC).strftime("%Y-%m-%d %H:%M:%SZ") if time.seconds else ""
+
+
+def enum_word(name: str, prefix: str) -> str:
+    """`JOB_STATE_QUEUED` as `queued`."""
+    return name.removeprefix(prefix).replace("_", " ").lower()

@@ -1,0 +1,277 @@
+"""Names, page tokens, failures, jobs and releases as messages."""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tableveil.convert import (
+    canonical_json,
+    enums,
+    failure_from_proto,
+    failure_to_proto,
+    hierarchy_token,
+    job_name,
+    job_number,
+    job_to_proto,
+    number_token,
+    page_size,
+    read_hierarchy_token,
+    read_number_token,
+    release_name,
+    release_number,
+    release_to_proto,
+    stored_hierarchy_to_proto,
+)
+from tableveil.errors import Fault, InvalidError
+from tableveil.jobs.model import Failure, FailureKind, Job, JobProgress
+from tableveil.policy import ReleaseKind, TableReference
+from tableveil.risk import ProsecutorRisk
+from tableveil.state.hierarchies import Stored
+from tableveil.state.jobs import JobPhase, JobState, Request
+from tableveil.state.releases import AttributeResult, ObjectKind, Proof, Release, ReleaseObject, RunnerUp
+from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2, release_service_pb2
+
+MOMENT = datetime(2024, 2, 29, 12, 30, 15, 123456)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(st.integers(1, 10**18 - 1))
+def test_resource_names_read_back(number: int) -> None:
+    assert job_number(job_name(number)) == number
+    assert release_number(release_name(number)) == number
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "12",
+        "jobs",
+        "jobs/",
+        "jobs/0",
+        "jobs/-1",
+        "jobs/01",
+        "jobs/1/",
+        "jobs/1/x",
+        "Jobs/1",
+        " jobs/1",
+        "jobs/1\n",
+        "jobs/\u0661",
+        "releases/1",
+        "jobs/1.0",
+        f"jobs/{10**18}",
+        "jobs/" + "9" * 10_000,
+    ],
+)
+def test_other_names_are_invalid(name: str) -> None:
+    with pytest.raises(InvalidError) as raised:
+        job_number(name)
+    (fault,) = raised.value.faults
+    assert (raised.value.code, fault.field) == ("NAME_INVALID", "name")
+    assert len(fault.found) < 200
+
+
+def test_the_fault_says_which_field_has_the_name() -> None:
+    with pytest.raises(InvalidError) as raised:
+        release_number("jobs/1", "release")
+    assert raised.value.faults[0].field == "release"
+
+
+def test_page_sizes() -> None:
+    assert [page_size(size) for size in (0, 1, 50, 1000, 1001, 2**31 - 1)] == [50, 1, 50, 1000, 1000, 1000]
+    with pytest.raises(InvalidError) as raised:
+        page_size(-1)
+    assert raised.value.faults[0].field == "page_size"
+
+
+@given(st.integers(1, 2**62), TEXTS, st.integers(0, 2**31 - 1))
+def test_page_tokens_read_back(before: int, name: str, version: int) -> None:
+    assert read_number_token("jobs", number_token("jobs", before)) == before
+    assert read_hierarchy_token(hierarchy_token((name, version))) == (name, version)
+
+
+def test_the_first_page_has_no_token() -> None:
+    assert read_number_token("jobs", "") is None
+    assert read_hierarchy_token("") == ("", 0)
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "x",
+        "%%%",
+        "jobs/12",
+        "é",
+        base64.b64encode(b"\xff").decode(),
+        "A" * 100_000,
+        "\n",
+        *(
+            base64.urlsafe_b64encode(text).decode()
+            for text in (
+                b'["jobs",0]',
+                b'["jobs",9223372036854775808]',
+                b'["jobs",true]',
+                b'["hierarchies","a",2147483648]',
+                b"null",
+                b"[]",
+                b"12",
+                b'["jobs"]',
+                b'["jobs","1"]',
+                b'["jobs",1,1]',
+                b'["releases",1]',
+                b"[" * 9999,
+                b'["hierarchies","a","1"]',
+                b'["hierarchies",1,1]',
+                b'{"jobs":1}',
+            )
+        ),
+    ],
+)
+def test_other_tokens_are_invalid(token: str) -> None:
+    for read in (lambda: read_number_token("jobs", token), lambda: read_hierarchy_token(token)):
+        with pytest.raises(InvalidError) as raised:
+            read()
+        assert raised.value.faults[0].field == "page_token"
+
+
+@pytest.mark.parametrize(
+    ("proto", "domain"),
+    [
+        (policy_pb2.Role, enums.ROLES),
+        (policy_pb2.Aggregate, enums.AGGREGATES),
+        (policy_pb2.DateUnit, enums.DATE_UNITS),
+        (policy_pb2.IfExists, enums.IF_EXISTS),
+        (policy_pb2.MaskFrom, enums.MASK_FROM),
+        (policy_pb2.NullHandling, enums.NULL_HANDLING),
+        (policy_pb2.ReleaseKind, enums.RELEASE_KINDS),
+        (policy_pb2.SuppressedRecordsHandling, enums.SUPPRESSED_RECORDS),
+        (faults_pb2.FailureKind, enums.FAILURE_KINDS),
+        (job_service_pb2.JobPhase, enums.JOB_PHASES),
+        (job_service_pb2.JobState, enums.JOB_STATES),
+        (release_service_pb2.ReleaseObjectKind, enums.OBJECT_KINDS),
+    ],
+)
+def test_enums_match_value_by_value(proto: Any, domain: enums.EnumMap[StrEnum]) -> None:
+    assert domain.from_proto(0) is None
+    assert domain.to_proto(None) == 0
+    assert [domain.to_proto(domain.from_proto(number)) for number in proto.values()] == list(proto.values())
+
+
+@given(st.sampled_from(FailureKind), TEXTS, TEXTS, st.lists(st.builds(Fault, TEXTS, TEXTS, TEXTS, TEXTS), max_size=3))
+def test_failures_read_back(kind: FailureKind, code: str, message: str, faults: list[Fault]) -> None:
+    failure = Failure(kind, code, message, tuple(faults))
+    assert failure_from_proto(failure_to_proto(failure)) == failure
+
+
+def test_failures_of_newer_servers_count_as_internal() -> None:
+    assert failure_from_proto(faults_pb2.Failure(code="NEW")).kind is FailureKind.INTERNAL
+
+
+def test_texts_that_are_not_unicode_still_arrive() -> None:
+    failure = Failure(FailureKind.BUSY, "X", "\udcff", (Fault("path", "a\udcffb", "", ""),))
+    assert failure_to_proto(failure).faults[0].found == "a?b"
+
+
+REQUEST = Request(7, "req", "{}", "digest", TableReference("db", "main", "t"), "public", "released", MOMENT)
+
+
+def test_a_queued_job() -> None:
+    message = job_to_proto(Job(REQUEST, JobState.QUEUED, queue_position=2))
+    assert message.name == "jobs/7"
+    assert message.state == job_service_pb2.JOB_STATE_QUEUED
+    assert message.phase == job_service_pb2.JOB_PHASE_UNSPECIFIED
+    assert message.request_id == "req"
+    assert message.source == policy_pb2.TableReference(catalog="db", schema="main", table="t")
+    assert (message.target.schema, message.target.name) == ("public", "released")
+    assert message.submit_time.ToDatetime(UTC) == MOMENT.replace(tzinfo=UTC)
+    assert message.queue_position == 2
+    assert {"start_time", "end_time", "progress", "failure"}.isdisjoint(field.name for field, _ in message.ListFields())
+    assert message.release == ""
+
+
+def test_a_running_job() -> None:
+    progress = JobProgress(12, "1" + "0" * 30, None, None, 0.0)
+    message = job_to_proto(Job(REQUEST, JobState.RUNNING, JobPhase.SEARCHING, MOMENT, progress=progress))
+    assert message.phase == job_service_pb2.JOB_PHASE_SEARCHING
+    assert message.start_time.ToDatetime() == MOMENT
+    assert message.progress.transformations_checked == 12
+    assert message.progress.lattice_size == "1" + "0" * 30
+    assert not message.progress.HasField("best_score")
+    assert message.progress.HasField("suppressed_share"), "zero is known, not unset"
+
+
+def test_ended_jobs() -> None:
+    succeeded = job_to_proto(Job(REQUEST, JobState.SUCCEEDED, ended_at=MOMENT, release=3, warnings=("careful",)))
+    assert (succeeded.release, list(succeeded.warnings)) == ("releases/3", ["careful"])
+    failure = Failure(FailureKind.INFEASIBLE, "INFEASIBLE", "no")
+    failed = job_to_proto(Job(REQUEST, JobState.FAILED, ended_at=MOMENT, failure=failure))
+    assert failure_from_proto(failed.failure) == failure
+
+
+POLICY = policy_pb2.Policy(suppression_limit="0.05", request_id="req")
+RELEASE = Release(
+    number=3,
+    job=7,
+    created_at=MOMENT,
+    source=TableReference("db", "main", "t"),
+    source_fingerprint="abcd",
+    target_schema="public",
+    target_name="released",
+    kind=ReleaseKind.VIEW,
+    repeat_reason="",
+    records=100,
+    suppressed_records=5,
+    classes=9,
+    score=0.5,
+    proof=Proof(False, 0.25, "12", 8, {"bound": "4"}, (RunnerUp((1, 2), 0.75, 1),), "duckdb", 0.5),
+    attributes=(AttributeResult("age", 1, 3, 0.5, 80, 8, "rule"),),
+    objects=(ReleaseObject("released", ObjectKind.ROWS, 95),),
+    risk_before=ProsecutorRisk(100, 60, 1.0, 0.6, 0.1, 40, ((Decimal("0.00000005"), 90),)),
+    risk_after=ProsecutorRisk(95, 9, 0.2, 0.1, 0.05, 0, ()),
+    seconds=2.5,
+    phase_seconds={"searching": 0.5},
+    versions={"tableveil": "0.1.0"},
+    warnings=("careful",),
+    policy=canonical_json(POLICY),
+    current=False,
+)
+
+
+def test_a_release() -> None:
+    message = release_to_proto(RELEASE)
+    assert (message.name, message.job, message.current) == ("releases/3", "jobs/7", False)
+    assert message.create_time.ToDatetime() == MOMENT
+    assert message.target.kind == policy_pb2.RELEASE_KIND_VIEW
+    assert message.objects[0] == release_service_pb2.ReleaseObject(
+        name="released", kind=release_service_pb2.RELEASE_OBJECT_KIND_ROWS, rows=95
+    )
+    assert message.attributes[0].top_level == 3
+    assert (message.proof.gap, dict(message.proof.pruned)) == (0.25, {"bound": "4"})
+    assert list(message.proof.runners_up[0].levels) == [1, 2]
+    assert message.risk_before.records_at_risk[0].threshold == "0.00000005"
+    assert (dict(message.versions), dict(message.phase_seconds)) == ({"tableveil": "0.1.0"}, {"searching": 0.5})
+    assert message.policy == POLICY
+
+
+def test_every_field_of_a_release_is_set() -> None:
+    unset = {field.name for field in release_service_pb2.Release.DESCRIPTOR.fields}
+    unset -= {field.name for field, _ in release_to_proto(RELEASE).ListFields()}
+    assert unset == {"current"}, "which is false here"
+
+
+def test_a_release_without_its_policy() -> None:
+    assert not release_to_proto(RELEASE, with_policy=False).HasField("policy")
+
+
+def test_a_stored_hierarchy() -> None:
+    message = stored_hierarchy_to_proto(Stored(1, "zip", 2, 6, 99_999, MOMENT))
+    assert (message.name, message.version, message.levels, message.values) == ("zip", 2, 6, 99_999)
+    assert message.create_time.ToDatetime() == MOMENT
