@@ -176,10 +176,9 @@ def _queries(release: release_service_pb2.Release) -> RenderableType:
 
 
 def _time(total: float, phases: Mapping[str, float]) -> str:
-    known = [name.removeprefix("JOB_PHASE_") for name in job_service_pb2.JobPhase.keys()]
-    order = {name: position for position, name in enumerate(known)}
-    in_order = sorted(phases, key=lambda name: (order.get(name.upper(), len(order)), name))
-    parts = ", ".join(f"{wording.printable(name).lower()} {wording.seconds(phases[name])}" for name in in_order)
+    order = {value.name: value.number for value in job_service_pb2.JobPhase.DESCRIPTOR.values}
+    in_order = sorted(phases, key=lambda name: (order.get(f"JOB_PHASE_{name.upper()}", len(order)), name))
+    parts = ", ".join(f"{wording.printable(name)} {wording.seconds(phases[name])}" for name in in_order)
     return f"{wording.seconds(total)}: {parts}" if parts else wording.seconds(total)
 
 

@@ -32,9 +32,9 @@ _WORDS: dict[type[TableveilError], str] = {
 
 
 def error_block(error: TableveilError) -> RenderableType:
-    """The error; its message is left out where it only repeats the single fault."""
+    """The error; its message is left out where it only repeats the faults."""
     heading = Text(_WORDS.get(type(error), "Failed"), style="bold red")
-    if error.message and [error.message] != [str(fault) for fault in error.faults]:
+    if error.message != "; ".join(map(str, error.faults)):
         heading.append(f": {printable(error.message)}", style="not bold default")
     heading.append(f" ({printable(error.code)})", style="not bold dim")
     return Group(heading, *(Padding(_fault(fault), (0, 0, 0, 2)) for fault in error.faults))

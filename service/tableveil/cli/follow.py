@@ -29,7 +29,7 @@ def follow(session: Session, name: str, console: Console) -> job_service_pb2.Job
                 else:
                     view.show(job)
     except KeyboardInterrupt:
-        output.err.print(
+        output.tell(
             f"Stopped watching; {job.name} goes on. Watch it again with `tableveil watch {job.name}`, "
             f"or stop it with `tableveil cancel {job.name}`."
         )

@@ -30,4 +30,4 @@ def hierarchies(session: Session) -> None:
         for info in found
     ]
     columns = ("name", "version", "levels", "values", "created")
-    output.out.print(listing(columns, rows, "No hierarchies stored yet.", numbers=("version", "levels", "values")))
+    output.show(listing(columns, rows, "No hierarchies stored yet.", numbers=("version", "levels", "values")))

@@ -40,29 +40,35 @@ def jobs(session: Session, limit: int) -> None:
         )
         for job in found
     ]
-    output.out.print(listing(("job", "state", "source", "target", "submitted", "outcome"), rows, "No jobs yet."))
+    output.show(listing(("job", "state", "source", "target", "submitted", "outcome"), rows, "No jobs yet."))
 
 
 @click.command()
 @click.argument("job")
 @verb
 def watch(session: Session, job: str) -> None:
-    """Show the progress of JOB until it ends. With --json, one JSON object per line."""
+    """Show the progress of a job until it ends.
+
+    With --json, one JSON object per line.
+    """
     ended = follow(session, resource_name(JOBS, job), session.output.out)
     if not session.output.as_json:
-        session.output.out.print(f"See what came out with `tableveil show {ended.release}`.")
+        session.output.show(f"See what came out with `tableveil show {ended.release}`.")
 
 
 @click.command()
 @click.argument("job")
 @verb
 def cancel(session: Session, job: str) -> None:
-    """Ask JOB to stop. A job whose release is being committed completes."""
+    """Ask a job to stop.
+
+    A job whose release is being committed completes.
+    """
     found = session.client.cancel_job(job)
     if session.output.as_json:
         session.output.json(job_service_pb2.CancelJobResponse(job=found))
     else:
-        session.output.out.print(f"{found.name} was asked to stop; it is now {activity(found)}.")
+        session.output.show(f"{found.name} was asked to stop; it is now {activity(found)}.")
 
 
 def job_details(job: job_service_pb2.Job) -> RenderableType:

@@ -4,31 +4,49 @@ from __future__ import annotations
 
 import signal
 import sys
+from importlib import import_module
 from types import FrameType
 from typing import NoReturn
 
 import click
 
-from tableveil.cli.demo import demo
 from tableveil.cli.exit_codes import ExitCode
-from tableveil.cli.hierarchies import hierarchies
-from tableveil.cli.jobs import cancel, jobs, watch
-from tableveil.cli.policies import check_policy, submit
-from tableveil.cli.releases import export, releases, show
-from tableveil.cli.serve import serve
+
+# The module of each command. They are loaded when they are needed: a list of jobs should not wait for DuckDB.
+_MODULES = {
+    "serve": "serve",
+    "submit": "policies",
+    "check-policy": "policies",
+    "jobs": "jobs",
+    "watch": "jobs",
+    "cancel": "jobs",
+    "releases": "releases",
+    "show": "releases",
+    "export": "releases",
+    "hierarchies": "hierarchies",
+    "demo": "demo",
+}
 
 # \b keeps click from joining the lines.
 _EPILOG = "\b\nExit codes:\n" + "\n".join(f"{code.value:5}  {code.meaning}" for code in ExitCode)
 
 
-@click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _MODULES:
+            return None
+        module = import_module(f"tableveil.cli.{_MODULES[cmd_name]}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        return command
+
+
+@click.group(cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tableveil")
 def cli() -> None:
     """Anonymize tables where they live: submit a policy, follow its job, use its release."""
-
-
-for command in (serve, submit, jobs, watch, cancel, releases, show, export, check_policy, hierarchies, demo):
-    cli.add_command(command)
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from tableveil.cli.error_block import error_block
 from tableveil.cli.exit_codes import ExitCode, of_error
@@ -52,6 +52,14 @@ class Output:
     out: Console = field(default_factory=console)
     err: Console = field(default_factory=lambda: console(stderr=True))
 
+    def show(self, content: RenderableType) -> None:
+        """Writes a result for people."""
+        click.echo(_rendered(self.out, content))
+
+    def tell(self, content: RenderableType) -> None:
+        """Writes a message for people that is not the result."""
+        click.echo(_rendered(self.err, content), err=True)
+
     def json(self, document: Message | Mapping[str, object]) -> None:
         """Writes a JSON document in one line."""
         content = as_dict(document) if isinstance(document, Message) else document
@@ -82,4 +90,11 @@ class Output:
 
     def report(self, error: TableveilError) -> None:
         """Shows an error to people."""
-        self.err.print(error_block(error))
+        self.tell(error_block(error))
+
+
+def _rendered(console: Console, content: RenderableType) -> str:
+    """The content as text, without the blanks that fill rich's lines to the width of the console."""
+    with console.capture() as capture:
+        console.print(content)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())

@@ -30,7 +30,7 @@ _POLICY = click.argument("policy", type=click.Path(path_type=Path))
 )
 @verb
 def submit(session: Session, policy: Path, wait: bool, request_id: str | None) -> None:
-    """Queue a job for the policy in the file POLICY.
+    """Queue a job for the policy in a file.
 
     Hierarchies in CSV files are stored on the server first. With --json and --wait, one JSON object per line: the job
     at each change, then the release.
@@ -46,13 +46,13 @@ def submit(session: Session, policy: Path, wait: bool, request_id: str | None) -
         if output.as_json:
             output.json(job_service_pb2.SubmitJobResponse(job=job))
         else:
-            output.out.print(f"{job.name} submitted. Follow it with `tableveil watch {job.name}`.")
+            output.show(f"{job.name} submitted. Follow it with `tableveil watch {job.name}`.")
         return
     release = client.get_release(follow(session, job.name, output.err).release)
     if output.as_json:
         output.json(release_service_pb2.GetReleaseResponse(release=release))
     else:
-        output.out.print(account(release))
+        output.show(account(release))
 
 
 @click.command()
@@ -60,14 +60,14 @@ def submit(session: Session, policy: Path, wait: bool, request_id: str | None) -
 @click.option("--offline", is_flag=True, help="Check what can be checked without a server.")
 @verb
 def check_policy(session: Session, policy: Path, offline: bool) -> None:
-    """List everything that is wrong with the policy in the file POLICY."""
+    """List all that is wrong with a policy."""
     output = session.output
     message, faults = load_policy(policy)
     found = _all_faults(None if offline else session.client, message, policy, faults)
     if output.as_json:
         output.json(job_service_pb2.CheckPolicyResponse(faults=faults_to(found)))
     elif not found:
-        output.out.print("Nothing is wrong with the policy" + (", as far as can be told offline." if offline else "."))
+        output.show("Nothing is wrong with the policy" + (", as far as can be told offline." if offline else "."))
     if found:
         error = InvalidError("POLICY_INVALID", "the policy is invalid", found)
         output.report(error)

@@ -43,27 +43,27 @@ def releases(session: Session, limit: int) -> None:
         )
         for release in found
     ]
-    output.out.print(listing(columns, rows, "No releases yet.", numbers=("records", "suppressed", "score")))
+    output.show(listing(columns, rows, "No releases yet.", numbers=("records", "suppressed", "score")))
 
 
 @click.command()
-@click.argument("name", metavar="RELEASE")
+@click.argument("name", metavar="RELEASE|JOB")
 @verb
 def show(session: Session, name: str) -> None:
-    """Show the account of RELEASE (3 or releases/3), or a job (jobs/3)."""
+    """Show a release (3 or releases/3) or a job (jobs/3)."""
     output, client = session.output, session.client
     if name.startswith("jobs/"):
         job = client.get_job(name)
         if output.as_json:
             output.json(job_service_pb2.GetJobResponse(job=job))
         else:
-            output.out.print(job_details(job))
+            output.show(job_details(job))
         return
     release = client.get_release(name)
     if output.as_json:
         output.json(release_service_pb2.GetReleaseResponse(release=release))
     else:
-        output.out.print(account(release), soft_wrap=False)
+        output.show(account(release))
 
 
 @click.command()
@@ -81,7 +81,10 @@ def show(session: Session, name: str) -> None:
 @click.option("--overwrite", is_flag=True, help="Replace an earlier export of the same format.")
 @verb
 def export(session: Session, release: str, path: Path, format_name: str | None, overwrite: bool) -> None:
-    """Write the public objects of RELEASE to files, all of them or none."""
+    """Write a release's public objects to files.
+
+    There is nothing at the output until everything is there.
+    """
     by_suffix = ExportFormat.DUCKDB if path.suffix.lower() in _DATABASE_SUFFIXES else ExportFormat.PARQUET
     export_format = ExportFormat(format_name) if format_name else by_suffix
     files = session.client.export(release, path, export_format, overwrite)
@@ -89,4 +92,4 @@ def export(session: Session, release: str, path: Path, format_name: str | None, 
         session.output.json({"files": [str(file) for file in files]})
         return
     for file in files:
-        session.output.out.print(wording.printable(str(file)), soft_wrap=True)
+        click.echo(wording.printable(str(file)))

@@ -35,7 +35,7 @@ def serve(
     concurrent_jobs: int,
     queue_limit: int,
 ) -> None:
-    """Run the service on a DuckDB file until it is told to stop (Ctrl-C or SIGTERM)."""
+    """Run the service until Ctrl-C or SIGTERM."""
     # The server loads the whole of Tableveil, which the other commands need not wait for.
     from tableveil.server import Settings, run_server
 

@@ -17,8 +17,9 @@ _NO_VERSION = 2**31 - 1
 def check_on_client(policy: policy_pb2.Policy, base_directory: Path) -> tuple[list[CsvLevels], list[Fault]]:
     """What the policy's CSV files hold, and everything wrong with the policy that shows without a database."""
     levels, faults = read_csv_hierarchies(policy, base_directory)
-    _, others = policy_from_proto(without_csv(policy))
-    return levels, faults + others
+    _, others = policy_from_proto(policy, before_upload=True)
+    fields = {fault.field for fault in faults}
+    return levels, faults + [fault for fault in others if fault.field not in fields]
 
 
 def without_csv(policy: policy_pb2.Policy) -> policy_pb2.Policy:

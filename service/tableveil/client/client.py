@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
 import grpc
 
-from tableveil.client.checking import check_on_client, judged_without_csv, without_csv
-from tableveil.client.csv_hierarchies import CsvLevels, read_csv_hierarchies, with_hierarchies
 from tableveil.client.failures import UnreachableError, error_from, error_of_call, failure_in, faults_from
 from tableveil.client.formats import ExportFormat
 from tableveil.client.names import JOBS, RELEASES, resource_name
@@ -22,8 +20,9 @@ from tableveil.v1.job_service_pb2_grpc import JobServiceStub
 from tableveil.v1.release_service_pb2_grpc import ReleaseServiceStub
 
 if TYPE_CHECKING:
-    # Arrow takes as long to load as everything else together, and most verbs do without.
     import pyarrow as pa
+
+    from tableveil.client.csv_hierarchies import CsvLevels
 
 DEFAULT_ADDRESS = "127.0.0.1:50651"
 
@@ -66,6 +65,9 @@ class Client:
     errors of `tableveil.errors`, or `UnreachableError`. May be used from several threads.
     """
 
+    # Arrow, DuckDB and the checks of policies take longer to load than most verbs take altogether: those methods that
+    # need them import them.
+
     def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
         self._address = address
         self._channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
@@ -102,6 +104,8 @@ class Client:
             policy: The policy; its CSV hierarchies are stored on the server if there is nothing wrong with them.
             base_directory: Where the paths of CSV hierarchies start.
         """
+        from tableveil.client.checking import check_on_client, judged_without_csv, without_csv
+
         levels, faults = check_on_client(policy, base_directory)
         if not faults:
             return self._check(self._store(policy, levels))
@@ -118,6 +122,8 @@ class Client:
         Raises:
             InvalidError: A file cannot be read or is no hierarchy; nothing was stored.
         """
+        from tableveil.client.csv_hierarchies import read_csv_hierarchies
+
         levels, faults = read_csv_hierarchies(policy, base_directory)
         if faults:
             raise _invalid(faults)
@@ -129,6 +135,8 @@ class Client:
         Raises:
             InvalidError: With everything that is wrong with the policy.
         """
+        from tableveil.client.checking import check_on_client
+
         levels, faults = check_on_client(policy, base_directory)
         if faults:
             raise _invalid(self.check_policy(policy, base_directory))
@@ -235,6 +243,8 @@ class Client:
         return faults_from(self._ask(self._jobs.CheckPolicy, request).faults)
 
     def _store(self, policy: policy_pb2.Policy, levels: Iterable[CsvLevels]) -> policy_pb2.Policy:
+        from tableveil.client.csv_hierarchies import with_hierarchies
+
         stored = {}
         for file in levels:
             info = self.create_hierarchy(file.name, file.rows)

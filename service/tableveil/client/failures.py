@@ -58,7 +58,10 @@ def faults_from(messages: Iterable[faults_pb2.Fault]) -> list[Fault]:
 
 def faults_to(faults: Iterable[Fault]) -> list[faults_pb2.Fault]:
     """Messages of the faults."""
-    return [faults_pb2.Fault(field=f.field, found=f.found, expected=f.expected, hint=f.hint) for f in faults]
+    return [
+        faults_pb2.Fault(field=_text(f.field), found=_text(f.found), expected=_text(f.expected), hint=_text(f.hint))
+        for f in faults
+    ]
 
 
 def error_from(failure: faults_pb2.Failure, faults: Iterable[Fault] | None = None) -> TableveilError:
@@ -72,7 +75,7 @@ def failure_of(error: TableveilError) -> faults_pb2.Failure:
     return faults_pb2.Failure(
         kind=_KINDS.get(type(error), faults_pb2.FAILURE_KIND_UNSPECIFIED),
         code=error.code,
-        message=error.message,
+        message=_text(error.message),
         faults=faults_to(error.faults),
     )
 
@@ -147,3 +150,8 @@ def _details(error: grpc.RpcError) -> Iterator[Any]:
         return
     if status is not None:
         yield from status.details
+
+
+def _text(text: str) -> str:
+    """The text as a message can hold it: the name of a file need not be Unicode."""
+    return text.encode("utf-8", "replace").decode()

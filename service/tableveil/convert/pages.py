@@ -33,7 +33,7 @@ def read_number_token(collection: str, token: str) -> int | None:
     match _read(token):
         case None:
             return None
-        case [str(found), int(before)] if found == collection and 0 < before < _INT64 and before is not True:
+        case [str(found), int(before)] if found == collection and 0 < before < _INT64:
             return before
     raise _invalid()
 

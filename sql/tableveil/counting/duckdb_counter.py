@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, create_table, number, table
+from tableveil.backend import Session, alias, call, cast, column, create_table, number, table
 from tableveil.classes import EquivalenceClasses, KeyLayout, LevelMaps, Marginals, NumpyCounter
-from tableveil.counting.anchor import choose_anchor
 from tableveil.counting.base import BaseHistogram, unpacked
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
@@ -19,30 +17,34 @@ from tableveil.lattice import Transformation
 HAND_OVER_ROWS = 250_000
 """Roll-ups of up to so many rows are handed over to numpy, which groups them faster than a statement is planned."""
 
-SAMPLE_ROWS = 100_000
-"""Combinations from which the anchor is chosen."""
+REGION = 6
+"""Number of transformations counted from the same roll-up after which one for all of them is considered."""
 
-WORTH_MAKING = 0.5
-"""A roll-up is made only if it may have at most this share of the rows it is made from: making it reads them once."""
+WORTH_MAKING = 0.4
+"""A roll-up is made only if it has about this share or less of the rows it is made from: making it reads them once."""
 
 
 @dataclass(slots=True)
 class _RollUp:
-    """A histogram at `at`: a table with columns `c<j>` (groups) and `n`, and arrays once it was small enough."""
+    """A histogram at `at`: a table with columns `c<j>` (groups) and `n`, and arrays once it was small enough.
+
+    `recent` are the last transformations counted from it.
+    """
 
     at: Transformation
     table_name: str
     rows: int
     arrays: NumpyCounter | None = None
+    recent: list[Transformation] = field(default_factory=list)
 
 
 class DuckDBCounter:
     """Counts classes of a base histogram that stays in the database, for as long as the session lives.
 
-    What is asked for first is general and needs few groups; what the search works on for long lies around one region of
-    the lattice. So one roll-up is made at an *anchor*, a transformation of about as many classes as numpy groups
-    quickly, and a transformation y that is not above the anchor is counted from a roll-up at the meet of y and the
-    anchor, which then serves all others above that meet. `hand_over_rows` of 0 counts everything in the database.
+    A search asks for transformations around one region of the lattice for long. When several were counted from the same
+    large roll-up, one is made at their meet, the most general transformation that is fine enough for all of them, if it
+    is much smaller; whatever lies above the meet is counted from there. `hand_over_rows` of 0 keeps all counting in the
+    database.
     """
 
     def __init__(self, session: Session, base: BaseHistogram, hand_over_rows: int = HAND_OVER_ROWS) -> None:
@@ -58,8 +60,7 @@ class DuckDBCounter:
         session.execute(exp.Create(this=table(name), kind="VIEW", expression=query, properties=temporary))
         self._kept = [_RollUp(self._bottom, name, base.combinations)]
         self._level_tables: dict[tuple[int, int], str] = {}
-        self._anchor = self._choose_anchor() if 0 < hand_over_rows < base.combinations else self._bottom
-        self._last: tuple[Transformation, EquivalenceClasses] | None = None
+        self._last: tuple[Transformation, _RollUp, EquivalenceClasses] | None = None
 
     @property
     def name(self) -> str:
@@ -97,23 +98,24 @@ class DuckDBCounter:
         """The equivalence classes at the transformation."""
         source = self._source(transformation)
         if source.arrays is not None:
-            return source.arrays.classes(transformation)
-        layout = self._layout(transformation)
-        found = self._session.arrays(self._grouped(source, transformation, layout))
-        words = tuple(found[f"w{word}"].astype(np.int64) for word in range(layout.words))
-        classes = EquivalenceClasses(layout, words, found["n"].astype(np.int64))
-        self._last = (transformation, classes)
+            classes = source.arrays.classes(transformation)
+        else:
+            layout = self._layout(transformation)
+            found = self._session.arrays(self._grouped(source, transformation, layout))
+            words = tuple(found[f"w{word}"].astype(np.int64) for word in range(layout.words))
+            classes = EquivalenceClasses(layout, words, found["n"].astype(np.int64))
+        # Small classes are asked for right after the classes.
+        self._last = (transformation, source, classes)
         return classes
 
     def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
         """The records in classes of fewer than `minimum_size`, by their groups there, or finer from a small roll-up."""
-        source = self._source(transformation)
-        if source.arrays is not None:
-            return source.arrays.small_classes(transformation, minimum_size)
         if self._last is None or self._last[0] != transformation:
             self.classes(transformation)
         assert self._last is not None
-        classes = self._last[1]
+        _, source, classes = self._last
+        if source.arrays is not None:
+            return source.arrays.small_classes(transformation, minimum_size)
         small = classes.counts < minimum_size
         counts = classes.counts[small]
         marginals = [
@@ -125,15 +127,22 @@ class DuckDBCounter:
     def _source(self, transformation: Transformation) -> _RollUp:
         """The roll-up to count the transformation from, made now if that pays."""
         source = self._cheapest(transformation)
-        if source.arrays is None and source.rows > self._hand_over_rows > 0:
-            meet = tuple(map(min, transformation, self._anchor))
-            possible = math.prod(self._layout(meet).radices)
-            # Above the anchor the meet is the anchor; elsewhere only what is surely small is worth a pass.
-            if meet == self._anchor or possible <= WORTH_MAKING * source.rows:
-                source = self._roll_up(self._cheapest(meet), meet)
+        if source.rows > self._hand_over_rows:
+            source.recent.append(transformation)
+            if len(source.recent) == REGION:
+                meet = tuple(map(min, *source.recent))
+                source.recent.clear()
+                if self._estimated_rows(source, meet) <= WORTH_MAKING * source.rows:
+                    source = self._roll_up(source, meet)
         if source.arrays is None and source.rows <= self._hand_over_rows:
             source.arrays = self._fetched(source)
         return source
+
+    def _estimated_rows(self, source: _RollUp, at: Transformation) -> float:
+        layout = self._layout(at)
+        query, words = self._keyed(source, at, layout)
+        key = words[0] if len(words) == 1 else call("hash", *words)
+        return float(self._session.value(query.select(call("approx_count_distinct", key))))
 
     def _cheapest(self, transformation: Transformation) -> _RollUp:
         """The kept roll-up of the fewest rows that is fine enough."""
@@ -141,8 +150,6 @@ class DuckDBCounter:
         return min(finer, key=lambda roll_up: roll_up.rows)
 
     def _roll_up(self, source: _RollUp, at: Transformation) -> _RollUp:
-        if source.at == at:
-            return source
         layout = self._layout(at)
         grouped = self._grouped(source, at, layout).subquery("grouped")
         codes = [alias(unpacked(layout, j), f"c{j}") for j in range(len(at))]
@@ -159,14 +166,6 @@ class DuckDBCounter:
         groups = [found[f"c{j}"] for j in range(len(roll_up.at))]
         return NumpyCounter(self._levels, groups, found["n"].astype(np.int64), at=roll_up.at)
 
-    def _choose_anchor(self) -> Transformation:
-        # Every so many rows of the base histogram, in whatever order they are: an estimate needs no more.
-        every = max(1, self._base.combinations // SAMPLE_ROWS)
-        chosen = exp.EQ(this=exp.Mod(this=column("rowid", "base"), expression=number(every)), expression=number(0))
-        found = self._session.arrays(self._base.searchable().select(*self._code_columns()).where(chosen))
-        sample = [found[f"c{j}"] for j in range(len(self._levels))]
-        return choose_anchor(self._levels, sample, self._base.combinations, self._hand_over_rows)
-
     def _code_columns(self) -> list[exp.Column]:
         return [column(f"c{j}") for j in range(len(self._levels))]
 
@@ -176,6 +175,15 @@ class DuckDBCounter:
 
     def _grouped(self, source: _RollUp, transformation: Transformation, layout: KeyLayout) -> exp.Select:
         """The classes at the transformation: key words `w0`, `w1`, … and `n`."""
+        query, words = self._keyed(source, transformation, layout)
+        total = alias(cast(exp.Sum(this=column("n", "r")), "BIGINT"), "n")
+        select = [alias(word, f"w{w}") for w, word in enumerate(words)]
+        return query.select(*select, total).group_by(*(number(w + 1) for w in range(len(words))))
+
+    def _keyed(
+        self, source: _RollUp, transformation: Transformation, layout: KeyLayout
+    ) -> tuple[exp.Select, list[exp.Expression]]:
+        """The roll-up under the alias `r` with what its key words need joined, and the key words."""
         query = exp.select().from_(table(source.table_name, alias="r"))
         words: list[exp.Expression] = [cast(number(0), "BIGINT") for _ in range(layout.words)]
         for j, (low, high) in enumerate(zip(source.at, transformation, strict=True)):
@@ -189,9 +197,7 @@ class DuckDBCounter:
                 group = column(f"g{high}", as_)
             part = exp.Mul(this=cast(group, "BIGINT"), expression=number(layout.stride[j]))
             words[layout.word[j]] = exp.Add(this=words[layout.word[j]], expression=part)
-        total = alias(cast(exp.Sum(this=column("n", "r")), "BIGINT"), "n")
-        select = [alias(word, f"w{w}") for w, word in enumerate(words)]
-        return query.select(*select, total).group_by(*(number(w + 1) for w in range(len(words))))
+        return query, words
 
     def _level_table(self, attribute: int, low: int) -> str:
         """A small table from the group at `low` (`g<low>`) to those at all levels above."""

@@ -1,0 +1,115 @@
+"""What a case expects of a release, and how the release found differs from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.problems import UnusableError
+from benchmarks.service import Run
+from tableveil.jobs import FailureKind
+from tableveil.policy import Aggregate, LossModel, QualityModel
+from tableveil.state.releases import Release
+
+TOLERANCE = 1e-9
+"""Absolute or relative, whichever is larger: the reference tool truncates its parts to 10 digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The reference's optimum; `score` None if nothing meets the policy.
+
+    `unique` says that no other transformation it checked scored the same; `parts` are the score's values per
+    quasi-identifier in the data file's order.
+    """
+
+    score: float | None
+    unique: bool
+    transformation: Mapping[str, int]
+    parts: tuple[float, ...]
+    suppressed: int | None
+    classes: int | None
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any], place: str) -> Expected:
+        """The typed form of a line's `expected`; `UnusableError` if it is none."""
+        try:
+            return cls(
+                score=None if content["score"] is None else float(content["score"]),
+                unique=content.get("same_score_nodes_checked") == 1,
+                transformation={name: int(level) for name, level in (content.get("transformation") or {}).items()},
+                parts=tuple(map(float, content.get("score_per_attribute") or ())),
+                suppressed=content.get("suppressed"),
+                classes=content.get("classes"),
+            )
+        except KeyError:
+            raise UnusableError(f"{place}: expected.score is missing") from None
+        except (TypeError, ValueError, AttributeError) as error:
+            raise UnusableError(f"{place}: expected cannot be understood: {error}") from None
+
+
+def differences(expected: Expected, run: Run, model: QualityModel, file_order: Sequence[str]) -> list[str]:
+    """How the run's outcome differs from what is expected; empty if it does not.
+
+    Counts and parts belong to a transformation, so they are compared only where the same one was found, and a different
+    one is a difference only where the expected one is the only optimum.
+    """
+    if run.failure is not None:
+        infeasible = run.failure.kind is FailureKind.INFEASIBLE
+        return [] if infeasible and expected.score is None else [f"{run.failure.code}: {run.failure.message}"]
+    assert run.release is not None
+    if expected.score is None:
+        return [f"a release of score {run.release.score!r} where nothing should be feasible"]
+    found = {attribute.column: attribute.level for attribute in run.release.attributes}
+    differs = _score_differences(expected, run.release, model)
+    if found == expected.transformation:
+        return differs + _count_differences(expected, run.release) + _part_differences(expected, run.release, file_order)
+    if expected.unique:
+        levels = [
+            f"{name} at {level} instead of {expected.transformation.get(name)}"
+            for name, level in found.items()
+            if level != expected.transformation.get(name)
+        ]
+        differs.append(f"transformation: {', '.join(levels)}")
+    return differs
+
+
+def close(found: float, expected: float) -> bool:
+    """Whether two scores are the same within the tolerance."""
+    return abs(found - expected) <= TOLERANCE * max(1.0, abs(expected))
+
+
+def _score_differences(expected: Expected, release: Release, model: QualityModel) -> list[str]:
+    if isinstance(model, LossModel) and model.aggregate is Aggregate.RANK and expected.parts:
+        # The rank compares all values, greatest first: that is the score.
+        found = sorted((attribute.loss for attribute in release.attributes), reverse=True)
+        wanted = sorted(expected.parts, reverse=True)
+        same = len(found) == len(wanted) and all(map(close, found, wanted))
+        return [] if same else [f"ranked losses {found} instead of {wanted}"]
+    assert expected.score is not None
+    if close(release.score, expected.score):
+        return []
+    return [f"score {release.score!r} instead of {expected.score!r}"]
+
+
+def _count_differences(expected: Expected, release: Release) -> list[str]:
+    # Where all is `*` the reference counts every record as suppressed and no class.
+    if expected.classes == 0 and all(attribute.level == attribute.top_level for attribute in release.attributes):
+        return []
+    pairs = [
+        ("suppressed records", release.suppressed_records, expected.suppressed),
+        ("classes", release.classes, expected.classes),
+    ]
+    return [f"{found} {what} instead of {wanted}" for what, found, wanted in pairs if wanted not in (None, found)]
+
+
+def _part_differences(expected: Expected, release: Release, file_order: Sequence[str]) -> list[str]:
+    attributes = sorted(release.attributes, key=lambda attribute: file_order.index(attribute.column))
+    if len(expected.parts) != len(attributes):
+        return []
+    return [
+        f"loss {attribute.loss!r} of {attribute.column} instead of {wanted!r}"
+        for attribute, wanted in zip(attributes, expected.parts, strict=True)
+        if not close(attribute.loss, wanted)
+    ]

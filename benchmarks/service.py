@@ -1,0 +1,84 @@
+"""The service in this process, without the network: policies go in as messages, releases come out of the ledger."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+from sqlglot import exp
+
+from tableveil.backend import Database, Session, Settings, create_table, table
+from tableveil.convert import canonical_json, policy_from_proto, policy_to_proto
+from tableveil.errors import InvalidError, TableveilError
+from tableveil.jobs import Failure, JobManager, Releases
+from tableveil.policy import IfExists, Policy, ReleaseTarget
+from tableveil.state.releases import Release
+
+TARGET = ReleaseTarget("released", "release", if_exists=IfExists.REPLACE)
+"""Where every measured job writes."""
+
+SECONDS_TO_STOP = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One job from submission to outcome: its release, or why there is none."""
+
+    seconds: float
+    release: Release | None
+    failure: Failure | None
+
+    @property
+    def outside_phases(self) -> float:
+        """Seconds that no phase accounts for: submission, queue, bookkeeping, commit, the look at what was written."""
+        return self.seconds - sum(self.release.phase_seconds.values()) if self.release is not None else self.seconds
+
+
+class LocalService:
+    """A database with a job manager on it, as the server runs them. Use it in a `with` statement."""
+
+    def __init__(self, path: Path, memory_limit: str | None = None, threads: int | None = None) -> None:
+        self._database = Database(Settings(path, memory_limit, threads))
+        self._manager = JobManager(self._database)
+        with self.session() as session:
+            session.execute(f"CREATE SCHEMA IF NOT EXISTS {TARGET.schema}")
+
+    def __enter__(self) -> LocalService:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._manager.close(SECONDS_TO_STOP)
+        self._database.close()
+
+    def session(self) -> Session:
+        """A session of the same database, for what is measured beside the jobs."""
+        return self._database.session()
+
+    def load(self, name: str, rows: pa.Table) -> None:
+        """Creates a table in the schema `main`."""
+        with self.session() as session, session.relation("loaded", rows):
+            session.execute(create_table(table(name, "main"), exp.select("*").from_(table("loaded"))))
+
+    def run(self, policy: Policy) -> Run:
+        """Submits the policy as a client would, with `TARGET` as its target, and waits for the outcome."""
+        message = policy_to_proto(
+            replace(policy, release=TARGET, repeat_reason="A benchmark releases the same rows again and again.")
+        )
+        started = time.monotonic()
+        try:
+            converted, faults = policy_from_proto(message)
+            if converted is None or faults:
+                raise InvalidError("POLICY_INVALID", "; ".join(map(str, faults)), faults)
+            job = self._manager.submit(converted, canonical_json(message))
+        except TableveilError as error:
+            return Run(time.monotonic() - started, None, Failure.of(error))
+        for job in self._manager.watch(job.number, stopped=lambda: False):
+            ended = time.monotonic()
+        if job.release is None:
+            return Run(ended - started, None, job.failure)
+        return Run(ended - started, Releases(self._database).get(job.release), None)
