@@ -54,7 +54,9 @@ class Dataset:
         """The rows of an attribute's hierarchy; `UnusableError` if it has no file."""
         file = self.folder / "hierarchies" / f"{attribute}.csv"
         if attribute not in self.columns:
-            raise UnusableError(f"{self.folder / 'data.csv'} has no column '{attribute}'; it has {', '.join(self.columns)}")
+            raise UnusableError(
+                f"{self.folder / 'data.csv'} has no column '{attribute}'; it has {', '.join(self.columns)}"
+            )
         if not file.is_file():
             raise UnusableError(f"attribute '{attribute}' has no hierarchy: no {file}")
         return tuple(map(tuple, _rows(file)))

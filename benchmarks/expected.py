@@ -64,7 +64,9 @@ def differences(expected: Expected, run: Run, model: QualityModel, file_order: S
     found = {attribute.column: attribute.level for attribute in run.release.attributes}
     differs = _score_differences(expected, run.release, model)
     if found == expected.transformation:
-        return differs + _count_differences(expected, run.release) + _part_differences(expected, run.release, file_order)
+        return (
+            differs + _count_differences(expected, run.release) + _part_differences(expected, run.release, file_order)
+        )
     if expected.unique:
         levels = [
             f"{name} at {level} instead of {expected.transformation.get(name)}"

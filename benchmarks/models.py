@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from typing import TypeVar
 
 from benchmarks.problems import NotThereYetError
 from tableveil.policy import Aggregate, KAnonymity, LossModel, PrivacyModel, QualityModel
+
+Model = TypeVar("Model")
 
 PRIVACY: Mapping[str, Callable[..., PrivacyModel]] = {
     "k": lambda k: KAnonymity(int(k)),
@@ -64,7 +67,7 @@ def quality_model(text: str) -> QualityModel:
     return _model(text, METRICS, "metric")
 
 
-def _model[Model](text: str, registry: Mapping[str, Callable[..., Model]], kind: str) -> Model:
+def _model(text: str, registry: Mapping[str, Callable[..., Model]], kind: str) -> Model:
     name, *parameters = text.split(":")
     if name not in registry:
         raise NotThereYetError(f"{kind} {text}")

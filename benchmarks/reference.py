@@ -32,17 +32,56 @@ HEADERS = ("case", "expected", "found", "suppressed", "classes", "checks", "refe
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the cases that the command line names and returns the exit code."""
     options = _parser().parse_args(arguments)
+    results = []
     try:
-        tables = Tables(options.data)
-        prepared = tables.prepare(read_cases(options.cases, options.ids))
-        with tempfile.TemporaryDirectory() as folder, LocalService(Path(folder, "reference.duckdb")) as service:
-            results = _run(prepared, tables, service, show=_print_json if options.json else lambda result: None)
+        for result in run_cases(read_cases(options.cases, options.ids), options.data):
+            results.append(result)
+            if options.json:
+                print(json.dumps(as_json(result)), flush=True)
     except UnusableError as error:
         print(error, file=sys.stderr)
         return 2
     if not options.json:
         print(as_table(results))
     return 1 if missed(results) else 0
+
+
+def run_cases(cases: Sequence[Case], data: Path) -> Iterator[Result | NotThereYet]:
+    """Runs the cases one after another on a database of their own; raises `UnusableError` before the first."""
+    tables = Tables(data)
+    prepared = tables.prepare(cases)
+    with tempfile.TemporaryDirectory() as folder, LocalService(Path(folder, "reference.duckdb")) as service:
+        for case in prepared:
+            yield run_case(case, tables, service) if isinstance(case, Prepared) else case
+
+
+def as_json(result: Result | NotThereYet) -> dict[str, object]:
+    """The result as a JSON object."""
+    if isinstance(result, NotThereYet):
+        return {"id": result.case.id, "result": NOT_THERE_YET, "what": result.what}
+    expected, run, release = result.expected, result.run, result.run.release
+    return {
+        "id": result.case.id,
+        "result": _verdict(result),
+        "differences": result.differences,
+        "expected": {
+            "score": expected.score,
+            "suppressed": expected.suppressed,
+            "classes": expected.classes,
+            "transformation": expected.transformation,
+        },
+        "found": release
+        and {
+            "score": release.score,
+            "suppressed": release.suppressed_records,
+            "classes": release.classes,
+            "transformation": {attribute.column: attribute.level for attribute in release.attributes},
+        },
+        "checks": release and release.proof.checked,
+        "reference_checks": result.case.reference_checks,
+        "search_seconds": release and release.proof.seconds,
+        "job_seconds": run.seconds,
+    }
 
 
 def as_table(results: Sequence[Result | NotThereYet]) -> str:
@@ -62,3 +101,46 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--ids", default="*", metavar="GLOB", help="only cases whose id matches")
     parser.add_argument("--json", action="store_true", help="one JSON object per case, as soon as it has ended")
     return parser
+
+
+def _row(result: Result | NotThereYet) -> list[str]:
+    if isinstance(result, NotThereYet):
+        return [result.case.id, *[""] * (len(HEADERS) - 2), f"{NOT_THERE_YET}: {result.what}"]
+    release = result.run.release
+    found = (
+        ["", "", "", "", ""]
+        if release is None
+        else [
+            _number(release.score),
+            str(release.suppressed_records),
+            str(release.classes),
+            str(release.proof.checked),
+            seconds(release.proof.seconds),
+        ]
+    )
+    score, suppressed, classes, checks, search = found
+    reference = result.case.reference_checks
+    return [
+        result.case.id,
+        _number(result.expected.score),
+        score,
+        suppressed,
+        classes,
+        checks,
+        "" if reference is None else str(reference),
+        search,
+        seconds(result.run.seconds),
+        ": ".join([_verdict(result), *filter(None, ["; ".join(result.differences)])]),
+    ]
+
+
+def _verdict(result: Result) -> str:
+    return MISS if result.differences else PASS
+
+
+def _number(score: float | None) -> str:
+    return "infeasible" if score is None else f"{score:.10g}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

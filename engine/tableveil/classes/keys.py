@@ -16,7 +16,7 @@ LARGEST_WORD = 2**63 - 1
 class KeyLayout:
     """Which word and stride each attribute's group number takes: key[word[j]] = sum of group[j] * stride[j].
 
-    One integer key groups nine times faster than nine columns (design.md, measured on DuckDB 2.0), so attributes share
+    One integer key groups several times faster than nine columns, so attributes share
     a word for as long as the product of their numbers of groups fits; the last attribute of a word has stride 1.
     """
 

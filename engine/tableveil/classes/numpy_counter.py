@@ -84,9 +84,9 @@ class NumpyCounter:
 
     def _groups_at(self, attribute: int, level: int) -> NDArray[np.integer[Any]]:
         groups = self._groups[attribute]
-        if level == self._at[attribute]:
-            return groups
-        return self._maps.between(attribute, self._at[attribute], level)[groups]
+        if level != self._at[attribute]:
+            groups = self._maps.between(attribute, self._at[attribute], level)[groups]
+        return groups
 
     def _marginals_of(self, rows: NDArray[np.intp] | slice) -> Marginals:
         counts = self._counts[rows]

@@ -53,7 +53,7 @@ class AttributeLevels:
         return (self.leaves[level] - 1) / (self.domain_size - 1)
 
 
-def attribute_levels(labelled: LabelledValues, has_null: bool) -> AttributeLevels:
+def attribute_levels(labelled: LabelledValues, has_null: bool, null_counts: bool = True) -> AttributeLevels:
     """The levels of the column whose distinct values were labelled.
 
     NULL stays a group of its own below the top, where it joins all others. It counts in |H| as one more value, but has
@@ -61,7 +61,8 @@ def attribute_levels(labelled: LabelledValues, has_null: bool) -> AttributeLevel
 
     Args:
         labelled: The labels of all distinct values, none of them uncovered.
-        has_null: Whether NULL is a value of the column too.
+        has_null: Whether NULL occurs in the column too.
+        null_counts: Whether NULL is a value of its own; if not, its records are never released, and |H| is without it.
 
     Raises:
         ValueError: A value is not covered; whoever calls has to have reported that.
@@ -71,7 +72,7 @@ def attribute_levels(labelled: LabelledValues, has_null: bool) -> AttributeLevel
     values = len(labelled.covered)
     codes = values + has_null
     smallest = 0.0 if labelled.continuous else 1.0
-    domain_size = labelled.domain_size + (has_null and not labelled.continuous)
+    domain_size = labelled.domain_size + (has_null and null_counts and not labelled.continuous)
 
     groups = [np.arange(codes, dtype=np.int32)]
     labels: list[tuple[str | None, ...]] = []

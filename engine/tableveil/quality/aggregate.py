@@ -40,7 +40,7 @@ class Aggregation:
     def reported(self, score: Score) -> float:
         """The score as users know it: the mean for means, the largest value for `RANK`.
 
-        Geometric mean: product_j (1 + value_j * weight_j)^(1/m) - 1 (design.md, Formulas).
+        Geometric mean: product_j (1 + value_j * weight_j)^(1/m) - 1.
         """
         match self.aggregate:
             case Aggregate.GEOMETRIC_MEAN:

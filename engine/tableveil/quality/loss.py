@@ -18,7 +18,7 @@ class Loss:
     """Per quasi-identifier j: value_j = (1/N) * sum over records of (kept ? (leaves - 1) / (|H_j| - 1) : 1).
 
     N counts all records, suppressed and withheld ones too. For continuous hierarchies the share is width / range.
-    Source: Iyengar 2002, section 3; design.md, Formulas.
+    Source: Iyengar 2002, section 3.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Loss:
 
         If these are the records in classes below the implied minimum size at y, the entry for a level bounds the loss
         of every transformation <= y that has this level or a higher one, because those records are in such classes
-        there too and loss grows with the level (design.md, Searching 1b).
+        there too and loss grows with the level.
         """
         return tuple(
             self._column(j, gone, at) for j, (gone, at) in enumerate(zip(suppressed.counts, suppressed.at, strict=True))
@@ -63,7 +63,8 @@ class Loss:
         whole = self._whole[j]
         saved = np.array([self._cost_by_group(j, at, level) @ gone for level in range(self._levels[j].top + 1)])
         lost = (float(gone.sum()) + self._withheld) * whole
-        return (self._kept_cost[j] - saved + lost) / (whole * max(self._records, 1))
+        losses: NDArray[np.float64] = (self._kept_cost[j] - saved + lost) / (whole * max(self._records, 1))
+        return losses
 
     def _cost_by_group(self, j: int, at: int, level: int) -> NDArray[np.float64]:
         """Per group at `at`: what a kept record costs at `level`, or at most costs if `level` is below."""
@@ -80,7 +81,7 @@ class Loss:
     def values(
         self, transformation: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]
     ) -> tuple[float, ...]:
-        """Loss per quasi-identifier at the transformation if the classes of the mask are kept, the others suppressed."""
+        """Loss per quasi-identifier at the transformation if exactly the classes of the mask are kept."""
         suppressed = self._records - int(classes.counts[kept].sum())
         values = []
         for j, (attribute, level, whole) in enumerate(zip(self._levels, transformation, self._whole, strict=True)):
@@ -108,4 +109,3 @@ def _whole(attribute: AttributeLevels) -> float:
 
 def _costs(attribute: AttributeLevels, level: int) -> NDArray[np.float64]:
     return attribute.leaves[level] - (0.0 if attribute.continuous else 1.0)
-

@@ -1,8 +1,7 @@
 """Exact search: branch and bound over intervals of the lattice, which never stores the lattice.
 
-An interval [lo, hi] stands for all transformations between. Checking hi, that is, counting its classes, tells two things
-about all of them, because a record in a class of fewer than k records at hi is in such a class at every x <= hi
-(design.md, Searching 1):
+An interval [lo, hi] stands for all transformations between. Checking hi, that is, counting its classes, tells two
+things about all of them, because a record in a class of fewer than k records at hi is in such a class at every x <= hi:
 
 - if more records are in such classes at hi than may be suppressed, no x <= hi is valid;
 - the loss of x is at least what T, the loss with exactly these records suppressed, says at x's levels; T grows with the

@@ -9,7 +9,7 @@ from tableveil.lattice import Transformation
 from tableveil.quality import Score
 
 Key = tuple[Score, int, Transformation]
-"""Score, sum of levels, transformation: the whole order of preference, so that ties have one winner (design.md, Ties)."""
+"""Score, sum of levels, transformation: the whole order of preference, so that ties have one winner."""
 
 
 @dataclass(frozen=True, slots=True)

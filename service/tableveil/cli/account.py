@@ -60,7 +60,7 @@ def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, Rende
         yield "Warnings", Group(*(Text(wording.printable(text), style="yellow") for text in release.warnings))
     yield "Result", _result(release)
     yield "Attributes", _attributes(release.attributes)
-    yield "Risk", _risk(release.risk_before, release.risk_after)
+    yield "Risk of being re-identified", _risk(release.risk_before, release.risk_after)
     yield "Proof", Text(" ".join(_proof(release.score, release.proof)))
     yield "Written", _objects(release)
     yield "Query it", _queries(release)
@@ -124,10 +124,10 @@ def _risk(before: release_service_pb2.Risk, after: release_service_pb2.Risk) -> 
     ]
     later = {item.threshold: item.records for item in after.records_at_risk}
     for item in before.records_at_risk:
-        name = f"records above {wording.share(Decimal(item.threshold))}"
+        name = f"records with more than {wording.share(Decimal(item.threshold))}"
         at_risk = _part(later.get(item.threshold, 0), after.records)
         rows.append((name, _part(item.records, before.records), at_risk))
-    return listing(("of being re-identified", "before", "after"), rows, "", numbers=("before", "after"))
+    return listing(("", "before", "after"), rows, "", numbers=("before", "after"))
 
 
 def _proof(score: float, proof: release_service_pb2.Proof) -> Iterator[str]:

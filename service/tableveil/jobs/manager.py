@@ -101,7 +101,8 @@ class JobManager:
             if policy.request_id and (known := store.find_request(session, policy.request_id)):
                 if known.digest != digest:
                     raise ConflictError.of(
-                        "REQUEST_ID_REUSED", "request_id",
+                        "REQUEST_ID_REUSED",
+                        "request_id",
                         f"{shortened(policy.request_id)}, which named another policy as jobs/{known.number}",
                         "a request id of its own for every policy",
                     )
@@ -115,8 +116,14 @@ class JobManager:
             self._check_target_free(policy)
             target = policy.release
             request = Request(
-                store.next_number(session), policy.request_id, document, digest, source.reference, target.schema,
-                target.name, store.now(session),
+                store.next_number(session),
+                policy.request_id,
+                document,
+                digest,
+                source.reference,
+                target.schema,
+                target.name,
+                store.now(session),
             )
             store.insert_request(session, request)
             with self._changed:
@@ -195,7 +202,10 @@ class JobManager:
                 raise BusyError("STOPPING", "the server is stopping and takes no more jobs")
             if len(self._queue) >= self._queue_limit:
                 raise BusyError.of(
-                    "QUEUE_FULL", "queue", f"{len(self._queue)} jobs waiting", f"fewer than {self._queue_limit}",
+                    "QUEUE_FULL",
+                    "queue",
+                    f"{len(self._queue)} jobs waiting",
+                    f"fewer than {self._queue_limit}",
                     "Submit again when some have ended.",
                 )
 
@@ -207,7 +217,8 @@ class JobManager:
                 same_schema = target.schema.casefold() == policy.release.schema.casefold()
                 if same_schema and wanted & {name.casefold() for name in target.object_names}:
                     raise ConflictError.of(
-                        "TARGET_IN_USE", "release.name",
+                        "TARGET_IN_USE",
+                        "release.name",
                         f"{shortened(policy.release.name)}, which jobs/{active.job.number} is about to write",
                         "a target that no other job writes",
                         "Wait until that job has ended, or choose another name.",
@@ -248,7 +259,9 @@ class JobManager:
                 # The text of an unexpected exception may hold raw values: only its type and place are logged.
                 place = " < ".join(f"{f.name}:{f.lineno}" for f in reversed(traceback.extract_tb(error.__traceback__)))
                 logger.error("jobs/%d failed: %s at %s", number, type(error).__name__, place)
-                return Failure.of(InternalError("INTERNAL", f"an unexpected {type(error).__name__}; see the server's log"))
+                return Failure.of(
+                    InternalError("INTERNAL", f"an unexpected {type(error).__name__}; see the server's log")
+                )
         return None
 
     def _change(self, active: _Active, **changes: object) -> None:
@@ -299,7 +312,10 @@ class _Recorder:
 
     def progress(self, progress: Progress) -> None:
         known = JobProgress(
-            progress.checked, str(progress.lattice_size), progress.best_score, progress.lower_bound,
+            progress.checked,
+            str(progress.lattice_size),
+            progress.best_score,
+            progress.lower_bound,
             progress.suppressed_share,
         )
         self._change(progress=known)
@@ -307,8 +323,13 @@ class _Recorder:
             return
         self._stored_at = time.monotonic()
         event = Event(
-            store.now(self._session), self._phase, known.checked, known.lattice_size, known.best_score,
-            known.lower_bound, known.suppressed_share,
+            store.now(self._session),
+            self._phase,
+            known.checked,
+            known.lattice_size,
+            known.best_score,
+            known.lower_bound,
+            known.suppressed_share,
         )
         store.insert_event(self._session, self._number, event)
 
@@ -322,7 +343,8 @@ def _digest(document: str) -> str:
 
 def _interrupted(session: Session) -> Outcome:
     failure = Failure(
-        FailureKind.CANCELLED, "INTERRUPTED",
+        FailureKind.CANCELLED,
+        "INTERRUPTED",
         "the server stopped before the job ended; nothing was written: submit it again",
     )
     return Outcome(JobState.INTERRUPTED, store.now(session), None, failure.to_json())

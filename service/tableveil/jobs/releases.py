@@ -51,7 +51,9 @@ class Releases:
             raise NotFoundError.of("OBJECT_NOT_FOUND", "object", shortened(name), expected, hint)
         if not release.current:
             raise ConflictError.of(
-                "RELEASE_REPLACED", "release", f"releases/{number}, which a later release has replaced",
+                "RELEASE_REPLACED",
+                "release",
+                f"releases/{number}, which a later release has replaced",
                 "a release whose objects are still its own",
             )
         with self._database.session() as session:

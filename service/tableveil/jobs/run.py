@@ -35,7 +35,7 @@ from tableveil.state.migrate import fingerprint_key
 
 @dataclass(slots=True)
 class Report:
-    """What a running job tells: each phase as it begins, and the progress of the search. Measures the phases' seconds."""
+    """What a running job tells: each phase as it begins, and the progress of the search; measures the phases."""
 
     on_phase: Callable[[JobPhase], None] = lambda phase: None
     on_progress: Callable[[Progress], None] = lambda progress: None
@@ -130,9 +130,7 @@ def _resolve(session: Session, policy: Policy) -> tuple[Source, Policy, _Hierarc
     return source, policy, _hierarchies(session, policy)
 
 
-def _read(
-    session: Session, source: Source, policy: Policy, hierarchies: _Hierarchies
-) -> tuple[str, list[Dictionary]]:
+def _read(session: Session, source: Source, policy: Policy, hierarchies: _Hierarchies) -> tuple[str, list[Dictionary]]:
     """The source's fingerprint and the dictionaries of its quasi-identifiers."""
     mark = fingerprint(session, source, fingerprint_key(session))
     check_ledger(session, policy, source, mark)
@@ -152,7 +150,9 @@ def _read(
     smallest = privacy_of(policy.privacy_models).minimum_class_size
     if facts.records < smallest:
         raise InfeasibleError.of(
-            "TOO_FEW_RECORDS", "privacy_models", f"classes of at least {smallest} records asked of {facts.records} records",
+            "TOO_FEW_RECORDS",
+            "privacy_models",
+            f"classes of at least {smallest} records asked of {facts.records} records",
             f"at most {facts.records}",
         )
     return mark, dictionaries

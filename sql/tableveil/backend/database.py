@@ -19,7 +19,8 @@ from tableveil.errors import BusyError, InvalidError, shortened
 class Settings:
     """What the operator decides about the database.
 
-    `memory_limit` is in DuckDB's notation ("2GiB"), None for its default of 80 % of the machine; `threads` None for all.
+    `memory_limit` is in DuckDB's notation ("2GiB"), None for its default of 80 % of the machine; `threads` None for all
+    cores.
     """
 
     path: Path
@@ -38,7 +39,7 @@ class Database:
             InvalidError: the file cannot be opened, or a setting is not understood.
         """
         self.path = settings.path
-        # Spilled data is raw data and survives kill -9 (design.md): it lives in one known, private place, swept here.
+        # Spilled data is raw data and survives kill -9: it lives in one known, private place, swept here.
         self.spill_directory = settings.path.with_name(f".{settings.path.name}.spill")
         self._connection = _connect(settings, self.spill_directory)
         # The file's lock is ours now, so whatever lies in the directory is nobody's.
@@ -78,12 +79,16 @@ def _connect(settings: Settings, spill_directory: Path) -> duckdb.DuckDBPyConnec
     except duckdb.IOException as error:
         if "lock" in str(error).lower():
             raise BusyError.of(
-                "DATABASE_LOCKED", "database", f"{shortened(str(settings.path))}, open in another process",
+                "DATABASE_LOCKED",
+                "database",
+                f"{shortened(str(settings.path))}, open in another process",
                 "a file that no other process has open",
                 "Stop the other process, or connect to the server that owns the file.",
             ) from None
         raise InvalidError.of(
-            "DATABASE_UNREADABLE", "database", f"{shortened(str(settings.path))}, which cannot be opened",
+            "DATABASE_UNREADABLE",
+            "database",
+            f"{shortened(str(settings.path))}, which cannot be opened",
             "a DuckDB file, or a path in an existing, writable directory",
         ) from None
     except (duckdb.InvalidInputException, duckdb.ParserException, duckdb.SyntaxException) as error:

@@ -56,7 +56,8 @@ def call(function: str, *arguments: exp.Expression) -> exp.Expression:
 
 def conjunction(conditions: Iterable[exp.Expression]) -> exp.Expression:
     """All conditions together; true if there are none."""
-    return exp.and_(*conditions) if (conditions := list(conditions)) else exp.true()
+    found = list(conditions)
+    return exp.and_(*found) if found else exp.true()
 
 
 def row_number(order: Sequence[exp.Expression]) -> exp.Expression:

@@ -16,18 +16,27 @@ def translated(error: duckdb.Error) -> TableveilError | Stopped:
     if isinstance(error, duckdb.OutOfMemoryException):
         if "max_temp_directory_size" in message:
             return BusyError.of(
-                "DISK_FULL", "spill directory", "no space left to spill into", "room for what does not fit into memory",
+                "DISK_FULL",
+                "spill directory",
+                "no space left to spill into",
+                "room for what does not fit into memory",
                 "Free space beside the database file, or raise the server's --memory-limit.",
             )
         return BusyError.of(
-            "OUT_OF_MEMORY", "memory limit", "a statement that does not fit, even by spilling", "enough memory",
+            "OUT_OF_MEMORY",
+            "memory limit",
+            "a statement that does not fit, even by spilling",
+            "enough memory",
             "Raise the server's --memory-limit, or let fewer jobs run at once (--concurrent-jobs).",
         )
     if isinstance(error, duckdb.IOException) and "No space left" in message:
         return BusyError.of("DISK_FULL", "database file system", "no space left on the device", "free space")
     if isinstance(error, duckdb.TransactionException):
         return ConflictError.of(
-            "WRITE_CONFLICT", "database", "another transaction that changed the same objects", "no concurrent change",
+            "WRITE_CONFLICT",
+            "database",
+            "another transaction that changed the same objects",
+            "no concurrent change",
             "Submit the job again.",
         )
     if isinstance(error, duckdb.FatalException):

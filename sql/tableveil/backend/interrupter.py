@@ -17,7 +17,7 @@ class Interrupter:
     """One thread that looks after all sessions of a database.
 
     It interrupts again and again until the statement has ended, because DuckDB loses an interrupt that comes before the
-    statement starts (design.md, The database).
+    statement starts.
     """
 
     def __init__(self) -> None:

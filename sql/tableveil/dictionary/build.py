@@ -63,7 +63,7 @@ def build_dictionary(
     number_: int,
     field: str,
 ) -> tuple[Dictionary | None, list[Fault]]:
-    """The dictionary, or the faults that prevent it: values without labels, levels that do not nest, …
+    """The dictionary, or the faults that prevent it, such as values that the hierarchy does not cover.
 
     `hierarchy` is the attribute's, with its rows if it is a listed one, and `reference` what the evidence calls it;
     `number_` tells the dictionaries of a job apart; `field` is the attribute's path in the policy.
@@ -74,13 +74,18 @@ def build_dictionary(
         if faults:
             return None, faults
     values_name, nulls = _distinct_values(session, source, attribute.column, number_)
-    read = exp.select(column("value"), column("text")).from_(table(values_name)).where(column("value").is_(exp.null()).not_()).order_by("code")
+    read = (
+        exp.select(column("value"), column("text"))
+        .from_(table(values_name))
+        .where(column("value").is_(exp.null()).not_())
+        .order_by("code")
+    )
     rows = session.rows(read)
     labelled = label_values(hierarchy, source_column.kind, [value for value, _ in rows], [text for _, text in rows])
     uncovered = [text for (_, text), covered in zip(rows, labelled.covered, strict=True) if not covered]
     if uncovered:
         return None, [_uncovered(attribute.column, f"{field}.hierarchy", uncovered)]
-    levels = attribute_levels(labelled, has_null=nulls > 0)
+    levels = attribute_levels(labelled, nulls > 0, null_counts=attribute.nulls is NullHandling.VALUE)
     faults = _check_level_limits(attribute, levels, field)
     if faults:
         return None, faults
@@ -115,7 +120,7 @@ def _uncovered(name: str, field: str, uncovered: list[str]) -> Fault:
         field,
         f"{len(uncovered)} values of {shortened(name)} that the hierarchy does not cover: {examples}{more}",
         "every value of the column covered",
-        "Add them to the hierarchy, or widen its declared range. Values are compared by their text as DuckDB casts them.",
+        "Add them to the hierarchy, or widen its declared range; values are compared as the text DuckDB casts them to.",
     )
 
 

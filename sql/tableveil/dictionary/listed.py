@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tableveil.backend import Session, call, cast, column, table
+from sqlglot import exp
+
+from tableveil.backend import Session, cast, column, table
 from tableveil.errors import Fault, NotFoundError, nearest, shortened
 from tableveil.hierarchy import InlineLevels, ListedHierarchy, StoredLevels, TableLevels, check_levels
 from tableveil.state import hierarchies
-
-from sqlglot import exp
 
 
 def listed_levels(
@@ -21,8 +21,14 @@ def listed_levels(
         try:
             stored = hierarchies.find(session, definition.name, definition.version)
         except NotFoundError as error:
-            return None, "", [Fault(f"{field}.stored.{fault.field}", fault.found, fault.expected, fault.hint)
-                              for fault in error.faults]
+            return (
+                None,
+                "",
+                [
+                    Fault(f"{field}.stored.{fault.field}", fault.found, fault.expected, fault.hint)
+                    for fault in error.faults
+                ],
+            )
         return InlineLevels(hierarchies.rows(session, stored)), stored.reference, []
     if isinstance(definition, TableLevels):
         rows, faults = _table_rows(session, definition, f"{field}.table")
@@ -43,16 +49,25 @@ def _table_rows(
     schema = definition.schema or "main"
     if definition.catalog not in ("", own):
         return (), [Fault(f"{field}.catalog", shortened(definition.catalog), f"the server's database {shortened(own)}")]
-    available = [name for (name,) in session.rows(
-        "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND schema_name = ?", [own, schema]
-    )]
+    available = [
+        name
+        for (name,) in session.rows(
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND schema_name = ?", [own, schema]
+        )
+    ]
     if definition.table not in available:
         expected = f"a table of schema {shortened(schema)}"
-        return (), [Fault(f"{field}.table", shortened(definition.table), expected, nearest(definition.table, available))]
-    names = [name for (name,) in session.rows(
-        "SELECT column_name FROM duckdb_columns() WHERE database_name = ? AND schema_name = ? AND table_name = ? "
-        "ORDER BY column_index", [own, schema, definition.table],
-    )]
+        return (), [
+            Fault(f"{field}.table", shortened(definition.table), expected, nearest(definition.table, available))
+        ]
+    names = [
+        name
+        for (name,) in session.rows(
+            "SELECT column_name FROM duckdb_columns() WHERE database_name = ? AND schema_name = ? AND table_name = ? "
+            "ORDER BY column_index",
+            [own, schema, definition.table],
+        )
+    ]
     unknown = [
         Fault(f"{field}.columns[{i}]", shortened(name), "a column of that table", nearest(name, names))
         for i, name in enumerate(definition.columns)

@@ -1,4 +1,4 @@
-"""Releases: checked against what is there, written in one transaction, verified by other code, looked for afterwards."""
+"""Releases: checked against what is there, written in one transaction, verified by other code, then looked for."""
 
 from tableveil.release.disclosure import check_disclosure
 from tableveil.release.plan import ReleasePlan

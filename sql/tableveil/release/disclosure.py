@@ -30,8 +30,8 @@ def check_disclosure(session: Session, plan: ReleasePlan) -> None:
                 faults.append(
                     Fault(
                         f"attributes[{i}].role",
-                        f"INSENSITIVE for {shortened(attribute.column)}, which determines {shortened(released.name)} more "
-                        f"finely than its released level {released.level} in {share:.0%} of the records",
+                        f"INSENSITIVE for {shortened(attribute.column)}, which determines {shortened(released.name)} "
+                        f"more finely than its released level {released.level} in {share:.0%} of the records",
                         "columns that do not give away what the labels hide",
                         "Make it a QUASI_IDENTIFIER, or set acknowledged: true to release it all the same.",
                     )
@@ -47,9 +47,7 @@ def _hides(released: ReleasedColumn) -> bool:
     return len(leaves[released.level]) < len(leaves[released.level - 1])
 
 
-def _determined(
-    session: Session, plan: ReleasePlan, name: str, generalized: list[ReleasedColumn]
-) -> list[float]:
+def _determined(session: Session, plan: ReleasePlan, name: str, generalized: list[ReleasedColumn]) -> list[float]:
     """Per generalized quasi-identifier, the share of records whose value in `name` determines it."""
     query = exp.select().from_(plan.source.table("source")).where(column(name, "source").is_(exp.null()).not_())
     groups = []
@@ -69,4 +67,6 @@ def _determined(
         )
         for j in range(len(groups))
     ]
-    return [float(records) / plan.records for records in session.row(exp.select(*determined).from_(per_value.subquery("v")))]
+    return [
+        float(records) / plan.records for records in session.row(exp.select(*determined).from_(per_value.subquery("v")))
+    ]

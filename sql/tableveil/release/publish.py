@@ -93,8 +93,11 @@ def _writing(database: Database, session: Session) -> Iterator[None]:
 def _check_unchanged(session: Session, plan: ReleasePlan, evidence: Evidence) -> None:
     if fingerprint(session, plan.source, fingerprint_key(session)) != evidence.fingerprint:
         raise ConflictError.of(
-            "SOURCE_CHANGED", "source.table", f"{shortened(str(plan.source.reference))}, changed since it was counted",
-            "the rows that were counted", "Submit the job again.",
+            "SOURCE_CHANGED",
+            "source.table",
+            f"{shortened(str(plan.source.reference))}, changed since it was counted",
+            "the rows that were counted",
+            "Submit the job again.",
         )
 
 
@@ -230,7 +233,7 @@ def _snapshot(number: int) -> exp.Table:
 
 
 def _look(database: Database, plan: ReleasePlan, number: int, rows: ReleaseObject) -> None:
-    """A commit that reports success may have written nothing (design.md, The database)."""
+    """A commit that reports success may have written nothing."""
     with database.session() as session:
         found = session.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
         target = table(rows.name, plan.policy.release.schema)

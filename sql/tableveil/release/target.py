@@ -17,7 +17,8 @@ def check_target(session: Session, policy: Policy, source: Source | None) -> lis
         expected = "a schema of yours; this one holds Tableveil's own state"
         return [Fault("release.schema", shortened(target.schema), expected)]
     schemas = [
-        name for (name,) in session.rows(
+        name
+        for (name,) in session.rows(
             "SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database() "
             "AND schema_name NOT IN ('information_schema', 'pg_catalog')"
         )
@@ -44,8 +45,10 @@ def check_existing(session: Session, policy: Policy) -> None:
     if existing and target.if_exists is IfExists.FAIL:
         faults = [
             Fault(
-                f"release.{name}", f"{kind} {shortened(name)} in schema {shortened(target.schema)}",
-                "nothing of that name", "Choose another name, or set if_exists: REPLACE to replace an earlier release.",
+                f"release.{name}",
+                f"{kind} {shortened(name)} in schema {shortened(target.schema)}",
+                "nothing of that name",
+                "Choose another name, or set if_exists: REPLACE to replace an earlier release.",
             )
             for name, kind in existing.items()
         ]
@@ -55,8 +58,10 @@ def check_existing(session: Session, policy: Policy) -> None:
     if foreign:
         faults = [
             Fault(
-                f"release.{name}", f"{kind} {shortened(name)}, which no release of Tableveil wrote",
-                "only objects of an earlier release to replace", "Choose another name, or remove it yourself.",
+                f"release.{name}",
+                f"{kind} {shortened(name)}, which no release of Tableveil wrote",
+                "only objects of an earlier release to replace",
+                "Choose another name, or remove it yourself.",
             )
             for name, kind in foreign.items()
         ]
@@ -82,7 +87,9 @@ def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: 
     if earlier and not policy.repeat_reason.strip():
         names = ", ".join(f"releases/{number}" for number in earlier[:5]) + (", …" if len(earlier) > 5 else "")
         raise InvalidError.of(
-            "REPEATED_RELEASE", "repeat_reason", f"none, although {names} came from this source",
+            "REPEATED_RELEASE",
+            "repeat_reason",
+            f"none, although {names} came from this source",
             "the reason why these records are released once more",
             "Two releases of the same people can together tell apart what each alone hides: state the reason, or "
             "release something else.",

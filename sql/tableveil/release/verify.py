@@ -1,7 +1,7 @@
 """Checks what was written, by code that shares nothing with the code that wrote it.
 
-It knows the policy and the written objects' names; it quotes, counts and compares in its own SQL text, does its own exact
-arithmetic, and trusts none of the writer's numbers.
+It knows the policy and the written objects' names; it quotes, counts and compares in its own SQL text, does its own
+exact arithmetic, and trusts none of the writer's numbers.
 """
 
 from __future__ import annotations
@@ -89,12 +89,16 @@ def _check_classes(
     if marker:
         others = [f"{_quoted(name)} IS NOT NULL" for name, _ in written.types if name != marker]
         leaking = session.value(
-            f"SELECT count(*) FROM {rows} WHERE {_quoted(marker)} IS NULL OR ({_quoted(marker)} AND ({' OR '.join(others)}))"
+            f"SELECT count(*) FROM {rows} "
+            f"WHERE {_quoted(marker)} IS NULL OR ({_quoted(marker)} AND ({' OR '.join(others)}))"
         )
         if leaking:
             problems.append(f"{leaking} suppressed rows are not blank")
     size = _quoted(written.class_size_column)
-    both = f"SELECT {names}, {size} FROM {_quoted(*written.classes)}", f"SELECT {positions}, recounted_size FROM recounted"
+    both = (
+        f"SELECT {names}, {size} FROM {_quoted(*written.classes)}",
+        f"SELECT {positions}, recounted_size FROM recounted",
+    )
     for left, right in (both, both[::-1]):
         if session.value(f"SELECT count(*) FROM ({left} EXCEPT ALL {right})"):
             problems.append("the table of classes does not say what the rows say")
@@ -115,9 +119,7 @@ def _check_labels(session: Session, quasi_identifiers: list[str], written: Writt
 
 
 def _check_risks(session: Session, written: Written) -> list[str]:
-    expected = session.rows(
-        "SELECT recounted_size, count(*), sum(recounted_size) FROM recounted GROUP BY 1 ORDER BY 1"
-    )
+    expected = session.rows("SELECT recounted_size, count(*), sum(recounted_size) FROM recounted GROUP BY 1 ORDER BY 1")
     histogram = session.rows(
         f"SELECT class_size, classes, records FROM {_quoted(*written.risk_histogram)} ORDER BY class_size"
     )
@@ -125,9 +127,7 @@ def _check_risks(session: Session, written: Written) -> list[str]:
     records, classes, smallest = session.row(
         "SELECT coalesce(sum(recounted_size), 0), count(*), min(recounted_size) FROM recounted"
     )
-    measures = dict(
-        session.rows(f"SELECT measure, value FROM {_quoted(*written.risk)} WHERE threshold IS NULL")
-    )
+    measures = dict(session.rows(f"SELECT measure, value FROM {_quoted(*written.risk)} WHERE threshold IS NULL"))
     highest = 1 / smallest if smallest else 0.0
     if (measures["records"], measures["classes"], measures["highest_risk"]) != (records, classes, highest):
         problems.append("the risk measures do not say what the rows say")

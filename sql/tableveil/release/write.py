@@ -86,7 +86,10 @@ def class_sizes(session: Session, plan: ReleasePlan, classes: exp.Table) -> Clas
 
 
 def write_risk(session: Session, risk: ProsecutorRisk, suppressed: int, target: exp.Table) -> int:
-    """Creates the table of risk measures: `measure`, `threshold` (a decimal as text, or NULL), `value`; returns its rows."""
+    """Creates the table of risk measures and returns its number of rows.
+
+    Columns: `measure`, `threshold` (a decimal as text, or NULL), `value`.
+    """
     rows = [*risk_measures(risk), ("suppressed_records", None, float(suppressed))]
     data = pa.table(
         {
@@ -135,9 +138,7 @@ def _kept_rows(plan: ReleasePlan) -> exp.Select:
         if dictionary.withholds:
             query = query.where(column(dictionary.column.name, "source").is_(exp.null()).not_())
     if suppresses:
-        same = exp.and_(
-            *(exp.EQ(this=column(f"w{w}", SUPPRESSED), expression=word) for w, word in enumerate(words))
-        )
+        same = exp.and_(*(exp.EQ(this=column(f"w{w}", SUPPRESSED), expression=word) for w, word in enumerate(words)))
         query = query.join(table(SUPPRESSED), on=same, join_type="ANTI")
     aliases = {dictionary.column.name: f"d{j}" for j, dictionary in enumerate(plan.dictionaries)}
     return query.select(*(alias(_released(released, aliases), released.name) for released in plan.columns()))

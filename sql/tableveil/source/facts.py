@@ -32,7 +32,7 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
     suspects = [(i, a) for i, a in attributes if a.role is Role.INSENSITIVE and not a.acknowledged]
     no_nulls = [(i, a) for i, a in attributes if a.nulls is NullHandling.ERROR and a.role is Role.QUASI_IDENTIFIER]
     person = policy.person_column
-    wanted = [exp.Count(this=exp.Star())]
+    wanted: list[exp.Expression] = [exp.Count(this=exp.Star())]
     wanted += [exp.Count(this=column(person))] if person is not None else []
     wanted += [call("approx_count_distinct", column(a.column)) for _, a in suspects]
     wanted += [exp.Count(this=column(a.column)) for _, a in [*suspects, *no_nulls]]
@@ -51,18 +51,21 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
             if distinct >= NEARLY_UNIQUE * present:
                 faults.append(
                     Fault(
-                        f"attributes[{i}].role", f"INSENSITIVE for {shortened(attribute.column)}, "
+                        f"attributes[{i}].role",
+                        f"INSENSITIVE for {shortened(attribute.column)}, "
                         f"which has {distinct} distinct values in {present} records",
                         "columns that single nobody out",
-                        "Make it IDENTIFYING or a QUASI_IDENTIFIER, or set acknowledged: true to release it all the same.",
+                        "Make it IDENTIFYING or a QUASI_IDENTIFIER, or set acknowledged: true to release it.",
                     )
                 )
     for (i, attribute), present in zip(no_nulls, found[len(suspects) :], strict=True):
         if present < records:
             faults.append(
                 Fault(
-                    f"attributes[{i}].nulls", f"{records - present} NULLs in {shortened(attribute.column)}",
-                    "none, because nulls is ERROR", "Use VALUE or SUPPRESS to allow them.",
+                    f"attributes[{i}].nulls",
+                    f"{records - present} NULLs in {shortened(attribute.column)}",
+                    "none, because nulls is ERROR",
+                    "Use VALUE or SUPPRESS to allow them.",
                 )
             )
     return Facts(records, tuple(faults))
@@ -72,8 +75,10 @@ def _check_people(session: Session, source: Source, person: str, records: int, p
     if present < records:
         return [
             Fault(
-                "person_column", f"{records - present} rows without a person in {shortened(person)}",
-                "a person in every row", "k counts people: rows without one cannot be counted.",
+                "person_column",
+                f"{records - present} rows without a person in {shortened(person)}",
+                "a person in every row",
+                "k counts people: rows without one cannot be counted.",
             )
         ]
     people = _distinct(session, source, person, at_least=records)
@@ -81,7 +86,9 @@ def _check_people(session: Session, source: Source, person: str, records: int, p
         return []
     return [
         Fault(
-            "person_column", f"{people} people in {records} rows of {shortened(person)}", "one row per person",
+            "person_column",
+            f"{people} people in {records} rows of {shortened(person)}",
+            "one row per person",
             "Several records per person are not supported yet: aggregate them to one row first.",
         )
     ]

@@ -19,8 +19,8 @@ def fingerprint(session: Session, source: Source, key: bytes) -> str:
     """
     seed = hashlib.sha256(b"rows" + key).hexdigest()
     hashes = exp.select(exp.alias_(call("hash", text(seed), *(column(c.name) for c in source.columns)), "h"))
-    totals = exp.select(
-        exp.Count(this=exp.Star()), call("sum", column("h")), call("bit_xor", column("h"))
-    ).from_(hashes.from_(source.table()).subquery("hashed"))
+    totals = exp.select(exp.Count(this=exp.Star()), call("sum", column("h")), call("bit_xor", column("h"))).from_(
+        hashes.from_(source.table()).subquery("hashed")
+    )
     shape = [(column.name, column.type) for column in source.columns]
     return hmac.new(key, repr((shape, session.row(totals))).encode(), hashlib.sha256).hexdigest()

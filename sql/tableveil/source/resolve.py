@@ -77,7 +77,9 @@ def resolve_source(session: Session, policy: Policy) -> tuple[Source | None, Pol
             if role is not Role.IDENTIFYING:
                 faults.append(
                     Fault(
-                        f"source.{shortened(name)}", f"type {shortened(type_)}", "a scalar type",
+                        f"source.{shortened(name)}",
+                        f"type {shortened(type_)}",
+                        "a scalar type",
                         "Give it the role IDENTIFYING, or anonymize a table in which it is cast to scalar columns.",
                     )
                 )
@@ -92,15 +94,24 @@ def _resolve_table(session: Session, wanted: TableReference) -> tuple[TableRefer
         return None, [Fault("source.catalog", shortened(wanted.catalog), f"the server's database {shortened(own)}")]
     schema = wanted.schema or "main"
     if schema.casefold() == STATE_SCHEMA:
-        return None, [Fault("source.schema", shortened(schema), "a schema of yours; this one holds Tableveil's own state")]
-    schemas = [name for (name,) in session.rows(
-        "SELECT schema_name FROM duckdb_schemas() WHERE database_name = ? AND NOT internal OR schema_name = 'main'", [own]
-    )]
+        return None, [
+            Fault("source.schema", shortened(schema), "a schema of yours; this one holds Tableveil's own state")
+        ]
+    schemas = [
+        name
+        for (name,) in session.rows(
+            "SELECT schema_name FROM duckdb_schemas() WHERE database_name = ? AND NOT internal OR schema_name = 'main'",
+            [own],
+        )
+    ]
     if schema not in schemas:
         return None, [Fault("source.schema", shortened(schema), "a schema of the database", nearest(schema, schemas))]
-    tables = [name for (name,) in session.rows(
-        "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND schema_name = ?", [own, schema]
-    )]
+    tables = [
+        name
+        for (name,) in session.rows(
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND schema_name = ?", [own, schema]
+        )
+    ]
     if wanted.table in tables:
         return TableReference(own, schema, wanted.table), []
     views = session.value(

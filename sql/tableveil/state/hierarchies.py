@@ -80,7 +80,9 @@ def find(session: Session, name: str, version: int) -> Stored:
         raise NotFoundError("HIERARCHY_NOT_FOUND", str(fault), [fault])
     matching = [row for row in rows if version in (0, row[2])]
     if not matching:
-        fault = Fault("version", str(version), f"a version of {shortened(name)} from 1 to {rows[0][2]}, or 0 for the newest")
+        fault = Fault(
+            "version", str(version), f"a version of {shortened(name)} from 1 to {rows[0][2]}, or 0 for the newest"
+        )
         raise NotFoundError("HIERARCHY_NOT_FOUND", str(fault), [fault])
     return Stored(*matching[0])
 

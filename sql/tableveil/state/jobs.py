@@ -102,8 +102,15 @@ def insert_request(session: Session, request: Request) -> None:
     session.execute(
         "INSERT INTO tableveil.jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            request.number, request.request_id or None, request.policy, request.digest, request.source.catalog,
-            request.source.schema, request.source.table, request.target_schema, request.target_name,
+            request.number,
+            request.request_id or None,
+            request.policy,
+            request.digest,
+            request.source.catalog,
+            request.source.schema,
+            request.source.table,
+            request.target_schema,
+            request.target_name,
             request.submitted_at,
         ],
     )
@@ -113,8 +120,16 @@ def insert_event(session: Session, job: int, event: Event) -> None:
     """Appends an event."""
     session.execute(
         "INSERT INTO tableveil.job_events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [job, event.at, event.phase.value, event.checked, event.lattice_size, event.best_score, event.lower_bound,
-         event.suppressed_share],
+        [
+            job,
+            event.at,
+            event.phase.value,
+            event.checked,
+            event.lattice_size,
+            event.best_score,
+            event.lower_bound,
+            event.suppressed_share,
+        ],
     )
 
 
@@ -158,8 +173,16 @@ _REQUESTS = (
 
 
 def _request(
-    number: int, request_id: str, policy: str, digest: str, catalog: str, schema: str, table: str,
-    target_schema: str, target_name: str, submitted_at: datetime,
+    number: int,
+    request_id: str,
+    policy: str,
+    digest: str,
+    catalog: str,
+    schema: str,
+    table: str,
+    target_schema: str,
+    target_name: str,
+    submitted_at: datetime,
 ) -> Request:
     source = TableReference(catalog, schema, table)
     return Request(number, request_id, policy, digest, source, target_schema, target_name, submitted_at)
@@ -169,7 +192,8 @@ def _with_history(session: Session, requests: Sequence[Request]) -> list[StoredJ
     numbers = [request.number for request in requests]
     events: dict[int, list[Event]] = {}
     for job, at, phase, *progress in session.rows(
-        "SELECT * FROM tableveil.job_events WHERE list_contains(?::BIGINT[], job) ORDER BY happened_at, rowid", [numbers]
+        "SELECT * FROM tableveil.job_events WHERE list_contains(?::BIGINT[], job) ORDER BY happened_at, rowid",
+        [numbers],
     ):
         events.setdefault(job, []).append(Event(at, JobPhase(phase), *progress))
     outcomes = {

@@ -44,7 +44,10 @@ def migrate(session: Session) -> None:
     known = migrations()
     if applied > len(known):
         raise InvalidError.of(
-            "DATABASE_TOO_NEW", "database", f"state version {applied}", f"at most version {len(known)}",
+            "DATABASE_TOO_NEW",
+            "database",
+            f"state version {applied}",
+            f"at most version {len(known)}",
             "It was written by a newer Tableveil: upgrade this one.",
         )
     for migration in known[applied:]:

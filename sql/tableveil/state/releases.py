@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -115,44 +115,71 @@ def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_a
         "map(?::VARCHAR[], ?::DOUBLE[]) AS phase_seconds, map(?::VARCHAR[], ?::VARCHAR[]) AS versions, "
         "?::VARCHAR[] AS warnings, ? AS policy",
         [
-            release.number, release.job, release.created_at, release.source.catalog, release.source.schema,
-            release.source.table, release.source_fingerprint, release.target_schema, release.target_name,
-            release.kind.value, release.repeat_reason, release.records, release.suppressed_records, release.classes,
-            release.score, proof.optimal, proof.lower_bound, proof.lattice_size, proof.checked,
-            list(proof.pruned), list(proof.pruned.values()), proof.counter, proof.seconds, release.seconds,
-            list(release.phase_seconds), list(release.phase_seconds.values()),
-            list(release.versions), list(release.versions.values()), list(release.warnings), release.policy,
+            release.number,
+            release.job,
+            release.created_at,
+            release.source.catalog,
+            release.source.schema,
+            release.source.table,
+            release.source_fingerprint,
+            release.target_schema,
+            release.target_name,
+            release.kind.value,
+            release.repeat_reason,
+            release.records,
+            release.suppressed_records,
+            release.classes,
+            release.score,
+            proof.optimal,
+            proof.lower_bound,
+            proof.lattice_size,
+            proof.checked,
+            list(proof.pruned),
+            list(proof.pruned.values()),
+            proof.counter,
+            proof.seconds,
+            release.seconds,
+            list(release.phase_seconds),
+            list(release.phase_seconds.values()),
+            list(release.versions),
+            list(release.versions.values()),
+            list(release.warnings),
+            release.policy,
         ],
     )
-    for item in release.objects:
+    number = release.number
+    _append(session, "release_objects", [(number, o.name, o.kind.value, o.row_count) for o in release.objects])
+    _append(
+        session,
+        "release_attributes",
+        [
+            (number, position, a.column, a.level, a.top_level, a.loss, a.distinct_before, a.distinct_after, a.hierarchy)
+            for position, a in enumerate(release.attributes)
+        ],
+    )
+    _append(
+        session,
+        "release_runners_up",
+        [
+            (number, rank, list(other.levels), other.score, other.suppressed_records)
+            for rank, other in enumerate(proof.runners_up, start=1)
+        ],
+    )
+    stages = (("before", release.risk_before, sizes_before), ("after", release.risk_after, sizes_after))
+    measures = [(number, stage, *measure) for stage, risk, _ in stages for measure in risk_measures(risk)]
+    _append(session, "release_risks", measures)
+    for stage, _, sizes in stages:
         session.execute(
-            "INSERT INTO tableveil.release_objects VALUES (?, ?, ?, ?)",
-            [release.number, item.name, item.kind.value, item.row_count],
+            "INSERT INTO tableveil.release_risk_histograms SELECT ?, ?, unnest(?::BIGINT[]), unnest(?::BIGINT[])",
+            [number, stage, sizes.sizes.tolist(), sizes.classes.tolist()],
         )
-    for position, a in enumerate(release.attributes):
-        session.execute(
-            "INSERT INTO tableveil.release_attributes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [release.number, position, a.column, a.level, a.top_level, a.loss, a.distinct_before, a.distinct_after,
-             a.hierarchy],
-        )
-    for rank, other in enumerate(proof.runners_up, start=1):
-        session.execute(
-            "INSERT INTO tableveil.release_runners_up VALUES (?, ?, ?, ?, ?)",
-            [release.number, rank, list(other.levels), other.score, other.suppressed_records],
-        )
-    for stage, risk, sizes in (
-        ("before", release.risk_before, sizes_before), ("after", release.risk_after, sizes_after)
-    ):
-        for measure, threshold, value in risk_measures(risk):
-            session.execute(
-                "INSERT INTO tableveil.release_risks VALUES (?, ?, ?, ?, ?)",
-                [release.number, stage, measure, threshold, value],
-            )
-        session.execute(
-            "INSERT INTO tableveil.release_risk_histograms "
-            "SELECT ?, ?, unnest(?::BIGINT[]), unnest(?::BIGINT[])",
-            [release.number, stage, sizes.sizes.tolist(), sizes.classes.tolist()],
-        )
+
+
+def _append(session: Session, name: str, rows: Sequence[Sequence[object]]) -> None:
+    """Appends rows to a table of the state by one statement; one a row takes a millisecond each."""
+    if rows:
+        values = ", ".join(f"({', '.join('?' * len(row))})" for row in rows)
+        session.execute(f"INSERT INTO tableveil.{name} VALUES {values}", [value for row in rows for value in row])
 
 
 def risk_measures(risk: ProsecutorRisk) -> list[tuple[str, str | None, float]]:
@@ -272,9 +299,14 @@ def _release(
         classes=classes,
         score=score,
         proof=Proof(
-            optimal, lower_bound, lattice_size, checked, dict(pruned),
+            optimal,
+            lower_bound,
+            lattice_size,
+            checked,
+            dict(pruned),
             tuple(RunnerUp(tuple(levels), other, gone) for levels, other, gone in runners_up),
-            counter, search_seconds,
+            counter,
+            search_seconds,
         ),
         attributes=tuple(AttributeResult(*row) for row in attributes),
         objects=tuple(ReleaseObject(name, ObjectKind(kind), count) for name, kind, count in objects),

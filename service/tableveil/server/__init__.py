@@ -1,0 +1,7 @@
+"""The gRPC server: thin servicers, one place that turns errors into statuses, and the life of the process."""
+
+from tableveil.server.run import run_server
+from tableveil.server.server import TableveilServer
+from tableveil.server.settings import DEFAULT_ADDRESS, LARGEST_MESSAGE, Settings
+
+__all__ = ["DEFAULT_ADDRESS", "LARGEST_MESSAGE", "Settings", "TableveilServer", "run_server"]

@@ -1,0 +1,95 @@
+"""The endpoint: the services on one port, with health and reflection, and threads enough for all of them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import grpc
+from grpc_health.v1 import health, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from tableveil.server.address import bind, with_port
+from tableveil.server.hierarchy_service import HierarchyService
+from tableveil.server.interceptor import CallInterceptor
+from tableveil.server.job_service import JobService
+from tableveil.server.ports import Hierarchies, Jobs, Releases
+from tableveil.server.release_service import ReleaseService
+from tableveil.server.settings import CHECKS_AT_ONCE, LARGEST_MESSAGE, RESERVED_THREADS, UPLOADS_AT_ONCE
+from tableveil.server.slots import Slots
+from tableveil.v1 import (
+    hierarchy_service_pb2,
+    hierarchy_service_pb2_grpc,
+    job_service_pb2,
+    job_service_pb2_grpc,
+    release_service_pb2,
+    release_service_pb2_grpc,
+)
+
+logger = logging.getLogger("tableveil.server")
+
+SERVICES = tuple(
+    service.full_name
+    for module in (job_service_pb2, release_service_pb2, hierarchy_service_pb2)
+    for service in module.DESCRIPTOR.services_by_name.values()
+)
+
+_OPTIONS = (
+    ("grpc.max_receive_message_length", LARGEST_MESSAGE),
+    # Else a second server would share the port in silence, and calls would go to either.
+    ("grpc.so_reuseport", 0),
+    # A watcher whose machine vanished is noticed within 80 seconds.
+    ("grpc.keepalive_time_ms", 60_000),
+    ("grpc.keepalive_timeout_ms", 20_000),
+    # Clients may ask for signs of life as often as every 10 seconds.
+    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
+)
+
+
+class Endpoint:
+    """Listens from the start, answers after `start`."""
+
+    def __init__(
+        self, jobs: Jobs, releases: Releases, hierarchies: Hierarchies, address: str, stream_limit: int
+    ) -> None:
+        """Binds the port; see `bind` for what it raises. `address` is a checked one."""
+        # Streams cannot take all threads, so unary calls and health checks find one at any time.
+        self._threads = ThreadPoolExecutor(stream_limit + RESERVED_THREADS, thread_name_prefix="tableveil-call")
+        streams = Slots(stream_limit, "open streams")
+        server = grpc.server(self._threads, interceptors=[CallInterceptor(streams)], options=_OPTIONS)
+        self._server = server
+        try:
+            self.address = with_port(address, bind(server, address))
+        except BaseException:
+            self._threads.shutdown()
+            raise
+        checks, uploads = Slots(CHECKS_AT_ONCE, "running checks"), Slots(UPLOADS_AT_ONCE, "running uploads")
+        job_service_pb2_grpc.add_JobServiceServicer_to_server(JobService(jobs, checks), server)
+        release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(ReleaseService(releases), server)
+        hierarchy_service_pb2_grpc.add_HierarchyServiceServicer_to_server(
+            HierarchyService(hierarchies, uploads), server
+        )
+        self._health = health.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
+
+    def start(self) -> None:
+        """Begins to answer."""
+        for service in SERVICES:
+            self._health.set(service, health.health_pb2.HealthCheckResponse.SERVING)
+        self._server.start()
+
+    def retire(self) -> None:
+        """Tells whoever asks that the server is stopping; calls are still answered."""
+        self._health.enter_graceful_shutdown()
+
+    def stop(self, grace_seconds: float) -> None:
+        """Takes no more calls, ends those that run after the grace, and waits until their threads are done."""
+        self._server.stop(grace_seconds).wait()
+        # A call may hang in the database; stopping must not.
+        waiting = threading.Thread(target=self._threads.shutdown, daemon=True)
+        waiting.start()
+        waiting.join(grace_seconds + 1.0)
+        if waiting.is_alive():
+            logger.warning("some calls did not end in time")

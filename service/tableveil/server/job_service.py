@@ -1,0 +1,83 @@
+"""Jobs over gRPC."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import grpc
+
+from tableveil.convert import (
+    canonical_json,
+    fault_to_proto,
+    job_number,
+    job_to_proto,
+    number_token,
+    page_size,
+    policy_from_proto,
+    read_number_token,
+)
+from tableveil.errors import InvalidError
+from tableveil.server.paging import fill_page
+from tableveil.server.ports import Jobs
+from tableveil.server.slots import Slots
+from tableveil.v1 import job_service_pb2 as v1
+from tableveil.v1 import job_service_pb2_grpc
+
+
+class JobService(job_service_pb2_grpc.JobServiceServicer):
+    """Each method converts, calls, converts."""
+
+    def __init__(self, jobs: Jobs, checks: Slots) -> None:
+        """`checks` bounds how many checks read their sources at once."""
+        self._jobs = jobs
+        self._checks = checks
+
+    def CheckPolicy(  # noqa: N802
+        self, request: v1.CheckPolicyRequest, context: grpc.ServicerContext
+    ) -> v1.CheckPolicyResponse:
+        """Faults are the answer, not an error."""
+        policy, faults = policy_from_proto(request.policy)
+        if policy is not None and not faults:
+            with self._checks.taken():
+                faults = self._jobs.check(policy)
+        return v1.CheckPolicyResponse(faults=map(fault_to_proto, faults))
+
+    def SubmitJob(  # noqa: N802
+        self, request: v1.SubmitJobRequest, context: grpc.ServicerContext
+    ) -> v1.SubmitJobResponse:
+        """The policy's message is kept as the job's document."""
+        policy, faults = policy_from_proto(request.policy)
+        if policy is None or faults:
+            raise InvalidError("POLICY_INVALID", "; ".join(map(str, faults[:10])), faults)
+        return v1.SubmitJobResponse(job=job_to_proto(self._jobs.submit(policy, canonical_json(request.policy))))
+
+    def GetJob(self, request: v1.GetJobRequest, context: grpc.ServicerContext) -> v1.GetJobResponse:  # noqa: N802
+        """One job."""
+        return v1.GetJobResponse(job=job_to_proto(self._jobs.get(job_number(request.name))))
+
+    def ListJobs(  # noqa: N802
+        self, request: v1.ListJobsRequest, context: grpc.ServicerContext
+    ) -> v1.ListJobsResponse:
+        """A page of jobs."""
+        size = page_size(request.page_size)
+        found = self._jobs.page(read_number_token("jobs", request.page_token), size + 1)
+        jobs, last = fill_page(found, size, job_to_proto)
+        token = number_token("jobs", last.number) if last else ""
+        return v1.ListJobsResponse(jobs=jobs, next_page_token=token)
+
+    def CancelJob(  # noqa: N802
+        self, request: v1.CancelJobRequest, context: grpc.ServicerContext
+    ) -> v1.CancelJobResponse:
+        """The job as it is after asking; it may take a moment to stop."""
+        return v1.CancelJobResponse(job=job_to_proto(self._jobs.cancel(job_number(request.name))))
+
+    def WatchJob(  # noqa: N802
+        self, request: v1.WatchJobRequest, context: grpc.ServicerContext
+    ) -> Iterator[v1.WatchJobResponse]:
+        """Ends with the job, or with the client."""
+        gone = threading.Event()
+        if not context.add_callback(gone.set):
+            return
+        for job in self._jobs.watch(job_number(request.name), gone.is_set):
+            yield v1.WatchJobResponse(job=job_to_proto(job))

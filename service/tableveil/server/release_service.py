@@ -1,0 +1,50 @@
+"""Releases over gRPC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import grpc
+
+from tableveil.convert import number_token, page_size, read_number_token, release_number, release_to_proto
+from tableveil.server.arrow_pieces import arrow_pieces
+from tableveil.server.paging import fill_page
+from tableveil.server.ports import Releases
+from tableveil.state.releases import Release
+from tableveil.v1 import release_service_pb2 as v1
+from tableveil.v1 import release_service_pb2_grpc
+
+
+class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
+    """Each method converts, calls, converts."""
+
+    def __init__(self, releases: Releases) -> None:
+        self._releases = releases
+
+    def GetRelease(  # noqa: N802
+        self, request: v1.GetReleaseRequest, context: grpc.ServicerContext
+    ) -> v1.GetReleaseResponse:
+        """One release, with its policy."""
+        return v1.GetReleaseResponse(release=release_to_proto(self._releases.get(release_number(request.name))))
+
+    def ListReleases(  # noqa: N802
+        self, request: v1.ListReleasesRequest, context: grpc.ServicerContext
+    ) -> v1.ListReleasesResponse:
+        """A page of releases, without their policies: hierarchies written out there can be millions of rows."""
+        size = page_size(request.page_size)
+        found = self._releases.page(read_number_token("releases", request.page_token), size + 1)
+        releases, last = fill_page(found, size, _without_policy)
+        token = number_token("releases", last.number) if last else ""
+        return v1.ListReleasesResponse(releases=releases, next_page_token=token)
+
+    def ReadObject(  # noqa: N802
+        self, request: v1.ReadObjectRequest, context: grpc.ServicerContext
+    ) -> Iterator[v1.ReadObjectResponse]:
+        """An object's rows, as gRPC's flow control lets them go; a client that is gone ends the generator."""
+        with self._releases.read(release_number(request.release, "release"), request.object) as reader:
+            for piece in arrow_pieces(reader):
+                yield v1.ReadObjectResponse(arrow_ipc=piece)
+
+
+def _without_policy(release: Release) -> v1.Release:
+    return release_to_proto(release, with_policy=False)

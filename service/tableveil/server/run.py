@@ -1,0 +1,64 @@
+"""The life of the server's process: opened, announced, ended by a signal."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from types import FrameType
+
+from tableveil.server.server import TableveilServer
+from tableveil.server.settings import Settings
+
+logger = logging.getLogger("tableveil.server")
+
+
+def run_server(settings: Settings) -> int:
+    """Serves until SIGTERM or SIGINT and returns the exit code; call it in the main thread.
+
+    One line on standard output says when the server is ready, with the port it listens on. The log goes to standard
+    error. A second signal ends the process at once; nothing that was committed is lost by that.
+
+    Raises:
+        TableveilError: a setting is invalid, the database cannot be opened, or the address cannot be used.
+    """
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    stop = threading.Event()
+    with _on_signals(stop):
+        server = TableveilServer(settings)
+        print(f"Tableveil {_version()} serves {settings.database} on {server.address}", flush=True)
+        stop.wait()
+        logger.info("stopping")
+        # In a thread of its own, so that this one is free to handle the second signal.
+        closing = threading.Thread(target=server.close, name="tableveil-close")
+        closing.start()
+        closing.join()
+    logger.info("stopped")
+    return 0
+
+
+@contextmanager
+def _on_signals(stop: threading.Event) -> Iterator[None]:
+    def handle(number: int, frame: FrameType | None) -> None:
+        if stop.is_set():
+            os._exit(128 + number)
+        stop.set()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _version() -> str:
+    try:
+        return metadata.version("tableveil")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"

@@ -1,0 +1,49 @@
+"""The server: database, jobs and endpoint, opened in this order and closed in the other."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import ExitStack
+
+from tableveil import backend
+from tableveil.jobs import Hierarchies, JobManager, Releases
+from tableveil.server.address import check_address
+from tableveil.server.endpoint import Endpoint
+from tableveil.server.settings import CALL_GRACE_SECONDS, STOP_SECONDS, Settings
+
+logger = logging.getLogger("tableveil.server")
+
+
+class TableveilServer:
+    """A running server; close it when done."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Opens the database, ends what an earlier process left unfinished, and answers calls.
+
+        Raises:
+            TableveilError: a setting is invalid, the database cannot be opened, or the address cannot be used.
+        """
+        settings.check()
+        check_address(settings.address, settings.allow_remote)
+        with ExitStack() as opened:
+            database = backend.Database(backend.Settings(settings.database, settings.memory_limit, settings.threads))
+            opened.callback(database.close)
+            jobs = JobManager(database, settings.concurrent_jobs, settings.queue_limit)
+            opened.callback(jobs.close, STOP_SECONDS)
+            endpoint = Endpoint(
+                jobs, Releases(database), Hierarchies(database), settings.address, settings.stream_limit
+            )
+            endpoint.start()
+            opened.pop_all()
+        self._database, self._jobs, self._endpoint = database, jobs, endpoint
+        self.address = endpoint.address
+        if settings.allow_remote:
+            logger.warning("%s may be reached by other machines, and nobody is asked who they are", self.address)
+
+    def close(self) -> None:
+        """Stops: says so, ends the jobs, whose watchers learn how they ended, then the calls, then the database."""
+        with ExitStack() as closing:
+            closing.callback(self._database.close)
+            closing.callback(self._endpoint.stop, CALL_GRACE_SECONDS)
+            self._endpoint.retire()
+            self._jobs.close(STOP_SECONDS)

@@ -1,0 +1,66 @@
+"""What the operator decides about the server, and the limits it keeps whoever asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tableveil.errors import Fault, InvalidError
+
+DEFAULT_ADDRESS = "127.0.0.1:50651"
+
+LARGEST_MESSAGE = 16 * 2**20
+"""Bytes of the largest request message; gRPC itself answers larger ones, with RESOURCE_EXHAUSTED and this number."""
+
+RESERVED_THREADS = 16
+"""Threads that streams never hold: for unary calls and health checks."""
+
+CHECKS_AT_ONCE = 2
+"""Checks of policies against the database, which read the whole source."""
+
+UPLOADS_AT_ONCE = 4
+"""Hierarchies that are being received, each up to the limits below."""
+
+MOST_HIERARCHY_ROWS = 5_000_000
+LARGEST_HIERARCHY = 512 * 2**20
+
+LARGEST_PAGE = 3 * 2**20
+"""Bytes after which a page of a list ends early: clients accept 4 MiB unless told otherwise."""
+
+STOP_SECONDS = 7.0
+"""How long running jobs are waited for when the server stops. They end within half a second unless they are being
+committed; what runs servers may lose patience after ten."""
+
+CALL_GRACE_SECONDS = 1.0
+"""How long calls may go on once all jobs have ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How `tableveil serve` was called.
+
+    `memory_limit` is in DuckDB's notation ("2GiB"), None for its default; `threads` are the database's, None for all.
+    `stream_limit` bounds how many clients watch jobs, read objects or upload hierarchies at once.
+    """
+
+    database: Path
+    address: str = DEFAULT_ADDRESS
+    allow_remote: bool = False
+    memory_limit: str | None = None
+    threads: int | None = None
+    concurrent_jobs: int = 2
+    queue_limit: int = 100
+    stream_limit: int = 64
+
+    def check(self) -> None:
+        """Raises `InvalidError` with every number that is too small."""
+        faults = list(self._faults())
+        if faults:
+            raise InvalidError("SETTINGS_INVALID", "; ".join(map(str, faults)), faults)
+
+    def _faults(self) -> Iterator[Fault]:
+        for name, least in (("threads", 1), ("concurrent_jobs", 1), ("queue_limit", 1), ("stream_limit", 1)):
+            number: int | None = getattr(self, name)
+            if number is not None and number < least:
+                yield Fault(name, str(number), f"at least {least}")

@@ -1,0 +1,110 @@
+"""Failures as gRPC statuses with google.rpc details, cut to what fits into a call's metadata."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import grpc
+from google.protobuf.any_pb2 import Any
+from google.protobuf.message import Message
+from google.rpc import error_details_pb2, status_pb2
+from grpc_status import rpc_status
+
+from tableveil.convert import failure_to_proto, fault_to_proto
+from tableveil.errors import Fault
+from tableveil.jobs.model import Failure, FailureKind
+from tableveil.v1 import faults_pb2
+
+DOMAIN = "tableveil"
+
+_CODES = {
+    FailureKind.INVALID: grpc.StatusCode.INVALID_ARGUMENT,
+    FailureKind.NOT_FOUND: grpc.StatusCode.NOT_FOUND,
+    FailureKind.INFEASIBLE: grpc.StatusCode.FAILED_PRECONDITION,
+    FailureKind.CONFLICT: grpc.StatusCode.ABORTED,
+    FailureKind.BUSY: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    FailureKind.CANCELLED: grpc.StatusCode.CANCELLED,
+    FailureKind.INTERNAL: grpc.StatusCode.INTERNAL,
+}
+
+_CODES_BY_REASON = {
+    "TARGET_EXISTS": grpc.StatusCode.ALREADY_EXISTS,
+    "REQUEST_ID_REUSED": grpc.StatusCode.ALREADY_EXISTS,
+    # Another server, or this one restarted, will take it.
+    "STOPPING": grpc.StatusCode.UNAVAILABLE,
+}
+
+# gRPC refuses more than 8 KiB of metadata in all; some of it goes to headers that it adds itself.
+_MOST_METADATA = 7_000
+# So that the first fault always fits: bytes of the message, and of each text of a fault.
+_LONGEST_MESSAGE = 500
+_LONGEST_TEXT = 300
+
+_RETRY_AFTER_SECONDS = 1
+
+
+def status_of(failure: Failure) -> grpc.Status:
+    """The status to end a call with.
+
+    Its details are ErrorInfo (the code as reason), BadRequest for what is invalid, RetryInfo for what is busy, and our
+    Failure with as many faults as fit, and the number of those that do not.
+    """
+    code = _CODES_BY_REASON.get(failure.code, _CODES[failure.kind])
+    message = _cut(failure.message, _LONGEST_MESSAGE)
+    whole = failure_to_proto(Failure(failure.kind, failure.code, message))
+    bad_request = error_details_pb2.BadRequest()
+    for kept, fault in enumerate(failure.faults):
+        whole.faults.append(_shortened(fault))
+        bad_request.field_violations.append(_violation(whole.faults[kept]))
+        whole.omitted_faults = len(failure.faults) - kept - 1
+        if _size(_status(code, whole, bad_request)) > _MOST_METADATA:
+            del whole.faults[kept:], bad_request.field_violations[kept:]
+            whole.omitted_faults = len(failure.faults) - kept
+            break
+    status: grpc.Status = rpc_status.to_status(_status(code, whole, bad_request))
+    return status
+
+
+def _status(
+    code: grpc.StatusCode, failure: faults_pb2.Failure, bad_request: error_details_pb2.BadRequest
+) -> status_pb2.Status:
+    details: list[Message] = [error_details_pb2.ErrorInfo(reason=failure.code, domain=DOMAIN)]
+    if failure.kind == faults_pb2.FAILURE_KIND_INVALID:
+        details.append(bad_request)
+    if failure.kind == faults_pb2.FAILURE_KIND_BUSY:
+        retry = error_details_pb2.RetryInfo()
+        retry.retry_delay.seconds = _RETRY_AFTER_SECONDS
+        details.append(retry)
+    details.append(failure)
+    number, _ = code.value
+    return status_pb2.Status(code=number, message=failure.message, details=map(_packed, details))
+
+
+def _packed(message: Message) -> Any:
+    packed = Any()
+    packed.Pack(message)
+    return packed
+
+
+def _size(status: status_pb2.Status) -> int:
+    """Bytes in the metadata: the details travel in base64, the message percent-encoded."""
+    return (status.ByteSize() + 2) // 3 * 4 + len(quote(status.message))
+
+
+def _shortened(fault: Fault) -> faults_pb2.Fault:
+    message = fault_to_proto(fault)
+    for name in ("field", "found", "expected", "hint"):
+        setattr(message, name, _cut(getattr(message, name), _LONGEST_TEXT))
+    return message
+
+
+def _violation(fault: faults_pb2.Fault) -> error_details_pb2.BadRequest.FieldViolation:
+    text = f"found {fault.found}; expected {fault.expected}"
+    return error_details_pb2.BadRequest.FieldViolation(field=fault.field, description=_cut(text, _LONGEST_TEXT))
+
+
+def _cut(text: str, most_bytes: int) -> str:
+    encoded = text.encode("utf-8", "replace")
+    if len(encoded) <= most_bytes:
+        return encoded.decode()
+    return encoded[: most_bytes - 3].decode(errors="ignore") + "…"

@@ -1,0 +1,538 @@
+"""The search finds what exhaustive search by the definitions finds, and its proof adds up, whoever counts."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tableveil.backend import Database, Session, Settings
+from tableveil.classes import ClassCounter, EquivalenceClasses, NumpyCounter
+from tableveil.counting import DuckDBCounter, build_base
+from tableveil.dictionary import build_dictionary
+from tableveil.errors import CancelledError
+from tableveil.hierarchy import AttributeLevels, InlineLevels, ValueKind, attribute_levels, label_values
+from tableveil.lattice import Lattice, Transformation
+from tableveil.policy import (
+    Aggregate,
+    AttributePolicy,
+    KAnonymity,
+    LossModel,
+    NullHandling,
+    Policy,
+    ReleaseTarget,
+    Role,
+    TableReference,
+)
+from tableveil.privacy import privacy_of
+from tableveil.quality import Loss
+from tableveil.search import Control, Progress, SearchOutcome, Stopped, minimize
+from tableveil.source import resolve_source
+
+Value = str | None
+Row = tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A quasi-identifier: the rows of its hierarchy, what NULL means, its weight and its level limits."""
+
+    rows: tuple[tuple[str, ...], ...]
+    nulls: NullHandling
+    weight: float
+    minimum: int
+    maximum: int
+
+    @property
+    def top(self) -> int:
+        return len(self.rows[0]) - 1
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A small table and what is asked of it; at most `suppressible` records may be suppressed."""
+
+    attributes: tuple[Attribute, ...]
+    records: tuple[Row, ...]
+    k: int
+    suppressible: int
+    aggregate: Aggregate
+
+    @property
+    def lattice(self) -> Lattice:
+        return Lattice(tuple(a.minimum for a in self.attributes), tuple(a.maximum for a in self.attributes))
+
+    def null_counts(self, j: int) -> bool:
+        """Whether NULL is a value of attribute j."""
+        present = any(record[j] is None for record in self.records)
+        return present and self.attributes[j].nulls is NullHandling.VALUE
+
+
+# --- the definitions, transcribed without regard to speed -----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Valued:
+    """What the definitions say of one transformation."""
+
+    valid: bool
+    suppressed: int
+    classes: int
+    score: tuple[Fraction, ...]
+
+
+def label(attribute: Attribute, value: Value, level: int) -> Value:
+    if level == attribute.top:
+        return attribute.rows[0][level]
+    if value is None:
+        return None
+    return next(row[level] for row in attribute.rows if row[0] == value)
+
+
+def withheld(problem: Problem, record: Row) -> bool:
+    suppresses = (a.nulls is NullHandling.SUPPRESS for a in problem.attributes)
+    return any(value is None and s for value, s in zip(record, suppresses, strict=True))
+
+
+def share(problem: Problem, j: int, value: Value, level: int) -> Fraction:
+    """(leaves - 1) / (|H| - 1)."""
+    attribute = problem.attributes[j]
+    size = len(attribute.rows) + problem.null_counts(j)
+    if size == 1:
+        return Fraction(0)
+    if level == attribute.top:
+        return Fraction(1)
+    if value is None:
+        return Fraction(0)
+    mine = label(attribute, value, level)
+    return Fraction(sum(row[level] == mine for row in attribute.rows) - 1, size - 1)
+
+
+def by_definition(problem: Problem, transformation: Transformation) -> Valued:
+    counted = [record for record in problem.records if not withheld(problem, record)]
+
+    def labels(record: Row) -> Row:
+        columns = zip(problem.attributes, record, transformation, strict=True)
+        return tuple(label(attribute, value, level) for attribute, value, level in columns)
+
+    sizes = Counter(labels(record) for record in counted)
+    kept = [record for record in counted if sizes[labels(record)] >= problem.k]
+    records, suppressed = len(problem.records), len(problem.records) - len(kept)
+    weighted = []
+    for j, attribute in enumerate(problem.attributes):
+        loss = sum((share(problem, j, record[j], transformation[j]) for record in kept), Fraction(suppressed))
+        weighted.append(loss / records * Fraction(attribute.weight))
+    score: tuple[Fraction, ...]
+    match problem.aggregate:
+        case Aggregate.GEOMETRIC_MEAN:
+            score = (math.prod((1 + value for value in weighted), start=Fraction(1)),)
+        case Aggregate.ARITHMETIC_MEAN | Aggregate.SUM:
+            score = (sum(weighted, Fraction(0)),)
+        case Aggregate.MAXIMUM:
+            score = (max(weighted),)
+        case Aggregate.RANK:
+            score = tuple(sorted(weighted, reverse=True))
+    classes = sum(size >= problem.k for size in sizes.values())
+    return Valued(suppressed <= problem.suppressible, suppressed, classes, score)
+
+
+def reported(problem: Problem, score: tuple[Fraction, ...]) -> float:
+    match problem.aggregate:
+        case Aggregate.GEOMETRIC_MEAN:
+            return float(score[0]) ** (1 / len(problem.attributes)) - 1
+        case Aggregate.ARITHMETIC_MEAN:
+            return float(score[0] / len(problem.attributes))
+        case _:
+            return float(score[0])
+
+
+Best = tuple[tuple[Fraction, ...], int, Transformation]
+
+
+def exhaustive(problem: Problem) -> Best | None:
+    """Least score, then least sum of levels, then first in lexicographic order."""
+    levels = (range(a.minimum, a.maximum + 1) for a in problem.attributes)
+    valued = ((x, by_definition(problem, x)) for x in itertools.product(*levels))
+    return min(((v.score, sum(x), x) for x, v in valued if v.valid), default=None)
+
+
+# --- random problems ------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def attributes(draw: st.DrawFn) -> Attribute:
+    """Labels come from few names, so that they repeat across levels, join siblings unevenly and look like values."""
+    values = [f"v{i}" for i in range(draw(st.integers(1, 5)))]
+    rows = [[value] for value in values]
+    for _ in range(draw(st.integers(0, 2))):
+        parents = {name: draw(st.sampled_from(["v0", "x", "y", "z"])) for name in sorted({row[-1] for row in rows})}
+        for row in rows:
+            row.append(parents[row[-1]])
+    top = len(rows[0])
+    minimum = draw(st.just(0) | st.integers(0, top))
+    return Attribute(
+        rows=tuple((*row, "*") for row in rows),
+        nulls=draw(st.sampled_from([NullHandling.VALUE, NullHandling.SUPPRESS])),
+        weight=draw(st.sampled_from([1.0, 1.0, 0.0, 0.5, 2.0, 0.1, 3.7])),
+        minimum=minimum,
+        maximum=draw(st.just(top) | st.integers(minimum, top)),
+    )
+
+
+@st.composite
+def problems(draw: st.DrawFn, most_attributes: int = 4) -> Problem:
+    chosen = draw(st.lists(attributes(), min_size=1, max_size=most_attributes))
+    values = [st.sampled_from([row[0] for row in attribute.rows]) for attribute in chosen]
+    with_null = [value | st.none() if draw(st.booleans()) else value for value in values]
+    records = draw(st.lists(st.tuples(*with_null), min_size=1, max_size=14))
+    suppressible = st.sampled_from([0, len(records)]) | st.integers(0, len(records))
+    return Problem(
+        attributes=tuple(chosen),
+        records=tuple(records),
+        k=draw(st.integers(2, 5)),
+        suppressible=draw(suppressible),
+        aggregate=draw(st.sampled_from(Aggregate)),
+    )
+
+
+# --- the counters ---------------------------------------------------------------------------------------------------
+
+Counters = Callable[[Problem], ClassCounter]
+
+
+def in_numpy(problem: Problem) -> NumpyCounter:
+    """The reference, from arrays made here."""
+    levels, codes = [], []
+    for j, attribute in enumerate(problem.attributes):
+        column = [record[j] for record in problem.records]
+        values = sorted({value for value in column if value is not None})
+        labelled = label_values(InlineLevels(attribute.rows), ValueKind.TEXT, values, values)
+        has_null = None in column
+        nulls_count = attribute.nulls is NullHandling.VALUE
+        levels.append(attribute_levels(labelled, has_null=has_null, null_counts=nulls_count))
+        order: list[Value] = [*values, None]
+        codes.append([order.index(value) for value in column])
+    kept = [i for i, record in enumerate(problem.records) if not withheld(problem, record)]
+    combinations = Counter(tuple(code[i] for code in codes) for i in kept)
+    groups = [
+        np.array([combination[j] for combination in combinations], np.int32) for j in range(len(problem.attributes))
+    ]
+    counts = np.array(list(combinations.values()), np.int64)
+    return NumpyCounter(levels, groups, counts, withheld=len(problem.records) - len(kept))
+
+
+def in_duckdb(session: Session, problem: Problem, hand_over_rows: int) -> DuckDBCounter:
+    """The database's, over a table that holds the records."""
+    names = [f"q{j}" for j in range(len(problem.attributes))]
+    session.execute(f"CREATE OR REPLACE TABLE t ({', '.join(f'{name} VARCHAR' for name in names)})")
+    for record in problem.records:
+        session.execute(f"INSERT INTO t VALUES ({', '.join('?' * len(names))})", list(record))
+    listed = tuple(
+        AttributePolicy(name, Role.QUASI_IDENTIFIER, InlineLevels(a.rows), nulls=a.nulls)
+        for name, a in zip(names, problem.attributes, strict=True)
+    )
+    policy = Policy(
+        source=TableReference("", "main", "t"),
+        attributes=listed,
+        person_column=None,
+        privacy_models=(KAnonymity(problem.k),),
+        release=ReleaseTarget("main", "out"),
+    )
+    source, _, faults = resolve_source(session, policy)
+    assert source is not None
+    assert faults == []
+    dictionaries = []
+    for j, attribute in enumerate(listed):
+        assert isinstance(attribute.hierarchy, InlineLevels)
+        dictionary, found = build_dictionary(session, source, attribute, attribute.hierarchy, "inline", j, "")
+        assert dictionary is not None, found
+        dictionaries.append(dictionary)
+    return DuckDBCounter(session, build_base(session, source, dictionaries), hand_over_rows)
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    opened = Database(Settings(Path(tmp_path_factory.mktemp("search")) / "search.duckdb", threads=1))
+    yield opened
+    opened.close()
+
+
+# --- one search -----------------------------------------------------------------------------------------------------
+
+
+def search(
+    problem: Problem,
+    counter: ClassCounter,
+    control: Control | None = None,
+    time_limit: float | None = None,
+    report: Callable[[Progress], None] = lambda progress: None,
+) -> SearchOutcome:
+    weights = [attribute.weight for attribute in problem.attributes]
+    quality = Loss(LossModel(problem.aggregate), counter.levels, weights, counter.marginals(), counter.withheld)
+    privacy = privacy_of([KAnonymity(problem.k)])
+    control = control or Control()
+    return minimize(problem.lattice, counter, privacy, quality, problem.suppressible, control, time_limit, report)
+
+
+def check_complete(problem: Problem, outcome: SearchOutcome) -> None:
+    """The outcome of a search that ran to its end is what the definitions say."""
+    best = exhaustive(problem)
+    assert outcome.complete
+    assert outcome.lattice_size == math.prod(a.maximum - a.minimum + 1 for a in problem.attributes)
+    assert outcome.checked + sum(outcome.pruned.values()) == outcome.lattice_size
+    assert all(pruned >= 0 for pruned in outcome.pruned.values())
+    assert outcome.gap == 0
+    if best is None:
+        assert outcome.best is None
+        assert outcome.runners_up == ()
+        check_infeasible(problem, outcome)
+        return
+    assert outcome.infeasible is None
+    assert outcome.best is not None
+    score, _, transformation = best
+    assert outcome.best.score == pytest.approx(reported(problem, score), rel=1e-12, abs=1e-12)
+    assert outcome.best.transformation == transformation
+    assert outcome.lower_bound == outcome.best.score
+    check_candidates(problem, outcome)
+
+
+def check_candidates(problem: Problem, outcome: SearchOutcome) -> None:
+    """The best and the runners-up are valid, say what is true of them, and are in order."""
+    candidates = [*([outcome.best] if outcome.best else []), *outcome.runners_up]
+    for candidate in candidates:
+        defined = by_definition(problem, candidate.transformation)
+        assert defined.valid
+        assert (candidate.suppressed, candidate.classes) == (defined.suppressed, defined.classes)
+        assert candidate.score == pytest.approx(reported(problem, defined.score), rel=1e-12, abs=1e-12)
+        lattice = problem.lattice
+        bounds = zip(lattice.bottom, candidate.transformation, lattice.top, strict=True)
+        assert all(low <= level <= high for low, level, high in bounds)
+    keys = [(c.key, c.transformation) for c in candidates]
+    assert keys == sorted(keys)
+    assert len({candidate.transformation for candidate in candidates}) == len(candidates)
+    assert len(outcome.runners_up) <= min(10, outcome.checked)
+
+
+def check_infeasible(problem: Problem, outcome: SearchOutcome) -> None:
+    """The hints work: the nearest k does and the next does not; the limit named does and one less does not."""
+    why = outcome.infeasible
+    assert why is not None
+    assert why.transformation == problem.lattice.top
+    assert why.records == len(problem.records)
+    assert why.allowed == problem.suppressible
+    feasible = [k for k in range(1, len(problem.records) + 1) if exhaustive(with_(problem, k=k)) is not None]
+    assert why.nearest_k == max(feasible, default=0)
+    assert exhaustive(with_(problem, suppressible=why.suppressed)) is not None
+    assert exhaustive(with_(problem, suppressible=why.suppressed - 1)) is None
+
+
+def with_(problem: Problem, k: int | None = None, suppressible: int | None = None) -> Problem:
+    return Problem(
+        problem.attributes,
+        problem.records,
+        problem.k if k is None else k,
+        problem.suppressible if suppressible is None else suppressible,
+        problem.aggregate,
+    )
+
+
+@settings(max_examples=400, deadline=None)
+@given(problems())
+def test_equals_exhaustive_search(problem: Problem) -> None:
+    outcome = search(problem, in_numpy(problem))
+    check_complete(problem, outcome)
+
+
+@settings(max_examples=25, deadline=None)
+@given(problem=problems(most_attributes=3), hand_over_rows=st.sampled_from([0, 0, 3]))
+def test_equals_exhaustive_search_when_the_database_counts(
+    database: Database, problem: Problem, hand_over_rows: int
+) -> None:
+    with database.session() as session:
+        outcome = search(problem, in_duckdb(session, problem, hand_over_rows))
+    check_complete(problem, outcome)
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems())
+def test_is_deterministic(problem: Problem) -> None:
+    first, second = (search(problem, in_numpy(problem)) for _ in range(2))
+    assert (first.best, first.runners_up, first.checked, first.pruned) == (
+        second.best, second.runners_up, second.checked, second.pruned,
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(problem=problems(), data=st.data())
+def test_does_not_depend_on_the_order_of_records(problem: Problem, data: st.DataObject) -> None:
+    shuffled = Problem(
+        problem.attributes,
+        tuple(data.draw(st.permutations(problem.records))),
+        problem.k,
+        problem.suppressible,
+        problem.aggregate,
+    )
+    first, second = search(problem, in_numpy(problem)), search(shuffled, in_numpy(shuffled))
+    assert (first.best, first.runners_up, first.checked) == (second.best, second.runners_up, second.checked)
+
+
+# --- stopping -------------------------------------------------------------------------------------------------------
+
+
+class Watched:
+    """A counter that calls `before` with the number of questions asked so far, and moves a clock on by a second each."""
+
+    def __init__(self, counter: ClassCounter, before: Callable[[int], None] = lambda asked: None) -> None:
+        self._counter = counter
+        self._before = before
+        self._asked = 0
+
+    def clock(self) -> float:
+        return float(self._asked)
+
+    @property
+    def name(self) -> str:
+        return self._counter.name
+
+    @property
+    def levels(self) -> tuple[AttributeLevels, ...]:
+        return self._counter.levels
+
+    @property
+    def records(self) -> int:
+        return self._counter.records
+
+    @property
+    def withheld(self) -> int:
+        return self._counter.withheld
+
+    def marginals(self) -> tuple[NDArray[np.int64], ...]:
+        return self._counter.marginals()
+
+    def classes(self, transformation: Transformation, floor: Transformation) -> EquivalenceClasses:
+        self._ask()
+        return self._counter.classes(transformation, floor)
+
+    def small_class_marginals(
+        self, transformation: Transformation, minimum_size: int, floor: Transformation
+    ) -> tuple[NDArray[np.int64], ...]:
+        self._ask()
+        return self._counter.small_class_marginals(transformation, minimum_size, floor)
+
+    def _ask(self) -> None:
+        self._before(self._asked)
+        self._asked += 1
+
+
+def check_stopped(problem: Problem, outcome: SearchOutcome) -> None:
+    """What a search that was stopped says is true, if not the whole truth."""
+    check_candidates(problem, outcome)
+    best = exhaustive(problem)
+    # The most general transformation is checked whatever the time: if it is not valid, none is.
+    assert (outcome.best is None) == (best is None)
+    if best is None or outcome.best is None:
+        assert outcome.infeasible is not None
+        return
+    optimum = reported(problem, best[0])
+    assert outcome.lower_bound <= optimum + 1e-12
+    assert outcome.best.score >= optimum - 1e-12
+    assert outcome.best.score - outcome.gap <= optimum + 1e-12
+    assert outcome.checked + sum(outcome.pruned.values()) <= outcome.lattice_size
+
+
+@settings(max_examples=200, deadline=None)
+@given(problem=problems(), time_limit=st.integers(0, 20))
+def test_time_limit_returns_the_best_so_far_with_a_true_bound(problem: Problem, time_limit: int) -> None:
+    counter = Watched(in_numpy(problem))
+    control = Control(counter.clock)
+    outcome = search(problem, counter, control, time_limit)
+    if outcome.complete:
+        check_complete(problem, outcome)
+    else:
+        assert counter.clock() >= time_limit
+        check_stopped(problem, outcome)
+    # The deadline was the search's own.
+    assert not control.must_stop
+
+
+def test_no_time_at_all_still_checks_the_most_general_transformation() -> None:
+    attribute = Attribute((("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*")), NullHandling.VALUE, 1.0, 0, 2)
+    problem = Problem((attribute,), (("a",), ("b",), ("c",)), 2, 0, Aggregate.GEOMETRIC_MEAN)
+    counter = Watched(in_numpy(problem))
+    outcome = search(problem, counter, Control(counter.clock), time_limit=0)
+    assert not outcome.complete
+    assert outcome.best is not None
+    assert outcome.best.transformation == (2,)
+    assert (outcome.best.score, outcome.lower_bound, outcome.gap) == (1.0, 0.0, 1.0)
+
+
+@settings(max_examples=200, deadline=None)
+@given(problem=problems(), question=st.integers(0, 25))
+def test_survives_an_interrupt_in_the_middle_of_counting(problem: Problem, question: int) -> None:
+    def interrupt(asked: int) -> None:
+        # Before the deadline is set there is nothing that could interrupt.
+        if asked == question and asked >= 2:
+            raise Stopped
+
+    outcome = search(problem, Watched(in_numpy(problem), interrupt))
+    (check_complete if outcome.complete else check_stopped)(problem, outcome)
+
+
+@settings(max_examples=100, deadline=None)
+@given(problem=problems(), question=st.integers(0, 10), interrupts=st.booleans())
+def test_cancel_ends_the_search(problem: Problem, question: int, interrupts: bool) -> None:
+    control = Control()
+
+    def cancel(asked: int) -> None:
+        if asked >= question:
+            control.cancel()
+            if interrupts:
+                raise Stopped
+
+    counter = Watched(in_numpy(problem), cancel)
+    with suppress(CancelledError):
+        outcome = search(problem, counter, control)
+        # Nobody looked at the token any more.
+        assert outcome.complete
+        assert not interrupts or counter.clock() <= question
+        check_complete(problem, outcome)
+
+
+def test_cancelled_search_raises() -> None:
+    attribute = Attribute((("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*")), NullHandling.VALUE, 1.0, 0, 2)
+    problem = Problem((attribute,), (("a",), ("b",), ("c",)), 2, 0, Aggregate.GEOMETRIC_MEAN)
+    control = Control()
+    control.cancel()
+    with pytest.raises(CancelledError) as raised:
+        search(problem, in_numpy(problem), control)
+    assert raised.value.code == "CANCELLED"
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems())
+def test_progress_is_true_and_moves_forward(problem: Problem) -> None:
+    reports: list[Progress] = []
+    counter = Watched(in_numpy(problem))
+    search(problem, counter, Control(counter.clock), report=reports.append)
+    best = exhaustive(problem)
+    for progress in reports:
+        assert best is not None
+        assert progress.lattice_size == problem.lattice.size
+        assert progress.lower_bound is not None
+        assert progress.best_score is not None
+        assert progress.lower_bound <= reported(problem, best[0]) + 1e-12 <= progress.best_score + 2e-12
+        assert progress.suppressed_share is not None
+        assert progress.suppressed_share * len(problem.records) <= problem.suppressible + 1e-9
+    checked = [progress.checked for progress in reports]
+    assert checked == sorted(checked)

@@ -1,0 +1,235 @@
+"""A service that answers what a test tells it to, over a real channel."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections import deque
+from collections.abc import Iterator
+from concurrent import futures
+from typing import Any, NoReturn, Self
+
+import grpc
+import pyarrow as pa
+from google.protobuf.message import Message
+from google.rpc import status_pb2
+from grpc_status import rpc_status
+
+from tableveil.v1 import (
+    faults_pb2,
+    hierarchy_service_pb2,
+    hierarchy_service_pb2_grpc,
+    job_service_pb2,
+    job_service_pb2_grpc,
+    release_service_pb2,
+    release_service_pb2_grpc,
+)
+
+PAGE = 2
+PIECE = 1000
+
+CODES = {
+    faults_pb2.FAILURE_KIND_INVALID: grpc.StatusCode.INVALID_ARGUMENT,
+    faults_pb2.FAILURE_KIND_NOT_FOUND: grpc.StatusCode.NOT_FOUND,
+    faults_pb2.FAILURE_KIND_INFEASIBLE: grpc.StatusCode.FAILED_PRECONDITION,
+    faults_pb2.FAILURE_KIND_CONFLICT: grpc.StatusCode.ABORTED,
+    faults_pb2.FAILURE_KIND_BUSY: grpc.StatusCode.RESOURCE_EXHAUSTED,
+    faults_pb2.FAILURE_KIND_CANCELLED: grpc.StatusCode.CANCELLED,
+    faults_pb2.FAILURE_KIND_INTERNAL: grpc.StatusCode.INTERNAL,
+}
+
+Outcome = faults_pb2.Failure | grpc.StatusCode
+"""How a call fails: with our details, or with a bare status, as if the connection broke."""
+
+Step = job_service_pb2.Job | Outcome | threading.Event
+"""What a watch stream does next: send, fail, wait."""
+
+
+class FakeService(
+    job_service_pb2_grpc.JobServiceServicer,
+    release_service_pb2_grpc.ReleaseServiceServicer,
+    hierarchy_service_pb2_grpc.HierarchyServiceServicer,
+):
+    """Holds jobs, releases, objects and hierarchies by name; `failures` makes the RPC of that name fail."""
+
+    def __init__(self, message_limit: int = 4 * 2**20) -> None:
+        self.jobs: dict[str, job_service_pb2.Job] = {}
+        self.releases: dict[str, release_service_pb2.Release] = {}
+        self.objects: dict[str, pa.Table] = {}
+        self.hierarchies: list[hierarchy_service_pb2.StoredHierarchyInfo] = []
+        self.hierarchy_rows: list[list[list[str]]] = []
+        self.faults: list[faults_pb2.Fault] = []
+        self.failures: dict[str, Outcome] = {}
+        self.streams: deque[list[Step]] = deque()
+        # An object breaks off after so many bytes, or goes no further until the event is set.
+        self.break_after: int | None = None
+        self.stall_after: int | None = None
+        self.resume = threading.Event()
+        self.pieces_sent = 0
+        self.read_ended = threading.Event()
+        self.requests: list[Message] = []
+        self._limit = message_limit
+        self._start(0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    def _start(self, port: int) -> None:
+        options = [("grpc.so_reuseport", 0), ("grpc.max_receive_message_length", self._limit)]
+        self._server = grpc.server(futures.ThreadPoolExecutor(8), options=options)
+        job_service_pb2_grpc.add_JobServiceServicer_to_server(self, self._server)
+        release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(self, self._server)
+        hierarchy_service_pb2_grpc.add_HierarchyServiceServicer_to_server(self, self._server)
+        self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
+        self._server.start()
+
+    def stop(self) -> None:
+        self.resume.set()
+        self._server.stop(0).wait()
+
+    def restart(self) -> None:
+        self.stop()
+        self._start(self.port)
+
+    def submit(self, name: str, *streams: list[Step], state: job_service_pb2.JobState.ValueType) -> None:
+        """A job, and what the next streams that watch it do."""
+        self.jobs[name] = job_service_pb2.Job(name=name, state=state)
+        self.streams.extend(streams)
+
+    def CheckPolicy(  # noqa: N802
+        self, request: job_service_pb2.CheckPolicyRequest, context: grpc.ServicerContext
+    ) -> job_service_pb2.CheckPolicyResponse:
+        self._received("CheckPolicy", request, context)
+        return job_service_pb2.CheckPolicyResponse(faults=self.faults)
+
+    def SubmitJob(  # noqa: N802
+        self, request: job_service_pb2.SubmitJobRequest, context: grpc.ServicerContext
+    ) -> job_service_pb2.SubmitJobResponse:
+        self._received("SubmitJob", request, context)
+        return job_service_pb2.SubmitJobResponse(job=next(iter(self.jobs.values())))
+
+    def GetJob(  # noqa: N802
+        self, request: job_service_pb2.GetJobRequest, context: grpc.ServicerContext
+    ) -> job_service_pb2.GetJobResponse:
+        self._received("GetJob", request, context)
+        return job_service_pb2.GetJobResponse(job=self._found(self.jobs, request.name, context))
+
+    def ListJobs(  # noqa: N802
+        self, request: job_service_pb2.ListJobsRequest, context: grpc.ServicerContext
+    ) -> job_service_pb2.ListJobsResponse:
+        self._received("ListJobs", request, context)
+        page, token = _page(list(self.jobs.values()), request.page_token)
+        return job_service_pb2.ListJobsResponse(jobs=page, next_page_token=token)
+
+    def CancelJob(  # noqa: N802
+        self, request: job_service_pb2.CancelJobRequest, context: grpc.ServicerContext
+    ) -> job_service_pb2.CancelJobResponse:
+        self._received("CancelJob", request, context)
+        job = self._found(self.jobs, request.name, context)
+        job.state = job_service_pb2.JOB_STATE_CANCELLED
+        return job_service_pb2.CancelJobResponse(job=job)
+
+    def WatchJob(  # noqa: N802
+        self, request: job_service_pb2.WatchJobRequest, context: grpc.ServicerContext
+    ) -> Iterator[job_service_pb2.WatchJobResponse]:
+        self._received("WatchJob", request, context)
+        steps = self.streams.popleft() if self.streams else [self._found(self.jobs, request.name, context)]
+        for step in steps:
+            if isinstance(step, threading.Event):
+                step.wait(10)
+            elif isinstance(step, job_service_pb2.Job):
+                yield job_service_pb2.WatchJobResponse(job=step)
+            else:
+                _fail(step, context)
+
+    def GetRelease(  # noqa: N802
+        self, request: release_service_pb2.GetReleaseRequest, context: grpc.ServicerContext
+    ) -> release_service_pb2.GetReleaseResponse:
+        self._received("GetRelease", request, context)
+        return release_service_pb2.GetReleaseResponse(release=self._found(self.releases, request.name, context))
+
+    def ListReleases(  # noqa: N802
+        self, request: release_service_pb2.ListReleasesRequest, context: grpc.ServicerContext
+    ) -> release_service_pb2.ListReleasesResponse:
+        self._received("ListReleases", request, context)
+        page, token = _page(list(self.releases.values()), request.page_token)
+        return release_service_pb2.ListReleasesResponse(releases=page, next_page_token=token)
+
+    def ReadObject(  # noqa: N802
+        self, request: release_service_pb2.ReadObjectRequest, context: grpc.ServicerContext
+    ) -> Iterator[release_service_pb2.ReadObjectResponse]:
+        self._received("ReadObject", request, context)
+        context.add_callback(self.read_ended.set)
+        content = ipc(self._found(self.objects, request.object, context))
+        for start in range(0, len(content), PIECE):
+            if self.break_after is not None and start >= self.break_after:
+                _fail(grpc.StatusCode.UNAVAILABLE, context)
+            if self.stall_after is not None and start >= self.stall_after:
+                self.resume.wait(30)
+            self.pieces_sent += 1
+            yield release_service_pb2.ReadObjectResponse(arrow_ipc=content[start : start + PIECE])
+
+    def CreateHierarchy(  # noqa: N802
+        self,
+        request_iterator: Iterator[hierarchy_service_pb2.CreateHierarchyRequest],
+        context: grpc.ServicerContext,
+    ) -> hierarchy_service_pb2.CreateHierarchyResponse:
+        requests = list(request_iterator)
+        self._received("CreateHierarchy", requests[0], context)
+        rows = [list(row.labels) for request in requests for row in request.rows]
+        info = hierarchy_service_pb2.StoredHierarchyInfo(
+            name=requests[0].name, version=len(self.hierarchies) + 1, levels=len(rows[0]), values=len(rows)
+        )
+        self.hierarchies.append(info)
+        self.hierarchy_rows.append(rows)
+        return hierarchy_service_pb2.CreateHierarchyResponse(hierarchy=info)
+
+    def ListHierarchies(  # noqa: N802
+        self, request: hierarchy_service_pb2.ListHierarchiesRequest, context: grpc.ServicerContext
+    ) -> hierarchy_service_pb2.ListHierarchiesResponse:
+        self._received("ListHierarchies", request, context)
+        page, token = _page(self.hierarchies, request.page_token)
+        return hierarchy_service_pb2.ListHierarchiesResponse(hierarchies=page, next_page_token=token)
+
+    def _received(self, rpc: str, request: Message, context: grpc.ServicerContext) -> None:
+        self.requests.append(request)
+        if rpc in self.failures:
+            _fail(self.failures[rpc], context)
+
+    def _found(self, things: dict[str, Any], name: str, context: grpc.ServicerContext) -> Any:
+        if name in things:
+            return things[name]
+        missing = faults_pb2.Failure(
+            kind=faults_pb2.FAILURE_KIND_NOT_FOUND, code="NOT_FOUND", message=f"{name} does not exist"
+        )
+        _fail(missing, context)
+
+
+def ipc(table: pa.Table) -> bytes:
+    """The table as the service streams it."""
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=100)
+    return sink.getvalue()
+
+
+def _page(things: list[Any], token: str) -> tuple[list[Any], str]:
+    start = int(token or 0)
+    end = start + PAGE
+    return things[start:end], str(end) if end < len(things) else ""
+
+
+def _fail(outcome: Outcome, context: grpc.ServicerContext) -> NoReturn:
+    if isinstance(outcome, grpc.StatusCode):
+        context.abort(outcome, "broken by the test")
+    code = CODES[outcome.kind]
+    status = status_pb2.Status(code=code.value[0], message=outcome.message)
+    status.details.add().Pack(outcome)
+    context.abort_with_status(rpc_status.to_status(status))

@@ -1,0 +1,126 @@
+"""Messages that several tests look at."""
+
+from __future__ import annotations
+
+from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2, release_service_pb2
+
+
+def policy() -> policy_pb2.Policy:
+    """A policy that nothing is wrong with."""
+    return policy_pb2.Policy(
+        source=policy_pb2.TableReference(table="discharges"),
+        rows_are_people=True,
+        attributes=[
+            policy_pb2.Attribute(
+                column="sex",
+                role=policy_pb2.ROLE_QUASI_IDENTIFIER,
+                hierarchy=policy_pb2.Hierarchy(suppression_only=policy_pb2.SuppressionOnly()),
+            ),
+            policy_pb2.Attribute(column="diagnosis", role=policy_pb2.ROLE_SENSITIVE),
+        ],
+        privacy_models=[policy_pb2.PrivacyModel(k_anonymity=policy_pb2.KAnonymity(k=5))],
+        suppression_limit="0.05",
+        quality_model=policy_pb2.QualityModel(loss=policy_pb2.Loss()),
+        release=policy_pb2.ReleaseTarget(name="released"),
+    )
+
+
+def csv_policy(path: str, **options: str) -> policy_pb2.Policy:
+    """The same with a hierarchy in a file."""
+    changed = policy()
+    changed.attributes[0].hierarchy.csv.CopyFrom(policy_pb2.CsvHierarchy(path=path, **options))
+    return changed
+
+
+def failure(kind: faults_pb2.FailureKind.ValueType, code: str, *fields: str) -> faults_pb2.Failure:
+    """A failure with a fault per field."""
+    faults = [faults_pb2.Fault(field=field, found="this", expected="that", hint="Do so.") for field in fields]
+    return faults_pb2.Failure(kind=kind, code=code, message="something is wrong", faults=faults)
+
+
+def searching(name: str, checked: int, best: float | None = None, bound: float | None = None) -> job_service_pb2.Job:
+    """A job in the middle of its search."""
+    progress = job_service_pb2.SearchProgress(
+        transformations_checked=checked,
+        lattice_size="5184",
+        best_score=best,
+        lower_bound=bound,
+        suppressed_share=None if best is None else 0.0123,
+    )
+    return job_service_pb2.Job(
+        name=name,
+        state=job_service_pb2.JOB_STATE_RUNNING,
+        phase=job_service_pb2.JOB_PHASE_SEARCHING,
+        progress=progress,
+    )
+
+
+def succeeded(name: str, release: str) -> job_service_pb2.Job:
+    """A job that ended well."""
+    return job_service_pb2.Job(name=name, state=job_service_pb2.JOB_STATE_SUCCEEDED, release=release)
+
+
+def failed(name: str, why: faults_pb2.Failure) -> job_service_pb2.Job:
+    """A job that did not."""
+    return job_service_pb2.Job(name=name, state=job_service_pb2.JOB_STATE_FAILED, failure=why)
+
+
+def release(name: str = "releases/3", target: str = "released") -> release_service_pb2.Release:
+    """A release as the service describes it."""
+    message = release_service_pb2.Release(
+        name=name,
+        job="jobs/7",
+        source=policy_pb2.TableReference(schema="main", table="discharges"),
+        target=policy_pb2.ReleaseTarget(schema="main", name=target, kind=policy_pb2.RELEASE_KIND_TABLE),
+        records=100_000,
+        suppressed_records=3_679,
+        classes=5_432,
+        score=0.21338,
+        warnings=["county follows from zip_code."],
+        policy=policy(),
+        phase_seconds={"searching": 0.0421, "reading": 1.25, "verifying": 0.5, "counting": 0.31, "writing": 75.2},
+        seconds=77.3,
+        current=True,
+    )
+    message.create_time.FromSeconds(1_700_000_000)
+    kinds = release_service_pb2.ReleaseObjectKind.DESCRIPTOR.values[1:]
+    for suffix, kind, rows in zip(("", "_classes", "_risk", "_risk_histogram"), kinds, (96_321, 5_432, 9, 1), strict=True):
+        message.objects.add(name=f"{target}{suffix}", kind=kind.number, rows=rows)
+    message.attributes.add(column="age", level=2, top_level=5, loss=0.1234, distinct_before=106, distinct_after=12)
+    message.attributes.add(column="sex", level=0, top_level=1, loss=0.03679, distinct_before=3, distinct_after=3)
+    message.attributes.add(
+        column="zip_code", level=5, top_level=5, loss=1.0, distinct_before=2_345, distinct_after=1, hierarchy="zip@2"
+    )
+    message.proof.CopyFrom(
+        release_service_pb2.Proof(
+            optimal=True,
+            lower_bound=0.21338,
+            lattice_size="5184",
+            transformations_checked=367,
+            pruned={"suppression": "4000", "loss": "817"},
+            counter="duckdb",
+        )
+    )
+    message.risk_before.CopyFrom(_risk(100_000, 61_234, 1.0, 0.61234, 0.02, 41_000, (("0.05", 99_000), ("0.2", 80_123))))
+    message.risk_after.CopyFrom(_risk(96_321, 5_432, 0.2, 0.0564, 0.0008, 0, (("0.05", 12_345), ("0.2", 0))))
+    return message
+
+
+def _risk(
+    records: int,
+    classes: int,
+    highest: float,
+    average: float,
+    lowest: float,
+    unique: int,
+    at_risk: tuple[tuple[str, int], ...],
+) -> release_service_pb2.Risk:
+    return release_service_pb2.Risk(
+        records=records,
+        classes=classes,
+        highest=highest,
+        average=average,
+        lowest=lowest,
+        unique_records=unique,
+        records_at_risk=[release_service_pb2.RecordsAtRisk(threshold=t, records=r) for t, r in at_risk],
+    )

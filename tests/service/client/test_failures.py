@@ -1,0 +1,135 @@
+"""What calls raise that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent import futures
+
+import grpc
+import pytest
+
+import tableveil.client.client
+from tableveil.client import Client, UnreachableError
+from tableveil.client.failures import error_from, failure_of
+from tableveil.errors import (
+    BusyError,
+    CancelledError,
+    ConflictError,
+    Fault,
+    InfeasibleError,
+    InternalError,
+    InvalidError,
+    NotFoundError,
+    TableveilError,
+)
+from tableveil.v1 import faults_pb2, job_service_pb2
+from tests.service.client import samples
+from tests.service.client.fake_service import FakeService
+
+KINDS: list[tuple[faults_pb2.FailureKind.ValueType, type[TableveilError]]] = [
+    (faults_pb2.FAILURE_KIND_INVALID, InvalidError),
+    (faults_pb2.FAILURE_KIND_NOT_FOUND, NotFoundError),
+    (faults_pb2.FAILURE_KIND_INFEASIBLE, InfeasibleError),
+    (faults_pb2.FAILURE_KIND_CONFLICT, ConflictError),
+    (faults_pb2.FAILURE_KIND_BUSY, BusyError),
+    (faults_pb2.FAILURE_KIND_CANCELLED, CancelledError),
+    (faults_pb2.FAILURE_KIND_INTERNAL, InternalError),
+]
+
+
+def test_there_is_a_class_for_every_kind() -> None:
+    assert [kind for kind, _ in KINDS] == faults_pb2.FailureKind.values()[1:]
+
+
+@pytest.mark.parametrize(("kind", "error"), KINDS)
+def test_details_become_the_errors_of_the_tree(
+    client: Client,
+    service: FakeService,
+    kind: faults_pb2.FailureKind.ValueType,
+    error: type[TableveilError],
+) -> None:
+    service.failures["GetJob"] = samples.failure(kind, "SOME_CODE", "a.b[1]", "c")
+    with pytest.raises(TableveilError) as caught:
+        client.get_job("1")
+    assert type(caught.value) is error
+    assert caught.value.code == "SOME_CODE"
+    assert caught.value.message == "something is wrong"
+    assert caught.value.faults == (Fault("a.b[1]", "this", "that", "Do so."), Fault("c", "this", "that", "Do so."))
+    # The traceback ends here, not in gRPC.
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize(("kind", "error"), KINDS)
+def test_errors_survive_the_way_there_and_back(
+    kind: faults_pb2.FailureKind.ValueType, error: type[TableveilError]
+) -> None:
+    failure = samples.failure(kind, "SOME_CODE", "field")
+    assert type(error_from(failure)) is error
+    assert failure_of(error_from(failure)) == failure
+
+
+def test_a_file_name_need_not_be_unicode() -> None:
+    error = InvalidError.of("PATH_NOT_FOUND", "output", "caf\udce9", "a path")
+    assert failure_of(error).faults[0].found == "caf?"
+
+
+def test_no_server() -> None:
+    with Client("127.0.0.1:1") as client, pytest.raises(UnreachableError) as caught:
+        client.get_job("1")
+    assert caught.value.code == "UNREACHABLE"
+    assert "no answer at 127.0.0.1:1" in caught.value.message
+    assert "tableveil serve" in caught.value.message
+
+
+def test_no_such_host() -> None:
+    with Client("no such host") as client, pytest.raises(UnreachableError):
+        client.get_job("1")
+
+
+def test_no_answer_in_time(client: Client, service: FakeService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tableveil.client.client, "SECONDS_TO_ANSWER", 0.0)
+    with pytest.raises(UnreachableError) as caught:
+        client.get_job("1")
+    assert caught.value.code == "DEADLINE"
+
+
+def test_message_over_the_limit() -> None:
+    policy = samples.policy()
+    policy.repeat_reason = "x" * 100_000
+    with FakeService(message_limit=50_000) as service, Client(service.address) as client:
+        with pytest.raises(InvalidError) as caught:
+            client.submit(policy)
+        assert caught.value.code == "MESSAGE_TOO_LARGE"
+        [fault] = caught.value.faults
+        assert fault.found.startswith("100,")
+        assert fault.expected == "at most 50,000 bytes"
+
+
+@pytest.fixture
+def stranger() -> Iterator[Client]:
+    """A client of a gRPC server that is not Tableveil."""
+    server = grpc.server(futures.ThreadPoolExecutor(1))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    with Client(f"127.0.0.1:{port}") as client:
+        yield client
+    server.stop(0).wait()
+
+
+def test_another_service(stranger: Client) -> None:
+    with pytest.raises(UnreachableError) as caught:
+        stranger.get_job("1")
+    assert caught.value.code == "NOT_TABLEVEIL"
+
+
+def test_a_status_without_details(client: Client, service: FakeService) -> None:
+    service.failures["GetJob"] = grpc.StatusCode.DATA_LOSS
+    with pytest.raises(InternalError, match="DATA_LOSS: broken by the test"):
+        client.get_job("1")
+
+
+def test_a_kind_this_version_does_not_know(client: Client, service: FakeService) -> None:
+    failure = job_service_pb2.Job(failure=faults_pb2.Failure(code="NEW", message="news"))
+    error = error_from(failure.failure)
+    assert type(error) is InternalError
+    assert error.code == "NEW"

@@ -1,0 +1,121 @@
+"""Every verb of the client against a service that answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from tableveil.client import Client, UnreachableError
+from tableveil.errors import Fault, InvalidError, NotFoundError
+from tableveil.v1 import faults_pb2, hierarchy_service_pb2, job_service_pb2, release_service_pb2
+from tests.service.client import samples
+from tests.service.client.fake_service import FakeService
+
+
+def test_submit_returns_the_job(client: Client, service: FakeService) -> None:
+    service.submit("jobs/1", state=job_service_pb2.JOB_STATE_QUEUED)
+    assert client.submit(samples.policy()).name == "jobs/1"
+    assert service.requests == [job_service_pb2.SubmitJobRequest(policy=samples.policy())]
+
+
+def test_submit_sends_nothing_that_is_wrong_by_itself(client: Client, service: FakeService) -> None:
+    policy = samples.policy()
+    policy.privacy_models[0].k_anonymity.k = 1
+    service.faults = [faults_pb2.Fault(field="source.table", found="'discharges'", expected="a table")]
+    with pytest.raises(InvalidError) as caught:
+        client.submit(policy)
+    # What only the server can tell comes with it.
+    fields = [fault.field for fault in caught.value.faults]
+    assert fields == ["privacy_models[0].k_anonymity.k", "source.table"]
+    assert not any(isinstance(request, job_service_pb2.SubmitJobRequest) for request in service.requests)
+
+
+def test_submit_asks_for_faults_that_did_not_fit(client: Client, service: FakeService) -> None:
+    failure = samples.failure(faults_pb2.FAILURE_KIND_INVALID, "POLICY_INVALID", "attributes[0]")
+    failure.omitted_faults = 1
+    service.failures["SubmitJob"] = failure
+    service.faults = [
+        faults_pb2.Fault(field=f"attributes[{i}]", found="this", expected="that", hint="Do so.") for i in range(2)
+    ]
+    with pytest.raises(InvalidError) as caught:
+        client.submit(samples.policy())
+    assert caught.value.code == "POLICY_INVALID"
+    assert caught.value.faults == tuple(Fault(f"attributes[{i}]", "this", "that", "Do so.") for i in range(2))
+
+
+def test_check_policy(client: Client, service: FakeService) -> None:
+    assert client.check_policy(samples.policy()) == []
+    service.faults = [faults_pb2.Fault(field="source.table", found="'x'", expected="a table", hint="Did you mean 'y'?")]
+    assert client.check_policy(samples.policy()) == [Fault("source.table", "'x'", "a table", "Did you mean 'y'?")]
+
+
+def test_check_policy_lists_a_fault_both_know_once(client: Client, service: FakeService) -> None:
+    policy = samples.policy()
+    policy.privacy_models[0].k_anonymity.k = 1
+    [own] = client.check_policy(policy)
+    service.faults = [
+        faults_pb2.Fault(field=own.field, found=own.found, expected=own.expected, hint=own.hint),
+        faults_pb2.Fault(field="attributes[1]", found="a", expected="b"),
+    ]
+    assert client.check_policy(policy) == [own, Fault("attributes[1]", "a", "b")]
+
+
+def test_check_policy_tells_own_faults_without_a_server() -> None:
+    policy = samples.policy()
+    policy.privacy_models[0].k_anonymity.k = 1
+    with Client("127.0.0.1:1") as client:
+        assert [fault.field for fault in client.check_policy(policy)] == ["privacy_models[0].k_anonymity.k"]
+        with pytest.raises(UnreachableError):
+            client.check_policy(samples.policy())
+
+
+def test_get_and_cancel_job(client: Client, service: FakeService) -> None:
+    service.submit("jobs/1", state=job_service_pb2.JOB_STATE_RUNNING)
+    assert client.get_job("1").state == job_service_pb2.JOB_STATE_RUNNING
+    assert client.cancel_job("jobs/1").state == job_service_pb2.JOB_STATE_CANCELLED
+    with pytest.raises(NotFoundError):
+        client.get_job("2")
+
+
+def test_list_jobs_fetches_pages_as_they_are_read(client: Client, service: FakeService) -> None:
+    for number in range(5):
+        service.submit(f"jobs/{number}", state=job_service_pb2.JOB_STATE_QUEUED)
+    listed = client.list_jobs()
+    assert [next(listed).name, next(listed).name] == ["jobs/0", "jobs/1"]
+    assert len(service.requests) == 1
+    assert [job.name for job in listed] == ["jobs/2", "jobs/3", "jobs/4"]
+    assert len(service.requests) == 3
+
+
+def test_get_and_list_releases(client: Client, service: FakeService) -> None:
+    service.releases = {name: samples.release(name) for name in ("releases/3", "releases/2", "releases/1")}
+    assert client.get_release("2") == samples.release("releases/2")
+    assert [release.name for release in client.list_releases()] == ["releases/3", "releases/2", "releases/1"]
+
+
+def test_large_answers_are_accepted(client: Client, service: FakeService) -> None:
+    service.releases["releases/1"] = release_service_pb2.Release(name="releases/1", warnings=["x" * 10_000_000])
+    assert len(client.get_release("1").warnings[0]) == 10_000_000
+
+
+def test_create_and_list_hierarchies(client: Client, service: FakeService) -> None:
+    for name in ("a", "b", "c"):
+        stored = client.create_hierarchy(name, [["1", "*"], ["2", "*"]])
+        assert (stored.name, stored.levels, stored.values) == (name, 2, 2)
+    assert service.hierarchy_rows == [[["1", "*"], ["2", "*"]]] * 3
+    assert [info.name for info in client.list_hierarchies()] == ["a", "b", "c"]
+
+
+def test_hierarchies_come_in_pieces(client: Client, service: FakeService) -> None:
+    rows = [[str(number), "x" * 1000, "*"] for number in range(10_000)]
+    # More than a message may hold.
+    assert client.create_hierarchy("large", iter(rows)).values == 10_000
+    assert service.hierarchy_rows == [rows]
+    [first] = service.requests
+    assert isinstance(first, hierarchy_service_pb2.CreateHierarchyRequest)
+    assert first.ByteSize() < 300_000
+
+
+def test_wait_until_ready(client: Client, service: FakeService) -> None:
+    client.wait_until_ready(5)
+    with Client("127.0.0.1:1") as nobody, pytest.raises(UnreachableError, match=r"within 0\.2 seconds"):
+        nobody.wait_until_ready(0.2)
