@@ -7,7 +7,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
-from grpc_health.v1 import health, health_pb2_grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from tableveil.server.address import bind, with_port
@@ -77,7 +77,7 @@ class Endpoint:
     def start(self) -> None:
         """Begins to answer."""
         for service in SERVICES:
-            self._health.set(service, health.health_pb2.HealthCheckResponse.SERVING)
+            self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
         self._server.start()
 
     def retire(self) -> None:

@@ -39,7 +39,8 @@ class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):
         """A page of hierarchies."""
         size = page_size(request.page_size)
         found = self._hierarchies.page(read_hierarchy_token(request.page_token), size + 1)
-        hierarchies, last = fill_page(found, size, stored_hierarchy_to_proto)
+        hierarchies, more = fill_page(found, size, stored_hierarchy_to_proto)
+        last = found[len(hierarchies) - 1] if more else None
         token = hierarchy_token((last.name, last.version)) if last else ""
         return v1.ListHierarchiesResponse(hierarchies=hierarchies, next_page_token=token)
 

@@ -106,7 +106,7 @@ def _failures_as_statuses(method: str, context: grpc.ServicerContext) -> Iterato
 
 
 def _unexpected(method: str, error: Exception) -> InternalError:
-    """What the client learns of a defect: an id to look for. The log learns the place, but no text: it may hold data."""
+    """What the client learns of a defect: an id to look for. The log learns the place, but no text: it may be data."""
     correlation = uuid.uuid4().hex[:16]
     frames = traceback.extract_tb(error.__traceback__)
     place = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))

@@ -62,8 +62,8 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
         """A page of jobs."""
         size = page_size(request.page_size)
         found = self._jobs.page(read_number_token("jobs", request.page_token), size + 1)
-        jobs, last = fill_page(found, size, job_to_proto)
-        token = number_token("jobs", last.number) if last else ""
+        jobs, more = fill_page(found, size, job_to_proto)
+        token = number_token("jobs", found[len(jobs) - 1].number) if more else ""
         return v1.ListJobsResponse(jobs=jobs, next_page_token=token)
 
     def CancelJob(  # noqa: N802

@@ -13,8 +13,8 @@ T = TypeVar("T")
 M = TypeVar("M", bound=Message)
 
 
-def fill_page(items: Sequence[T], size: int, to_proto: Callable[[T], M]) -> tuple[list[M], T | None]:
-    """The page's messages, and its last item if there are more.
+def fill_page(items: Sequence[T], size: int, to_proto: Callable[[T], M]) -> tuple[list[M], bool]:
+    """The page's messages, and whether there are more after them.
 
     Args:
         items: Up to `size` items and, if there are more, one beyond them.
@@ -29,4 +29,4 @@ def fill_page(items: Sequence[T], size: int, to_proto: Callable[[T], M]) -> tupl
         if page and room < 0:
             break
         page.append(message)
-    return page, items[len(page) - 1] if len(page) < len(items) else None
+    return page, len(page) < len(items)

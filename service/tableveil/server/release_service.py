@@ -33,8 +33,8 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
         """A page of releases, without their policies: hierarchies written out there can be millions of rows."""
         size = page_size(request.page_size)
         found = self._releases.page(read_number_token("releases", request.page_token), size + 1)
-        releases, last = fill_page(found, size, _without_policy)
-        token = number_token("releases", last.number) if last else ""
+        releases, more = fill_page(found, size, _without_policy)
+        token = number_token("releases", found[len(releases) - 1].number) if more else ""
         return v1.ListReleasesResponse(releases=releases, next_page_token=token)
 
     def ReadObject(  # noqa: N802

@@ -88,7 +88,7 @@ def _packed(message: Message) -> Any:
 
 def _size(status: status_pb2.Status) -> int:
     """Bytes in the metadata: the details travel in base64, the message percent-encoded."""
-    return (status.ByteSize() + 2) // 3 * 4 + len(quote(status.message))
+    return (len(status.SerializeToString()) + 2) // 3 * 4 + len(quote(status.message))
 
 
 def _shortened(fault: Fault) -> faults_pb2.Fault:

@@ -29,43 +29,43 @@ def table(name: str, schema: str = "", catalog: str = "", alias: str = "") -> ex
     )
 
 
-def alias(expression: exp.Expression, name: str) -> exp.Alias:
+def alias(expression: exp.Expr, name: str) -> exp.Alias:
     """`expression AS name`."""
     return exp.Alias(this=expression, alias=identifier(name))
 
 
-def number(value: int) -> exp.Expression:
+def number(value: int) -> exp.Expr:
     """An integer literal."""
     return exp.Literal.number(value)
 
 
-def text(value: str) -> exp.Expression:
+def text(value: str) -> exp.Expr:
     """A text literal."""
     return exp.Literal.string(value)
 
 
-def cast(expression: exp.Expression, type_: str) -> exp.Expression:
+def cast(expression: exp.Expr, type_: str) -> exp.Expr:
     """`CAST(expression AS type_)`, the type as DuckDB spells it."""
     return exp.Cast(this=expression, to=exp.DataType.build(type_, dialect=DIALECT))
 
 
-def call(function: str, *arguments: exp.Expression) -> exp.Expression:
+def call(function: str, *arguments: exp.Expr) -> exp.Expr:
     """A function of the database that sqlglot has no class for, or that needs no translation."""
     return exp.Anonymous(this=function, expressions=list(arguments))
 
 
-def conjunction(conditions: Iterable[exp.Expression]) -> exp.Expression:
+def conjunction(conditions: Iterable[exp.Expr]) -> exp.Expr:
     """All conditions together; true if there are none."""
     found = list(conditions)
     return exp.and_(*found) if found else exp.true()
 
 
-def row_number(order: Sequence[exp.Expression]) -> exp.Expression:
+def row_number(order: Sequence[exp.Expr]) -> exp.Expr:
     """`row_number() OVER (ORDER BY …)`, from 1."""
     return exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=list(order)))
 
 
-def create_table(target: exp.Table, query: exp.Expression, temporary: bool = False) -> exp.Create:
+def create_table(target: exp.Table, query: exp.Expr, temporary: bool = False) -> exp.Create:
     """`CREATE [TEMPORARY] TABLE target AS query`."""
     properties = exp.Properties(expressions=[exp.TemporaryProperty()]) if temporary else None
     return exp.Create(this=target, kind="TABLE", expression=query, properties=properties)

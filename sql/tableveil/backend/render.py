@@ -7,6 +7,6 @@ from sqlglot import exp
 DIALECT = "duckdb"
 
 
-def render(statement: exp.Expression) -> str:
+def render(statement: exp.Expr) -> str:
     """The statement in the database's dialect."""
     return statement.sql(dialect=DIALECT)

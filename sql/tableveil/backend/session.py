@@ -20,7 +20,7 @@ from tableveil.search import Control, Stopped
 
 logger = logging.getLogger("tableveil.sql")
 
-Statement = exp.Expression | str
+Statement = exp.Expr | str
 """A tree, or the fixed text of a migration or of the independent verification."""
 
 

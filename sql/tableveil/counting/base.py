@@ -40,7 +40,7 @@ def build_base(session: Session, source: Source, dictionaries: Sequence[Dictiona
     radices = [len(dictionary.levels.groups[0]) for dictionary in dictionaries]
     layout = KeyLayout.of(radices)
     packed = exp.select().from_(source.table("source"))
-    keys: list[list[exp.Expression]] = [[] for _ in range(layout.words)]
+    keys: list[list[exp.Expr]] = [[] for _ in range(layout.words)]
     for j, dictionary in enumerate(dictionaries):
         packed, code = joined_code(packed, dictionary, "source", f"d{j}", level=0)
         keys[layout.word[j]].append(exp.Mul(this=cast(code, "BIGINT"), expression=number(layout.stride[j])))
@@ -80,21 +80,21 @@ def class_size_histogram(session: Session) -> tuple[NDArray[np.int64], NDArray[n
 
 def joined_code(
     query: exp.Select, dictionary: Dictionary, of: str, as_: str, level: int
-) -> tuple[exp.Select, exp.Expression]:
+) -> tuple[exp.Select, exp.Expr]:
     """The query joined to the dictionary under the alias `as_`, and each row's group number at the level.
 
     NULL matches no dictionary row in an equality; its group, the one of the last code, is filled in.
     """
     value = exp.EQ(this=column(dictionary.column.name, of), expression=column("value", as_))
     joined = query.join(table(dictionary.table_name, alias=as_), on=value, join_type="LEFT")
-    group: exp.Expression = column(dictionary.group_name(level), as_)
+    group: exp.Expr = column(dictionary.group_name(level), as_)
     if dictionary.levels.null_code is not None:
         null_group = int(dictionary.levels.groups[level][dictionary.levels.null_code])
         group = exp.Coalesce(this=group, expressions=[number(null_group)])
     return joined, group
 
 
-def unpacked(layout: KeyLayout, attribute: int) -> exp.Expression:
+def unpacked(layout: KeyLayout, attribute: int) -> exp.Expr:
     """The group number of an attribute out of the key words `w0`, `w1`, …, in the smallest type that holds it."""
     radix = max(layout.radices[attribute], 1)
     shifted = exp.IntDiv(this=column(f"w{layout.word[attribute]}"), expression=number(layout.stride[attribute]))
@@ -102,14 +102,14 @@ def unpacked(layout: KeyLayout, attribute: int) -> exp.Expression:
     return cast(exp.Mod(this=exp.paren(shifted), expression=number(radix)), type_)
 
 
-def _sum(parts: Sequence[exp.Expression]) -> exp.Expression:
+def _sum(parts: Sequence[exp.Expr]) -> exp.Expr:
     total = parts[0]
     for part in parts[1:]:
         total = exp.Add(this=total, expression=part)
     return total
 
 
-def _not_withheld(dictionaries: Sequence[Dictionary]) -> exp.Expression:
+def _not_withheld(dictionaries: Sequence[Dictionary]) -> exp.Expr:
     return conjunction(
         exp.NEQ(this=column(f"c{j}", "base"), expression=number(dictionary.levels.null_code))
         for j, dictionary in enumerate(dictionaries)

@@ -182,14 +182,14 @@ class DuckDBCounter:
 
     def _keyed(
         self, source: _RollUp, transformation: Transformation, layout: KeyLayout
-    ) -> tuple[exp.Select, list[exp.Expression]]:
+    ) -> tuple[exp.Select, list[exp.Expr]]:
         """The roll-up under the alias `r` with what its key words need joined, and the key words."""
         query = exp.select().from_(table(source.table_name, alias="r"))
-        words: list[exp.Expression] = [cast(number(0), "BIGINT") for _ in range(layout.words)]
+        words: list[exp.Expr] = [cast(number(0), "BIGINT") for _ in range(layout.words)]
         for j, (low, high) in enumerate(zip(source.at, transformation, strict=True)):
             if layout.radices[j] <= 1:
                 continue
-            group: exp.Expression = column(f"c{j}", "r")
+            group: exp.Expr = column(f"c{j}", "r")
             if high != low:
                 levels, as_ = self._level_table(j, low), f"m{j}"
                 same = exp.EQ(this=group, expression=column(f"g{low}", as_))

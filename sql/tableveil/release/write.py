@@ -128,7 +128,7 @@ def _kept_rows(plan: ReleasePlan) -> exp.Select:
     query = exp.select().from_(plan.source.table("source"))
     suppresses = bool((~plan.kept).any())
     layout = plan.classes.layout
-    words: list[exp.Expression] = [cast(number(0), "BIGINT") for _ in range(layout.words)]
+    words: list[exp.Expr] = [cast(number(0), "BIGINT") for _ in range(layout.words)]
     for j, (dictionary, level) in enumerate(zip(plan.dictionaries, plan.transformation, strict=True)):
         # The top is one label for all, and level 0 is the value itself: neither needs the dictionary for its label.
         if (suppresses and layout.radices[j] > 1) or 0 < level < dictionary.levels.top:
@@ -144,7 +144,7 @@ def _kept_rows(plan: ReleasePlan) -> exp.Select:
     return query.select(*(alias(_released(released, aliases), released.name) for released in plan.columns()))
 
 
-def _released(released: ReleasedColumn, aliases: dict[str, str]) -> exp.Expression:
+def _released(released: ReleasedColumn, aliases: dict[str, str]) -> exp.Expr:
     dictionary = released.dictionary
     if dictionary is None or released.level == 0:
         value = column(released.name, "source")

@@ -32,7 +32,7 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
     suspects = [(i, a) for i, a in attributes if a.role is Role.INSENSITIVE and not a.acknowledged]
     no_nulls = [(i, a) for i, a in attributes if a.nulls is NullHandling.ERROR and a.role is Role.QUASI_IDENTIFIER]
     person = policy.person_column
-    wanted: list[exp.Expression] = [exp.Count(this=exp.Star())]
+    wanted: list[exp.Expr] = [exp.Count(this=exp.Star())]
     wanted += [exp.Count(this=column(person))] if person is not None else []
     wanted += [call("approx_count_distinct", column(a.column)) for _, a in suspects]
     wanted += [exp.Count(this=column(a.column)) for _, a in [*suspects, *no_nulls]]
