@@ -68,6 +68,6 @@ def _case(line: str, place: str) -> Case:
 
 def _typed(value: Any, type_: type, place: str, name: str) -> Any:
     if not isinstance(value, type_):
-        wanted = {dict: "an object", str: "text"}[type_]
+        wanted = "an object" if type_ is dict else "text"
         raise UnusableError(f"{place}: {name} is {'missing' if value is None else 'not ' + wanted}")
     return value

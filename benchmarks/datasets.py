@@ -18,7 +18,7 @@ DELIMITER = ";"
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A folder with a table and its hierarchies. UTF-8, with or without byte order mark; any line ends; quotes as usual."""
+    """A folder with a table and its hierarchies: UTF-8 with or without byte order mark, any line ends, usual quotes."""
 
     folder: Path
     columns: tuple[str, ...]

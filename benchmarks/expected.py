@@ -83,12 +83,13 @@ def close(found: float, expected: float) -> bool:
 
 
 def _score_differences(expected: Expected, release: Release, model: QualityModel) -> list[str]:
-    if isinstance(model, LossModel) and model.aggregate is Aggregate.RANK and expected.parts:
-        # The rank compares all values, greatest first: that is the score.
-        found = sorted((attribute.loss for attribute in release.attributes), reverse=True)
-        wanted = sorted(expected.parts, reverse=True)
-        same = len(found) == len(wanted) and all(map(close, found, wanted))
-        return [] if same else [f"ranked losses {found} instead of {wanted}"]
+    match model:
+        # The rank compares all losses, greatest first: that is the score.
+        case LossModel(aggregate=Aggregate.RANK) if expected.parts:
+            found = sorted((attribute.loss for attribute in release.attributes), reverse=True)
+            wanted = sorted(expected.parts, reverse=True)
+            same = len(found) == len(wanted) and all(map(close, found, wanted))
+            return [] if same else [f"ranked losses {found} instead of {wanted}"]
     assert expected.score is not None
     if close(release.score, expected.score):
         return []

@@ -18,7 +18,7 @@ def seconds(value: float) -> str:
 
 def times(value: float) -> str:
     """A multiple."""
-    return f"{value:.1f}×"
+    return f"{value:.1f} x"
 
 
 def _cell(text: str) -> str:

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from decimal import Decimal
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
 from benchmarks.problems import NotThereYetError
 from tableveil.policy import Aggregate, KAnonymity, LossModel, PrivacyModel, QualityModel
-
-Model = TypeVar("Model")
-
-PRIVACY: Mapping[str, Callable[..., PrivacyModel]] = {
-    "k": lambda k: KAnonymity(int(k)),
-}
-"""By the name before the first `:` of an item of `priv`; called with the texts between the others."""
 
 AGGREGATES: Mapping[str, Aggregate] = {
     "gm": Aggregate.GEOMETRIC_MEAN,
@@ -27,11 +21,16 @@ AGGREGATES: Mapping[str, Aggregate] = {
 
 def _loss(aggregate: str = "gm", factor: str = "0.5") -> LossModel:
     if aggregate not in AGGREGATES:
-        raise NotThereYetError(f"aggregate {aggregate}")
+        raise NotThereYetError(f"metric loss with aggregate {aggregate}")
     if Decimal(factor) != Decimal("0.5"):
-        raise NotThereYetError(f"a factor of {factor} between generalization and suppression")
+        raise NotThereYetError(f"metric loss with factor {factor}")
     return LossModel(AGGREGATES[aggregate])
 
+
+PRIVACY: Mapping[str, Callable[..., PrivacyModel]] = {
+    "k": lambda k: KAnonymity(int(k)),
+}
+"""By the name before the first `:` of an item of `priv`; called with the texts between the others."""
 
 METRICS: Mapping[str, Callable[..., QualityModel]] = {
     "loss": _loss,
@@ -45,33 +44,54 @@ WITHOUT_EFFECT = frozenset({"ties", "sample"})
 """Settings of a case that only told the reference tool what else to record."""
 
 
-def check_settings(settings: Mapping[str, object]) -> None:
-    """Raises `NotThereYetError` for settings that no policy can say yet."""
-    unknown = [f"{name} {value}" for name, value in settings.items() if name not in UNDERSTOOD | WITHOUT_EFFECT]
-    if unknown:
-        raise NotThereYetError(", ".join(unknown))
+@dataclass(frozen=True, slots=True)
+class Models:
+    """What a case asks for, in the policy's terms."""
+
+    privacy: tuple[PrivacyModel, ...]
+    quality: QualityModel
+    suppression_limit: Decimal
 
 
-def privacy_models(text: str) -> tuple[PrivacyModel, ...]:
-    """The models of `priv`, which are joined by `;`.
+def read_models(settings: Mapping[str, object]) -> Models:
+    """The models that the settings of a case name.
 
     Raises:
-        NotThereYetError: one of them is not offered.
-        ValueError: the parameters of one cannot be read.
+        NotThereYetError: with everything that is not offered.
+        ValueError: a setting is missing or cannot be read.
     """
-    return tuple(_model(item, PRIVACY, "privacy model") for item in text.split(";"))
-
-
-def quality_model(text: str) -> QualityModel:
-    """The model of `metric`; raises as `privacy_models` does."""
-    return _model(text, METRICS, "metric")
-
-
-def _model(text: str, registry: Mapping[str, Callable[..., Model]], kind: str) -> Model:
-    name, *parameters = text.split(":")
-    if name not in registry:
-        raise NotThereYetError(f"{kind} {text}")
+    # What is not offered may stand in place of what all other cases have, so it is looked for first.
+    lacking = [f"{name} {value}" for name, value in settings.items() if name not in UNDERSTOOD | WITHOUT_EFFECT]
+    privacy = _models(settings, "priv", PRIVACY, lacking)
+    quality = _models(settings, "metric", METRICS, lacking)
+    if lacking:
+        raise NotThereYetError(", ".join(lacking))
+    missing = [name for name in ("priv", "metric", "supp") if not settings.get(name)]
+    if missing:
+        raise ValueError(f"case.{missing[0]} is missing")
     try:
-        return registry[name](*parameters)
-    except (TypeError, ArithmeticError) as error:
-        raise ValueError(f"{kind} {text}: {error}") from None
+        limit = Decimal(str(settings["supp"]))
+    except InvalidOperation:
+        raise ValueError(f"case.supp is no number: {settings['supp']}") from None
+    return Models(tuple(privacy), quality[0], limit)
+
+
+Model = TypeVar("Model")
+
+
+def _models(
+    settings: Mapping[str, object], name: str, registry: Mapping[str, Callable[..., Model]], lacking: list[str]
+) -> list[Model]:
+    """The models in a setting that joins them by `;`; what is not offered is added to `lacking`."""
+    found = []
+    for item in filter(None, str(settings.get(name, "")).split(";")):
+        kind, *parameters = item.split(":")
+        try:
+            if kind not in registry:
+                raise NotThereYetError(f"{name} {item}")
+            found.append(registry[kind](*parameters))
+        except NotThereYetError as error:
+            lacking.append(str(error))
+        except (TypeError, ValueError, ArithmeticError):
+            raise ValueError(f"case.{name} cannot be read: {item}") from None
+    return found

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
 from benchmarks.cases import Case
 from benchmarks.datasets import Dataset
 from benchmarks.expected import Expected, differences
-from benchmarks.models import check_settings, privacy_models, quality_model
+from benchmarks.models import read_models
 from benchmarks.problems import NotThereYetError, UnusableError
 from benchmarks.service import TARGET, LocalService, Run
 from tableveil.hierarchy import InlineLevels
@@ -80,25 +79,19 @@ class Tables:
             self._loaded.add(name)
 
     def _prepare(self, case: Case) -> Prepared:
-        check_settings(case.settings)
-        missing = [name for name in ("priv", "supp", "metric") if name not in case.settings]
-        if missing:
-            raise UnusableError(f"{case.place}: case.{missing[0]} is missing")
         try:
-            privacy = privacy_models(str(case.settings["priv"]))
-            quality = quality_model(str(case.settings["metric"]))
-            limit = Decimal(str(case.settings["supp"]))
-        except (ValueError, InvalidOperation) as error:
+            models = read_models(case.settings)
+        except ValueError as error:
             raise UnusableError(f"{case.place}: {error}") from None
         dataset = self._open(case.dataset)
         policy = Policy(
             source=TableReference("", "main", self._table_name(case.dataset)),
             attributes=_attributes(case, dataset),
             person_column=None,
-            privacy_models=privacy,
+            privacy_models=models.privacy,
             release=TARGET,
-            suppression_limit=limit,
-            quality_model=quality,
+            suppression_limit=models.suppression_limit,
+            quality_model=models.quality,
         )
         return Prepared(case, Expected.read(case.expected, case.place), dataset.columns, policy)
 

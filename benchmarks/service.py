@@ -77,8 +77,8 @@ class LocalService:
             job = self._manager.submit(converted, canonical_json(message))
         except TableveilError as error:
             return Run(time.monotonic() - started, None, Failure.of(error))
-        for job in self._manager.watch(job.number, stopped=lambda: False):
-            ended = time.monotonic()
+        *_, job = self._manager.watch(job.number, stopped=lambda: False)
+        ended = time.monotonic()
         if job.release is None:
             return Run(ended - started, None, job.failure)
         return Run(ended - started, Releases(self._database).get(job.release), None)

@@ -73,7 +73,8 @@ class TableReference:
 class AttributePolicy:
     """One column: its role and, for a quasi-identifier, how it may be generalized.
 
-    `maximum_level` None means the hierarchy's top.
+    `maximum_level` None means the hierarchy's top. `listed` is False if the policy does not name the column and its
+    default role applies.
     """
 
     column: str
@@ -84,6 +85,7 @@ class AttributePolicy:
     weight: float = 1.0
     nulls: NullHandling = NullHandling.VALUE
     acknowledged: bool = False
+    listed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,10 @@ class Policy:
     def quasi_identifiers(self) -> tuple[AttributePolicy, ...]:
         """The attributes that span the lattice, in policy order."""
         return tuple(a for a in self.attributes if a.role is Role.QUASI_IDENTIFIER)
+
+    def role_field(self, position: int) -> str:
+        """Path of the field that gives the attribute at a position its role."""
+        return f"attributes[{position}].role" if self.attributes[position].listed else "default_role"
 
     def suppressible(self, records: int) -> int:
         """Largest number of records that may be suppressed: floor(limit * records), exact."""

@@ -48,10 +48,13 @@ class Database:
         self._interrupter = Interrupter()
         # Releases are written one after another, so that each sees the ledger entries of those before it.
         self.writing = threading.Lock()
+        self._making_cursor = threading.Lock()
 
     def session(self) -> Session:
         """A new session; close it when done."""
-        return Session(self._connection.cursor(), self._interrupter)
+        # A connection is not to be used from several threads, not even to make cursors.
+        with self._making_cursor:
+            return Session(self._connection.cursor(), self._interrupter)
 
     def close(self) -> None:
         """Closes the file and removes the spill directory. Close all sessions before."""

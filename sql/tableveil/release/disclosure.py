@@ -29,11 +29,11 @@ def check_disclosure(session: Session, plan: ReleasePlan) -> None:
             if share >= DETERMINED:
                 faults.append(
                     Fault(
-                        f"attributes[{i}].role",
+                        plan.policy.role_field(i),
                         f"INSENSITIVE for {shortened(attribute.column)}, which determines {shortened(released.name)} "
                         f"more finely than its released level {released.level} in {share:.0%} of the records",
                         "columns that do not give away what the labels hide",
-                        "Make it a QUASI_IDENTIFIER, or set acknowledged: true to release it all the same.",
+                        "Make it a QUASI_IDENTIFIER, or list it with acknowledged: true to release it.",
                     )
                 )
     if faults:

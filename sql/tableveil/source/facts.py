@@ -51,11 +51,11 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
             if distinct >= NEARLY_UNIQUE * present:
                 faults.append(
                     Fault(
-                        f"attributes[{i}].role",
+                        policy.role_field(i),
                         f"INSENSITIVE for {shortened(attribute.column)}, "
                         f"which has {distinct} distinct values in {present} records",
                         "columns that single nobody out",
-                        "Make it IDENTIFYING or a QUASI_IDENTIFIER, or set acknowledged: true to release it.",
+                        "Make it IDENTIFYING or a QUASI_IDENTIFIER, or list it with acknowledged: true to release it.",
                     )
                 )
     for (i, attribute), present in zip(no_nulls, found[len(suspects) :], strict=True):

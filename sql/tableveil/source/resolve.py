@@ -160,5 +160,5 @@ def _with_default_role(policy: Policy, names: Iterable[str]) -> tuple[tuple[Attr
         return policy.attributes, [
             Fault(f"source.{shortened(name)}", "no role", "a role for every column", hint) for name in missing
         ]
-    added = tuple(AttributePolicy(name, policy.default_role) for name in missing)
+    added = tuple(AttributePolicy(name, policy.default_role, listed=False) for name in missing)
     return (*policy.attributes, *added), []

@@ -1,0 +1,146 @@
+"""The command `demo`: everything from a generated table to a query on the released one, on a server of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+
+import click
+import duckdb
+from rich.console import Console
+from rich.table import Table
+
+from tableveil.backend import table
+from tableveil.cli.account import account
+from tableveil.cli.follow import follow
+from tableveil.cli.output import Output
+from tableveil.cli.verb import Session
+from tableveil.client import Client
+from tableveil.client.formats import ExportFormat
+from tableveil.demo.discharges import create_discharges
+from tableveil.document import read_policy
+from tableveil.errors import ConflictError, InternalError, shortened
+from tableveil.v1 import policy_pb2, release_service_pb2
+
+SECONDS_TO_START = 30.0
+
+MARK = "made by tableveil demo"
+"""Name of the file that says that a directory is the demo's, so that it never clears another."""
+
+
+@click.command()
+@click.option("--rows", type=click.IntRange(min=1), default=100_000, show_default=True, help="Rows of the table.")
+@click.option("--seed", type=int, default=7, show_default=True, help="The same seed gives the same table.")
+@click.option(
+    "--directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("tableveil-demo"),
+    show_default=True,
+    help="Where everything is left for you to look at; cleared first if an earlier demo made it.",
+)
+def demo(rows: int, seed: int, directory: Path) -> None:
+    """Anonymize a generated table of hospital discharges, start to end."""
+    output = Output()
+    console = Console(highlight=False)
+    with output.reporting():
+        _clear(directory)
+        database, policy_file = directory / "clinic.duckdb", directory / "policy.yaml"
+        console.print(f"[bold]1. A table.[/bold] {rows:,} made-up hospital discharges in {database}, seed {seed}:")
+        _generate(database, rows, seed)
+        _show(
+            console,
+            database,
+            "SELECT name, age, sex, zip_code, admission_date, diagnosis, charge FROM discharges LIMIT 4",
+        )
+        text = resources.files("tableveil.demo").joinpath("policy.yaml").read_text(encoding="utf-8")
+        policy_file.write_text(text, encoding="utf-8")
+        console.print(f"\n[bold]2. A policy.[/bold] {policy_file} says what may be known; read its comments.")
+        policy, _ = read_policy(text, "yaml")
+        console.print("\n[bold]3. A job.[/bold] A server takes the policy over gRPC and searches:")
+        with _server(database, directory / "server.log") as address, Client(address) as client:
+            release = _release(Session(client, output), policy)
+            console.print()
+            console.print(account(release))
+            given_away = directory / "released.duckdb"
+            client.export(release.name, given_away, ExportFormat.DUCKDB)
+        console.print(
+            f"\n[bold]4. What analysts get.[/bold] {given_away} is a fresh file with the released objects only:"
+        )
+        _show(console, given_away, _question(release))
+        console.print(
+            "\nNext: ask it something yourself, or take the same steps by hand:\n"
+            f"  tableveil serve --database {database}\n"
+            f"  tableveil releases\n"
+            f"  tableveil show {release.name}"
+        )
+
+
+def _clear(directory: Path) -> None:
+    if directory.exists() and any(directory.iterdir()):
+        if not (directory / MARK).exists():
+            raise ConflictError.of(
+                "DIRECTORY_IN_USE",
+                "--directory",
+                f"{shortened(str(directory))}, which holds other files",
+                "an empty or new directory",
+            )
+        shutil.rmtree(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / MARK).touch()
+
+
+def _generate(database: Path, rows: int, seed: int) -> None:
+    with duckdb.connect(str(database)) as connection:
+        create_discharges(connection, "discharges", rows, seed)
+
+
+@contextmanager
+def _server(database: Path, log: Path) -> Iterator[str]:
+    """A server process on a free port, as `tableveil serve` starts it; yields its address."""
+    command = [sys.executable, "-m", "tableveil.cli", "serve", "--database", str(database), "--address", "127.0.0.1:0"]
+    with log.open("w") as errors:
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=errors, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
+        )
+        try:
+            assert process.stdout is not None
+            # It prints one line once it serves: "Tableveil <version> serves <path> on <address>".
+            line = process.stdout.readline()
+            if " on " not in line:
+                raise InternalError("DEMO_SERVER", f"the demo's server did not start; {log} says why")
+            yield line.rsplit(" on ", 1)[1].strip()
+        finally:
+            process.terminate()
+            process.wait(SECONDS_TO_START)
+
+
+def _release(session: Session, policy: policy_pb2.Policy) -> release_service_pb2.Release:
+    session.client.wait_until_ready(SECONDS_TO_START)
+    job = session.client.submit(policy)
+    return session.client.get_release(follow(session, job.name, session.output.err).release)
+
+
+def _question(release: release_service_pb2.Release) -> str:
+    """Something an analyst may ask of the released rows."""
+    rows = table(release.target.name).sql(dialect="duckdb")
+    return (
+        "SELECT age, sex, count(*) AS patients, round(avg(charge), 2) AS mean_charge, mode(diagnosis) AS commonest "
+        f"FROM {rows} GROUP BY ALL ORDER BY patients DESC LIMIT 8"
+    )
+
+
+def _show(console: Console, database: Path, query: str) -> None:
+    """Prints a query and its result, read by DuckDB itself."""
+    console.print(f"[dim]{query}[/dim]")
+    with duckdb.connect(str(database), read_only=True) as connection:
+        found = connection.execute(query)
+        shown = Table(*(column[0] for column in found.description or ()), box=None, header_style="bold")
+        for row in found.fetchall():
+            shown.add_row(*("NULL" if value is None else str(value) for value in row))
+    console.print(shown)

@@ -1,0 +1,49 @@
+"""Endpoints on a real port, with doubles of what is behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from unittest.mock import Mock, create_autospec
+
+import grpc
+import pytest
+
+from tableveil.jobs import Hierarchies, JobManager, Releases
+from tableveil.server.endpoint import Endpoint
+
+Serve = Callable[..., grpc.Channel]
+
+
+@pytest.fixture
+def jobs() -> Mock:
+    return create_autospec(JobManager, instance=True)
+
+
+@pytest.fixture
+def releases() -> Mock:
+    return create_autospec(Releases, instance=True)
+
+
+@pytest.fixture
+def hierarchies() -> Mock:
+    return create_autospec(Hierarchies, instance=True)
+
+
+@pytest.fixture
+def serve(jobs: Mock, releases: Mock, hierarchies: Mock) -> Iterator[Serve]:
+    """Starts an endpoint and connects to it."""
+    with ExitStack() as stack:
+
+        def start(stream_limit: int = 8, options: tuple[tuple[str, int], ...] = ()) -> grpc.Channel:
+            endpoint = Endpoint(jobs, releases, hierarchies, "127.0.0.1:0", stream_limit)
+            endpoint.start()
+            stack.callback(endpoint.stop, 0.0)
+            return stack.enter_context(grpc.insecure_channel(endpoint.address, options=options))
+
+        yield start
+
+
+@pytest.fixture
+def channel(serve: Serve) -> grpc.Channel:
+    return serve()

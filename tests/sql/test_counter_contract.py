@@ -1,0 +1,248 @@
+"""The contract of `ClassCounter`: every implementation says of any table what plain counting in Python says."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tableveil.backend import Database, Session, Settings
+from tableveil.classes import ClassCounter, EquivalenceClasses, Marginals, NumpyCounter
+from tableveil.counting import BaseHistogram, DuckDBCounter, build_base, open_counter
+from tableveil.dictionary import build_dictionary
+from tableveil.hierarchy import AttributeLevels, InlineLevels, Intervals, RuleHierarchy
+from tableveil.lattice import Transformation
+from tableveil.policy import AttributePolicy, KAnonymity, NullHandling, Policy, ReleaseTarget, Role, TableReference
+from tableveil.source import resolve_source
+
+Value = int | str | None
+Combination = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of quasi-identifiers, each with its type, hierarchy and what NULL means."""
+
+    types: tuple[str, ...]
+    hierarchies: tuple[InlineLevels | RuleHierarchy, ...]
+    nulls: tuple[NullHandling, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+    @property
+    def counted(self) -> list[tuple[Value, ...]]:
+        """The rows that are not withheld."""
+        suppressing = [j for j, handling in enumerate(self.nulls) if handling is NullHandling.SUPPRESS]
+        return [row for row in self.rows if all(row[j] is not None for j in suppressing)]
+
+
+def base_of(session: Session, table: Table) -> BaseHistogram:
+    """The real base histogram of the table in the database."""
+    names = [f"q{j}" for j in range(len(table.types))]
+    columns = ", ".join(f"{name} {type_}" for name, type_ in zip(names, table.types, strict=True))
+    session.execute(f"CREATE OR REPLACE TABLE t ({columns})")
+    with session.relation("rows_", pa.table(dict(zip(names, zip(*table.rows, strict=True), strict=True)))):
+        session.execute("INSERT INTO t SELECT * FROM rows_")
+    listed = tuple(
+        AttributePolicy(name, Role.QUASI_IDENTIFIER, hierarchy, nulls=nulls)
+        for name, hierarchy, nulls in zip(names, table.hierarchies, table.nulls, strict=True)
+    )
+    release = ReleaseTarget("main", "out")
+    policy = Policy(TableReference("", "main", "t"), listed, None, (KAnonymity(2),), release)
+    source, _, faults = resolve_source(session, policy)
+    assert source is not None, faults
+    dictionaries = []
+    for j, (attribute, hierarchy) in enumerate(zip(listed, table.hierarchies, strict=True)):
+        dictionary, found = build_dictionary(session, source, attribute, hierarchy, "", j, "")
+        assert dictionary is not None, found
+        dictionaries.append(dictionary)
+    return build_base(session, source, dictionaries)
+
+
+Opened = Callable[[Session, BaseHistogram], ClassCounter]
+
+IMPLEMENTATIONS: dict[str, Opened] = {
+    "numpy": open_counter,
+    "duckdb": lambda session, base: DuckDBCounter(session, base, hand_over_rows=0),
+    "duckdb that hands over small roll-ups": lambda session, base: DuckDBCounter(session, base, hand_over_rows=10),
+    "duckdb that hands over all": lambda session, base: DuckDBCounter(session, base),
+}
+
+
+@pytest.fixture(scope="module", params=list(IMPLEMENTATIONS))
+def implementation(request: pytest.FixtureRequest) -> Opened:
+    return IMPLEMENTATIONS[request.param]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """One database for the many tables of a property."""
+    opened = Database(Settings(tmp_path_factory.mktemp("contract") / "contract.duckdb", threads=1))
+    yield opened
+    opened.close()
+
+
+# --- what is true of a table ----------------------------------------------------------------------------------------
+
+
+@functools.cache
+def codes(table: Table) -> tuple[Combination, ...]:
+    """Per row that is counted, its codes: positions among the column's values in order, NULL last."""
+    columns: list[dict[Value, int]] = []
+    for j in range(len(table.types)):
+        present = {row[j] for row in table.rows}
+        texts = sorted(value for value in present if isinstance(value, str))
+        numbers = sorted(value for value in present if isinstance(value, int))
+        columns.append({value: code for code, value in enumerate([*texts, *numbers, None])})
+    return tuple(tuple(columns[j][value] for j, value in enumerate(row)) for row in table.counted)
+
+
+def groups_at(levels: tuple[AttributeLevels, ...], code: Combination, at: Transformation) -> Combination:
+    return tuple(int(attribute.groups[level][c]) for attribute, level, c in zip(levels, at, code, strict=True))
+
+
+def classes_of(classes: EquivalenceClasses, width: int) -> Counter[Combination]:
+    columns = [classes.groups(j).tolist() for j in range(width)]
+    found = [tuple(column[i] for column in columns) for i in range(len(classes.counts))]
+    assert len(set(found)) == len(found)
+    return Counter(dict(zip(found, classes.counts.tolist(), strict=True)))
+
+
+def check_classes(table: Table, counter: ClassCounter, transformation: Transformation) -> None:
+    expected = Counter(groups_at(counter.levels, code, transformation) for code in codes(table))
+    assert classes_of(counter.classes(transformation), len(table.types)) == expected
+
+
+def check_marginals(
+    counter: ClassCounter, records: Sequence[Combination], marginals: Marginals, transformation: Transformation
+) -> None:
+    """The marginals count these records, by groups at least as fine as the transformation's."""
+    assert all(fine <= level for fine, level in zip(marginals.at, transformation, strict=True))
+    for j, (levels, at) in enumerate(zip(counter.levels, marginals.at, strict=True)):
+        expected = np.zeros(len(levels.leaves[at]), np.int64)
+        for code in records:
+            expected[levels.groups[at][code[j]]] += 1
+        assert marginals.counts[j].tolist() == expected.tolist()
+
+
+def check_small_classes(table: Table, counter: ClassCounter, transformation: Transformation, minimum_size: int) -> None:
+    sizes = Counter(groups_at(counter.levels, code, transformation) for code in codes(table))
+    small = [code for code in codes(table) if sizes[groups_at(counter.levels, code, transformation)] < minimum_size]
+    check_marginals(counter, small, counter.small_classes(transformation, minimum_size), transformation)
+
+
+def check_totals(table: Table, counter: ClassCounter) -> None:
+    assert counter.records == len(table.rows)
+    assert counter.withheld == len(table.rows) - len(table.counted)
+    bottom = (0,) * len(table.types)
+    check_marginals(counter, codes(table), counter.marginals(), bottom)
+    assert counter.marginals().at == bottom
+
+
+# --- random tables --------------------------------------------------------------------------------------------------
+
+LISTED = InlineLevels(tuple((v, {"a": "x", "b": "x"}.get(v, "y"), "z" if v < "c" else "y", "*") for v in "abcdef"))
+NUMBERS = Intervals("0", "29", ("2", "10"))
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    width = draw(st.integers(1, 4))
+    kinds = draw(st.lists(st.sampled_from(["VARCHAR", "INTEGER"]), min_size=width, max_size=width))
+    values = {"VARCHAR": st.sampled_from("abcdef"), "INTEGER": st.integers(0, 29)}
+    with_null = [values[kind] | st.none() if draw(st.booleans()) else values[kind] for kind in kinds]
+    handling = st.sampled_from([NullHandling.VALUE, NullHandling.SUPPRESS])
+    return Table(
+        types=tuple(kinds),
+        hierarchies=tuple(LISTED if kind == "VARCHAR" else NUMBERS for kind in kinds),
+        nulls=tuple(draw(st.lists(handling, min_size=width, max_size=width))),
+        rows=tuple(draw(st.lists(st.tuples(*with_null), min_size=1, max_size=25))),
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(table=tables(), data=st.data())
+def test_counts_any_table(shared: Database, implementation: Opened, table: Table, data: st.DataObject) -> None:
+    with shared.session() as session:
+        counter = implementation(session, base_of(session, table))
+        check_totals(table, counter)
+        lattice = st.tuples(*(st.integers(0, levels.top) for levels in counter.levels))
+        for transformation in data.draw(st.lists(lattice, min_size=1, max_size=15)):
+            # Small classes may be asked for after the classes, or without them.
+            if data.draw(st.booleans()):
+                check_classes(table, counter, transformation)
+            check_small_classes(table, counter, transformation, data.draw(st.integers(1, 6)))
+
+
+def random_table(rows: int, width: int, values: int, seed: int) -> Table:
+    random = Random(seed)
+    rule = Intervals("0", str(values - 1), ("10", "100", "1000"))
+    drawn = tuple(tuple(random.randrange(values) for _ in range(width)) for _ in range(rows))
+    value = (NullHandling.VALUE,) * width
+    return Table(("INTEGER",) * width, (rule,) * width, value, drawn)
+
+
+def test_a_long_search_in_one_region(session: Session, implementation: Opened) -> None:
+    """Roll-ups are made and used: answers stay the same, whatever was asked before."""
+    table = random_table(rows=400, width=3, values=200, seed=1)
+    counter = implementation(session, base_of(session, table))
+    random = Random(2)
+    for least in ((1, 1, 1), (2, 1, 2), (0, 2, 3), (2, 3, 2), (0, 0, 0)):
+        for _ in range(15):
+            transformation = tuple(
+                random.randint(low, levels.top) for low, levels in zip(least, counter.levels, strict=True)
+            )
+            check_classes(table, counter, transformation)
+            check_small_classes(table, counter, transformation, random.choice([2, 5, 50]))
+
+
+def test_keys_of_several_words(session: Session, implementation: Opened) -> None:
+    """12 attributes of 1,000 values each do not fit into one 64-bit key."""
+    table = random_table(rows=1500, width=12, values=3000, seed=3)
+    # A few equal rows, so that not every class is a single record.
+    rows = (*table.rows[:1200], *table.rows[:300])
+    table = Table(table.types, table.hierarchies, table.nulls, rows)
+    counter = implementation(session, base_of(session, table))
+    assert all(len(levels.groups[0]) >= 900 for levels in counter.levels)
+    assert len(counter.classes((0,) * 12).words) > 1
+    check_totals(table, counter)
+    for transformation in ((0,) * 12, (1,) * 12, (2, 0) * 6, (0, *(4,) * 11), (4,) * 12):
+        check_classes(table, counter, transformation)
+        check_small_classes(table, counter, transformation, 2)
+
+
+VALUE, SUPPRESS = NullHandling.VALUE, NullHandling.SUPPRESS
+
+
+@pytest.mark.parametrize(
+    ("rows", "nulls"),
+    [
+        pytest.param([("a", 1)], (VALUE, VALUE), id="one row"),
+        pytest.param([(None, 1), (None, 2), (None, 1)], (VALUE, VALUE), id="all-NULL column"),
+        pytest.param([(None, None)] * 3, (VALUE, VALUE), id="nothing but NULL"),
+        pytest.param([(None, 1), (None, 2)], (SUPPRESS, VALUE), id="all withheld"),
+        pytest.param([(None, 1), ("a", None), ("a", 1)], (SUPPRESS, SUPPRESS), id="withheld by either"),
+        pytest.param([("a", 1)] * 20, (VALUE, VALUE), id="one class"),
+    ],
+)
+def test_extremes(
+    session: Session, implementation: Opened, rows: list[tuple[Value, ...]], nulls: tuple[NullHandling, NullHandling]
+) -> None:
+    table = Table(("VARCHAR", "INTEGER"), (LISTED, NUMBERS), nulls, tuple(rows))
+    counter = implementation(session, base_of(session, table))
+    check_totals(table, counter)
+    for transformation in ((0, 0), (1, 2), (3, 3), (0, 3)):
+        check_classes(table, counter, transformation)
+        check_small_classes(table, counter, transformation, 2)
+
+
+def test_few_combinations_are_counted_in_memory(session: Session) -> None:
+    table = random_table(rows=50, width=2, values=20, seed=4)
+    assert isinstance(open_counter(session, base_of(session, table)), NumpyCounter)
