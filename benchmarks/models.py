@@ -66,7 +66,7 @@ def read_models(settings: Mapping[str, object]) -> Models:
     quality = _models(settings, "metric", METRICS, lacking)
     if lacking:
         raise NotThereYetError(", ".join(lacking))
-    missing = [name for name in ("priv", "metric", "supp") if not settings.get(name)]
+    missing = [name for name in ("priv", "metric", "supp") if settings.get(name) in (None, "")]
     if missing:
         raise ValueError(f"case.{missing[0]} is missing")
     try:

@@ -47,7 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_cases(cases: Sequence[Case], data: Path) -> Iterator[Result | NotThereYet]:
-    """Runs the cases one after another on a database of their own; raises `UnusableError` before the first."""
+    """Runs the cases one after another on a database of their own.
+
+    Raises:
+        UnusableError: before the first, with all that is wrong with the cases; later for a table that cannot be loaded.
+    """
     tables = Tables(data)
     prepared = tables.prepare(cases)
     with tempfile.TemporaryDirectory() as folder, LocalService(Path(folder, "reference.duckdb")) as service:

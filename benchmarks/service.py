@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -10,7 +11,7 @@ from types import TracebackType
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Database, Session, Settings, create_table, table
+from tableveil.backend import Database, Session, Settings, column, create_table, table
 from tableveil.convert import canonical_json, policy_from_proto, policy_to_proto
 from tableveil.errors import InvalidError, TableveilError
 from tableveil.jobs import Failure, JobManager, Releases
@@ -21,6 +22,7 @@ TARGET = ReleaseTarget("released", "release", if_exists=IfExists.REPLACE)
 """Where every measured job writes."""
 
 SECONDS_TO_STOP = 60.0
+ROWS_PER_BATCH = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,15 @@ class LocalService:
         """Creates a table in the schema `main`."""
         with self.session() as session, session.relation("loaded", rows):
             session.execute(create_table(table(name, "main"), exp.select("*").from_(table("loaded"))))
+
+    def group_by(self, name: str, columns: Sequence[str]) -> float:
+        """Seconds of one plain GROUP BY over columns of a table in `main`, all groups and their counts read as Arrow."""
+        query = exp.select(*map(column, columns), exp.Count(this=exp.Star())).from_(table(name, "main"))
+        started = time.monotonic()
+        with self.session() as session:
+            for _ in session.batches(query.group_by(*map(column, columns)), ROWS_PER_BATCH):
+                pass
+        return time.monotonic() - started
 
     def run(self, policy: Policy) -> Run:
         """Submits the policy as a client would, with `TARGET` as its target, and waits for the outcome."""

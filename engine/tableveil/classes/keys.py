@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,16 +44,14 @@ class KeyLayout:
         return cls(tuple(radices), tuple(word), tuple(stride))
 
     @property
+    def space(self) -> int:
+        """How many different keys there could be."""
+        return math.prod(max(radix, 1) for radix in self.radices)
+
+    @property
     def words(self) -> int:
         """Number of 64-bit integers a key takes."""
         return max(self.word, default=0) + 1
-
-    def pack(self, groups: Sequence[NDArray[np.integer[Any]]]) -> tuple[NDArray[np.int64], ...]:
-        """The key of each row of `groups`, which holds one array per attribute; one array per word."""
-        words = [np.zeros(len(groups[0]), np.int64) for _ in range(self.words)]
-        for j, group in enumerate(groups):
-            words[self.word[j]] += group.astype(np.int64) * self.stride[j]
-        return tuple(words)
 
     def unpack(self, words: Sequence[NDArray[np.int64]], attribute: int) -> NDArray[np.int64]:
         """The group numbers of one attribute out of packed keys."""

@@ -14,6 +14,9 @@ from tableveil.classes.model import EquivalenceClasses, Marginals
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 
+DENSE = 8
+"""Keys that could take so many values per row or fewer index an array directly; more than that are sorted."""
+
 
 class NumpyCounter:
     """Counts from a histogram held as arrays: the base histogram, or one that was rolled up already.
@@ -31,13 +34,14 @@ class NumpyCounter:
         at: Transformation | None = None,
     ) -> None:
         self._levels = tuple(levels)
-        self._groups = tuple(groups)
+        # Other integers are converted to intp each time they index an array, which takes longer than the indexing.
+        self._groups = tuple(np.asarray(group, np.intp) for group in groups)
         self._counts = counts
         self._withheld = withheld
         self._at = at or (0,) * len(self._levels)
         self._maps = LevelMaps(levels)
         # Small classes are asked for right after the classes: the grouping is kept for that.
-        self._last: tuple[Transformation, NDArray[np.intp], NDArray[np.int64]] | None = None
+        self._last: tuple[Transformation, NDArray[np.int64] | NDArray[np.intp], NDArray[np.int64]] | None = None
 
     @property
     def name(self) -> str:
@@ -67,26 +71,39 @@ class NumpyCounter:
         """The equivalence classes at the transformation."""
         radices = [len(levels.leaves[level]) for levels, level in zip(self._levels, transformation, strict=True)]
         layout = KeyLayout.of(radices)
-        words = layout.pack([self._groups_at(j, level) for j, level in enumerate(transformation)])
-        first, inverse = _distinct(words)
-        # Sums of counts stay below 2**53 (numpy's bincount weighs in float64), so they are exact.
-        sizes = np.bincount(inverse, weights=self._counts, minlength=len(first)).astype(np.int64)
-        self._last = (transformation, inverse, sizes)
-        return EquivalenceClasses(layout, tuple(word[first] for word in words), sizes)
+        words = self._keys(transformation, layout)
+        if layout.words == 1 and layout.space <= DENSE * len(self._counts):
+            # The key itself is the place of its class: no sorting.
+            places, sizes = words[0], self._sizes(words[0], layout.space)
+            classes = np.flatnonzero(sizes)
+            found = EquivalenceClasses(layout, (classes,), sizes[classes])
+        else:
+            first, places = _distinct(words)
+            sizes = self._sizes(places, len(first))
+            found = EquivalenceClasses(layout, tuple(word[first] for word in words), sizes)
+        self._last = (transformation, places, sizes)
+        return found
 
     def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
         """The records in classes of fewer than `minimum_size` at the transformation."""
         if self._last is None or self._last[0] != transformation:
             self.classes(transformation)
         assert self._last is not None
-        _, inverse, sizes = self._last
-        return self._marginals_of(np.flatnonzero((sizes < minimum_size)[inverse]))
+        _, places, sizes = self._last
+        return self._marginals_of(np.flatnonzero((sizes < minimum_size)[places]))
 
-    def _groups_at(self, attribute: int, level: int) -> NDArray[np.integer[Any]]:
-        groups = self._groups[attribute]
-        if level != self._at[attribute]:
-            groups = self._maps.between(attribute, self._at[attribute], level)[groups]
-        return groups
+    def _keys(self, transformation: Transformation, layout: KeyLayout) -> tuple[NDArray[np.int64], ...]:
+        """The key of each row at the transformation, one array per word."""
+        words = [np.zeros(len(self._counts), np.int64) for _ in range(layout.words)]
+        for j, (low, high) in enumerate(zip(self._at, transformation, strict=True)):
+            if layout.radices[j] > 1:
+                part = self._maps.between(j, low, high).astype(np.int64) * layout.stride[j]
+                words[layout.word[j]] += part[self._groups[j]]
+        return tuple(words)
+
+    def _sizes(self, places: NDArray[np.int64] | NDArray[np.intp], number: int) -> NDArray[np.int64]:
+        # Sums of counts stay below 2**53 (numpy's bincount weighs in float64), so they are exact.
+        return np.bincount(places, weights=self._counts, minlength=number).astype(np.int64)
 
     def _marginals_of(self, rows: NDArray[np.intp] | slice) -> Marginals:
         counts = self._counts[rows]

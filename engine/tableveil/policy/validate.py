@@ -165,13 +165,14 @@ def _check_suppressed_records(policy: Policy) -> Iterator[Fault]:
 
 
 def _check_numbers(policy: Policy) -> Iterator[Fault]:
-    if not 0 <= policy.suppression_limit <= 1:
+    # Decimals refuse to be compared with NaN.
+    if not (policy.suppression_limit.is_finite() and 0 <= policy.suppression_limit <= 1):
         yield Fault("suppression_limit", str(policy.suppression_limit), "an exact decimal from 0 to 1")
     for i, threshold in enumerate(policy.risk_thresholds):
-        if not 0 < threshold < 1:
+        if not (threshold.is_finite() and 0 < threshold < 1):
             yield Fault(f"risk_thresholds[{i}]", str(threshold), "an exact decimal above 0 and below 1")
         elif threshold in policy.risk_thresholds[:i]:
             yield Fault(f"risk_thresholds[{i}]", str(threshold), "each threshold once")
     limit = policy.search.time_limit_seconds
-    if limit is not None and not Decimal(0) < limit <= Decimal(10**9):
+    if limit is not None and not (limit.is_finite() and 0 < limit <= 10**9):
         yield Fault("search.time_limit_seconds", str(limit), "seconds above 0, or nothing for no limit")

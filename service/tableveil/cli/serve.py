@@ -25,7 +25,7 @@ from tableveil.client import DEFAULT_ADDRESS
 @click.option("--memory-limit", metavar="SIZE", help="Memory of the database, such as 2GiB; it spills beyond.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of the database.")
 @click.option("--concurrent-jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Jobs at a time.")
-@click.option("--queue-limit", type=click.IntRange(min=0), default=100, show_default=True, help="Jobs that may wait.")
+@click.option("--queue-limit", type=click.IntRange(min=1), default=100, show_default=True, help="Jobs that may wait.")
 def serve(
     database: Path,
     address: str,
@@ -44,7 +44,7 @@ def serve(
             database=database,
             address=address,
             allow_remote=allow_remote,
-            memory_limit=memory_limit or "",
+            memory_limit=memory_limit,
             threads=threads,
             concurrent_jobs=concurrent_jobs,
             queue_limit=queue_limit,

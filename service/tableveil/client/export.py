@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import glob
 import hashlib
 import os
 import shutil
@@ -95,7 +94,8 @@ def _write_duckdb(
 
 
 def _database(path: str, spill: Path) -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(path, config={"temp_directory": str(spill / "spill")})
+    # One thread, so that the batches are read in this one: signals arrive in no other.
+    return duckdb.connect(path, config={"temp_directory": str(spill / "spill"), "threads": 1})
 
 
 @contextmanager
@@ -126,11 +126,13 @@ def _staging(path: Path) -> Iterator[Path]:
 
     What a killed process left behind for the same path is removed first: its lock went with it.
     """
-    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*{_PARTIAL}"):
+    # Not the name itself, which may be as long as names can be, or hold what DuckDB reads into paths, such as "?".
+    prefix = f".tableveil-{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]}-"
+    for leftover in path.parent.glob(f"{prefix}*{_PARTIAL}"):
         with _locked(leftover) as abandoned:
             if abandoned:
                 shutil.rmtree(leftover, ignore_errors=True)
-    staging = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=_PARTIAL, dir=path.parent))
+    staging = Path(tempfile.mkdtemp(prefix=prefix, suffix=_PARTIAL, dir=path.parent))
     try:
         with _locked(staging):
             yield staging

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -51,7 +51,7 @@ def in_database(path: Path) -> dict[str, pa.Table]:
         query = "SELECT schema_name, table_name FROM duckdb_tables() ORDER BY table_oid"
         found = connection.execute(query).fetchall()
         assert {schema for schema, _ in found} == {"main"}
-        assert connection.execute("SELECT count(*) FROM duckdb_views() WHERE NOT internal").fetchone() == (0,)
+        assert connection.execute("FROM duckdb_views() WHERE NOT internal").fetchall() == []
         return {name: connection.table(f'"{name.replace(chr(34), 2 * chr(34))}"').to_arrow_table() for _, name in found}
 
 
@@ -260,7 +260,7 @@ def test_a_killed_process_leaves_nothing_that_looks_done(
     path = tmp_path / "out"
     command = [sys.executable, "-m", "tableveil.cli", "export", "3", "--output", str(path), "--format", export_format]
     process = subprocess.Popen([*command, "--server", service.address])
-    until(lambda: service.pieces_sent >= 5 and any(tmp_path.glob(".out.*.partial/content*")))
+    until(lambda: service.pieces_sent >= 5 and any(tmp_path.glob(".tableveil-*.partial/content*")))
     process.send_signal(number)
     code = process.wait(20)
     assert not path.exists()
@@ -277,13 +277,18 @@ def test_the_files_of_an_export_under_way_are_not_swept(
     client: Client, service: FakeService, tmp_path: Path
 ) -> None:
     serve(service)
-    other = tmp_path / ".out.other.partial"
-    other.mkdir()
-    descriptor = os.open(other, os.O_RDONLY)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    client.export("3", tmp_path / "out")
-    assert other.exists()
-    os.close(descriptor)
+    service.stall_after = 5_000
+    with ThreadPoolExecutor() as executor:
+        first = executor.submit(client.export, "3", tmp_path / "out")
+        until(lambda: service.pieces_sent >= 5)
+        # The stall is the first one's.
+        service.stall_after = None
+        client.export("3", tmp_path / "out")
+        service.resume.set()
+        # It finds that another one was there first.
+        with pytest.raises(ConflictError):
+            first.result()
+    assert list(tmp_path.iterdir()) == [tmp_path / "out"]
 
 
 def test_no_directory_to_write_into(client: Client, service: FakeService, tmp_path: Path) -> None:

@@ -1,0 +1,60 @@
+"""Prints the numbers Tableveil is held to, as a Markdown document: `python -m benchmarks`, or `make bench`.
+
+Exit codes: 0, or 1 if an optimum was missed, a search needed too many checks, or a job failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+from benchmarks.against_reference import against_reference
+from benchmarks.large import DEFAULT_ROWS, large
+from benchmarks.machine import machine
+from benchmarks.overhead import overhead
+from benchmarks.section import Section
+
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the sections that the command line names and returns the exit code."""
+    options = _parser().parse_args(arguments)
+    sections: dict[str, Callable[[], Section]] = {
+        "reference": lambda: against_reference(options.shared),
+        "large": lambda: large(options.rows, options.runs),
+        "overhead": overhead,
+    }
+    chosen = [section for name, section in sections.items() if options.only in (None, name)]
+    sound = True
+    with options.output.open("w", encoding="utf-8") if options.output else nullcontext(sys.stdout) as output:
+        print("# Tableveil's numbers", machine(), sep="\n\n", file=output, flush=True)
+        for section in chosen:
+            found = section()
+            sound = sound and found.sound
+            print("", found, sep="\n", file=output, flush=True)
+    return 0 if sound else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--only", choices=("reference", "large", "overhead"), help="one section instead of all")
+    parser.add_argument("--rows", type=_positive, default=DEFAULT_ROWS, help="of the large table (%(default)s)")
+    parser.add_argument("--runs", type=_positive, default=3, help="with the large table (%(default)s)")
+    parser.add_argument("--shared", type=Path, default=SHARED, help="holds reference/ and data/ (%(default)s)")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="write the document there instead of printing it")
+    return parser
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+if __name__ == "__main__":
+    sys.exit(main())

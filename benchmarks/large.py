@@ -1,0 +1,122 @@
+"""Section: a large table under a memory limit, against a copy and one GROUP BY of it, and how each phase grows."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from benchmarks.discharges import CACHE, discharges, wide_policy
+from benchmarks.markdown import seconds, table, times
+from benchmarks.measured import BESIDE, JOB, Measured, measure
+from benchmarks.problems import UnusableError
+from benchmarks.section import Section, verdict
+
+TITLE = "A large table"
+DEFAULT_ROWS = 10_000_000
+FRACTION = 10
+MEMORY_LIMIT = "2GiB"
+THREADS = 2
+
+MOST_MEMORY = 3 * 2**30
+MOST_TIMES = 8.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Measurements:
+    """The runs at one number of rows, in turn."""
+
+    rows: int
+    jobs: Sequence[Measured]
+    beside: Sequence[Measured]
+
+    @property
+    def ratio(self) -> float:
+        """Median of the ratios of runs that were made one after the other."""
+        return median(job.seconds / beside.seconds for job, beside in zip(self.jobs, self.beside, strict=True))
+
+
+def large(rows: int, runs: int) -> Section:
+    """Runs the jobs, each in a process of its own."""
+    try:
+        small, full = (_measurements(count, runs) for count in (max(rows // FRACTION, 1), rows))
+    except UnusableError as error:
+        return Section(TITLE, (f"Failed: {error}",), sound=False)
+    columns = [attribute.column for attribute in wide_policy().quasi_identifiers]
+    return Section(
+        TITLE,
+        (
+            f"Generated discharges, {len(columns)} quasi-identifiers ({', '.join(columns)}), k = 5, at most 5 % "
+            f"suppressed; memory_limit {MEMORY_LIMIT}, {THREADS} threads. Each job runs in a process of its own, in "
+            "turn with `CREATE TABLE AS SELECT *` and one GROUP BY over the quasi-identifiers (all groups read) in "
+            f"another; medians of {runs}, memory at its highest.",
+            table(
+                ("rows", "job s", "CREATE TABLE AS s", "GROUP BY s", "ratio", "job's peak memory", "the other's"),
+                map(_totals, (small, full)),
+            ),
+            _goals(full),
+            "By phase:",
+            table(("phase", f"{small.rows:,} rows: s", f"{full.rows:,} rows: s", "growth", ""), _phases(small, full)),
+            "What the jobs found:",
+            table(("", f"{small.rows:,} rows", f"{full.rows:,} rows"), _facts(small, full)),
+        ),
+    )
+
+
+def _measurements(rows: int, runs: int) -> _Measurements:
+    database = discharges(rows)
+    jobs, beside = [], []
+    for _ in range(runs):
+        beside.append(_on_a_copy(BESIDE, database))
+        jobs.append(_on_a_copy(JOB, database))
+    return _Measurements(rows, jobs, beside)
+
+
+def _on_a_copy(work: str, database: Path) -> Measured:
+    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+        copy = shutil.copyfile(database, Path(folder, "copy.duckdb"))
+        return measure(work, copy, MEMORY_LIMIT, THREADS)
+
+
+def _totals(found: _Measurements) -> list[str]:
+    return [
+        f"{found.rows:,}",
+        seconds(_median(found.jobs)),
+        *(seconds(_median(found.beside, part)) for part in found.beside[0].parts),
+        times(found.ratio),
+        *(_gibibytes(max(run.peak_memory for run in runs)) for runs in (found.jobs, found.beside)),
+    ]
+
+
+def _goals(full: _Measurements) -> str:
+    peak = max(run.peak_memory for run in full.jobs)
+    return (
+        f"Goals: peak memory at most {_gibibytes(MOST_MEMORY)}: {verdict(peak <= MOST_MEMORY)}; "
+        f"time within {times(MOST_TIMES)} of the other: {verdict(full.ratio <= MOST_TIMES)}."
+    )
+
+
+def _phases(small: _Measurements, full: _Measurements) -> list[list[str]]:
+    more_rows = full.rows / small.rows
+    lines = []
+    for phase in full.jobs[0].parts:
+        before, after = _median(small.jobs, phase), _median(full.jobs, phase)
+        growth = after / before if before > 0 else 0.0
+        slower = f"faster than the rows ({times(more_rows)})" if growth > more_rows else ""
+        lines.append([phase, seconds(before), seconds(after), times(growth), slower])
+    return lines
+
+
+def _facts(small: _Measurements, full: _Measurements) -> list[list[str]]:
+    return [[name, small.jobs[0].facts[name], fact] for name, fact in full.jobs[0].facts.items()]
+
+
+def _median(runs: Sequence[Measured], part: str | None = None) -> float:
+    return median(run.seconds if part is None else run.parts[part] for run in runs)
+
+
+def _gibibytes(count: int) -> str:
+    return f"{count / 2**30:.2f} GiB"

@@ -1,0 +1,94 @@
+"""Runs one piece of work in a process of its own, which tells its times and its peak of memory.
+
+python -m benchmarks.measured job|beside DATABASE MEMORY_LIMIT THREADS
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.discharges import TABLE, wide_policy
+from benchmarks.problems import UnusableError
+from benchmarks.service import TARGET, LocalService
+
+JOB, BESIDE = "job", "beside"
+
+OUTSIDE = "outside the phases"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a process did: seconds in total and by part, its peak of resident memory in bytes, and facts about it."""
+
+    seconds: float
+    parts: Mapping[str, float]
+    peak_memory: int
+    facts: Mapping[str, str]
+
+
+def measure(work: str, database: Path, memory_limit: str, threads: int) -> Measured:
+    """Does the work in a new process.
+
+    Raises:
+        UnusableError: the process failed; what it said is the message.
+    """
+    command = [sys.executable, "-m", "benchmarks.measured", work, str(database), memory_limit, str(threads)]
+    root = Path(__file__).resolve().parents[1]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise UnusableError(f"{work} on {database.name}: {done.stderr.strip() or f'exit code {done.returncode}'}")
+    return Measured(**json.loads(done.stdout))
+
+
+def _job(service: LocalService) -> Measured:
+    """The whole job, by phase."""
+    run = service.run(wide_policy())
+    if run.release is None:
+        sys.exit(f"the job failed: {run.failure}")
+    release = run.release
+    facts = {
+        "optimal": str(release.proof.optimal),
+        "score": f"{release.score:.6f}",
+        "suppressed": f"{release.suppressed_records / release.records:.2%}",
+        "classes": f"{release.classes:,}",
+        "combinations": f"{release.risk_before.classes:,}",
+        "checks": str(release.proof.checked),
+        "counted by": release.proof.counter,
+    }
+    return Measured(run.seconds, {**release.phase_seconds, OUTSIDE: run.outside_phases}, _peak_memory(), facts)
+
+
+def _beside(service: LocalService) -> Measured:
+    """What the job is measured against: a copy of the rows, and one GROUP BY over the quasi-identifiers."""
+    started = time.monotonic()
+    with service.session() as session:
+        session.execute(f"CREATE TABLE {TARGET.schema}.copied AS SELECT * FROM main.{TABLE}")
+    copied = time.monotonic() - started
+    grouped = service.group_by(TABLE, [attribute.column for attribute in wide_policy().quasi_identifiers])
+    return Measured(copied + grouped, {"CREATE TABLE AS": copied, "GROUP BY": grouped}, _peak_memory(), {})
+
+
+def _peak_memory() -> int:
+    """Of this process since it was started; `getrusage` on Linux would count what it was forked from."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        peak = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(peak.split()[1]) * 1024
+    kilobytes = sys.platform != "darwin"
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1024 if kilobytes else 1)
+
+
+WORK: Mapping[str, Callable[[LocalService], Measured]] = {JOB: _job, BESIDE: _beside}
+
+
+if __name__ == "__main__":
+    work, database, memory_limit, threads = sys.argv[1:]
+    with LocalService(Path(database), memory_limit, int(threads)) as service:
+        print(json.dumps(asdict(WORK[work](service))))

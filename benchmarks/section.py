@@ -1,0 +1,25 @@
+"""A section of the benchmarks' document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Markdown, and whether everything holds that must hold on any machine: optima, numbers of checks, jobs that end.
+
+    Times are reported against their goals and fail nothing: they depend on what else the machine does.
+    """
+
+    title: str
+    paragraphs: tuple[str, ...]
+    sound: bool = True
+
+    def __str__(self) -> str:
+        return "\n\n".join([f"## {self.title}", *self.paragraphs])
+
+
+def verdict(met: bool) -> str:
+    """How a goal fared."""
+    return "met" if met else "**missed**"

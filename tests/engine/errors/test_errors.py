@@ -1,0 +1,69 @@
+"""Errors say where, what and what to do; names stay readable and hints name what is close."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tableveil.errors import (
+    BusyError,
+    ConflictError,
+    Fault,
+    InfeasibleError,
+    InvalidError,
+    NotFoundError,
+    TableveilError,
+    nearest,
+    shortened,
+)
+
+
+def test_fault_reads_as_a_sentence() -> None:
+    assert str(Fault("release.name", "nothing", "a name")) == "release.name: found nothing; expected a name"
+    assert str(Fault("f", "a", "b", "Do c.")) == "f: found a; expected b. Do c."
+
+
+@pytest.mark.parametrize("kind", [BusyError, ConflictError, InfeasibleError, InvalidError, NotFoundError])
+def test_error_of_one_fault_is_of_its_kind_and_worded_by_it(kind: type[TableveilError]) -> None:
+    error = kind.of("SOME_CODE", "source.table", "'x'", "a table", "Try y.")
+    assert type(error) is kind
+    assert error.code == "SOME_CODE"
+    assert error.faults == (Fault("source.table", "'x'", "a table", "Try y."),)
+    assert str(error) == error.message == str(error.faults[0])
+
+
+def test_error_keeps_all_faults() -> None:
+    faults = [Fault("a", "b", "c"), Fault("d", "e", "f")]
+    assert InvalidError("X", "two", faults).faults == tuple(faults)
+
+
+def test_short_names_are_quoted_whole() -> None:
+    assert shortened("patients") == "'patients'"
+    assert shortened("x" * 120) == f"'{'x' * 120}'"
+
+
+def test_long_names_are_cut_and_counted() -> None:
+    text = shortened("y" * 10_000)
+    assert len(text) < 160
+    assert text.startswith("'yyy")
+    assert "10000 characters" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("pateints", "patients"), ("PATIENTS", "patients"), ("Zip_Cod", "zip_code"), ("ag", "age")]
+)
+def test_nearest_names_the_closest(name: str, expected: str) -> None:
+    assert nearest(name, ["patients", "zip_code", "age"]) == f"Did you mean '{expected}'?"
+
+
+def test_nearest_keeps_quiet_when_nothing_is_close() -> None:
+    assert nearest("diagnosis", ["patients", "zip_code"]) == ""
+    assert nearest("x", []) == ""
+
+
+def test_nearest_is_quick_for_names_of_10_000_characters() -> None:
+    valid = [f"{'n' * 9_990}{i}" for i in range(50)]
+    started = time.perf_counter()
+    nearest("n" * 10_000, valid)
+    assert time.perf_counter() - started < 2

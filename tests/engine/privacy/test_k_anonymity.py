@@ -1,0 +1,42 @@
+"""k-anonymity releases classes of at least k records; several models release what all of them do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import EquivalenceClasses, KeyLayout
+from tableveil.policy import KAnonymity
+from tableveil.privacy import Conjunction, privacy_of
+
+
+def classes(*counts: int) -> EquivalenceClasses:
+    return EquivalenceClasses(KeyLayout.of([len(counts)]), (np.arange(len(counts)),), np.array(counts, np.int64))
+
+
+@dataclass(frozen=True)
+class EvenSizes:
+    """A rule that implies no size."""
+
+    minimum_class_size: int = 1
+
+    def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+        return classes.counts % 2 == 0
+
+
+def test_k_is_the_least_size() -> None:
+    rule = privacy_of([KAnonymity(3)])
+    assert rule.minimum_class_size == 3
+    assert rule.releasable(classes(1, 2, 3, 4)).tolist() == [False, False, True, True]
+
+
+def test_every_rule_must_hold() -> None:
+    rule = Conjunction((*privacy_of([KAnonymity(3)]).rules, EvenSizes()))
+    assert rule.minimum_class_size == 3
+    assert rule.releasable(classes(2, 3, 4)).tolist() == [False, False, True]
+
+
+def test_no_classes() -> None:
+    assert privacy_of([KAnonymity(2)]).releasable(classes()).tolist() == []

@@ -1,0 +1,90 @@
+"""The server listens on this machine only unless told otherwise, and says why it cannot listen."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from tableveil.errors import BusyError, InvalidError
+from tableveil.server import DEFAULT_ADDRESS, Settings
+from tableveil.server.address import check_address
+from tableveil.server.endpoint import Endpoint
+
+
+@pytest.mark.parametrize("address", [DEFAULT_ADDRESS, "127.1.2.3:1", "localhost:50651", "[::1]:50651", "127.0.0.1:0"])
+def test_this_machine(address: str) -> None:
+    check_address(address, allow_remote=False)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["0.0.0.0:50651", "[::]:50651", "10.0.0.7:50651", "db.example.com:50651", "localhost.example.com:1", "*:1",
+     "[::ffff:10.0.0.7]:1", "2130706433:1"],
+)
+def test_other_machines_need_the_flag(address: str) -> None:
+    with pytest.raises(InvalidError) as raised:
+        check_address(address, allow_remote=False)
+    assert raised.value.code == "ADDRESS_REMOTE"
+    assert "--allow-remote" in raised.value.faults[0].hint
+    check_address(address, allow_remote=True)
+
+
+@pytest.mark.parametrize(
+    "address", ["", "localhost", ":50651", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "::1:5", "[::1]", "a b:1",
+                "unix:/tmp/x", "127.0.0.1:1\n", "http://127.0.0.1:1"],
+)
+def test_no_address(address: str) -> None:
+    for allow_remote in (False, True):
+        with pytest.raises(InvalidError) as raised:
+            check_address(address, allow_remote)
+        assert raised.value.code == "ADDRESS_INVALID"
+
+
+def test_a_port_that_is_taken(jobs: Mock, releases: Mock, hierarchies: Mock) -> None:
+    first = Endpoint(jobs, releases, hierarchies, "127.0.0.1:0", 1)
+    first.start()
+    try:
+        with pytest.raises(BusyError) as raised:
+            Endpoint(jobs, releases, hierarchies, first.address, 1)
+    finally:
+        first.stop(0.0)
+    assert raised.value.code == "ADDRESS_IN_USE"
+    assert first.address in raised.value.message
+
+
+def test_a_port_that_another_program_has(jobs: Mock, releases: Mock, hierarchies: Mock) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        with pytest.raises(BusyError) as raised:
+            Endpoint(jobs, releases, hierarchies, address, 1)
+    assert raised.value.code == "ADDRESS_IN_USE"
+
+
+@pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])
+def test_an_address_of_another_machine(jobs: Mock, releases: Mock, hierarchies: Mock, host: str) -> None:
+    with pytest.raises(InvalidError) as raised:
+        Endpoint(jobs, releases, hierarchies, f"{host}:50651", 1)
+    assert raised.value.code == "ADDRESS_UNUSABLE"
+
+
+def test_a_port_can_be_had_again_at_once(jobs: Mock, releases: Mock, hierarchies: Mock) -> None:
+    first = Endpoint(jobs, releases, hierarchies, "127.0.0.1:0", 1)
+    first.start()
+    first.stop(0.0)
+    again = Endpoint(jobs, releases, hierarchies, first.address, 1)
+    again.start()
+    again.stop(0.0)
+    assert again.address == first.address
+
+
+def test_all_settings_that_are_too_small() -> None:
+    settings = Settings(Path("x"), threads=0, concurrent_jobs=0, queue_limit=-1, stream_limit=0)
+    with pytest.raises(InvalidError) as raised:
+        settings.check()
+    assert [fault.field for fault in raised.value.faults] == [
+        "threads", "concurrent_jobs", "queue_limit", "stream_limit",
+    ]
+    Settings(Path("x")).check()

@@ -1,0 +1,116 @@
+"""Hierarchies over a real channel: they come in pieces, whole or not at all, and not without bounds."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from datetime import datetime
+from unittest.mock import Mock
+
+import grpc
+import pytest
+
+from tableveil.server import hierarchy_service, settings
+from tableveil.state.hierarchies import Stored
+from tableveil.v1 import hierarchy_service_pb2 as v1
+from tableveil.v1 import hierarchy_service_pb2_grpc, policy_pb2
+
+
+def chunk(name: str, *rows: tuple[str, ...]) -> v1.CreateHierarchyRequest:
+    return v1.CreateHierarchyRequest(name=name, rows=[policy_pb2.HierarchyRow(labels=row) for row in rows])
+
+
+def stored(name: str, version: int = 1) -> Stored:
+    return Stored(1, name, version, 2, 3, datetime(2024, 1, 1))
+
+
+@pytest.fixture
+def stub(channel: grpc.Channel) -> hierarchy_service_pb2_grpc.HierarchyServiceStub:
+    return hierarchy_service_pb2_grpc.HierarchyServiceStub(channel)
+
+
+def test_chunks_make_one_hierarchy(
+    stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock
+) -> None:
+    hierarchies.create.return_value = stored("zip", 4)
+    chunks = [chunk("zip", ("02139", "0213*", "*")), chunk("ignored", ("02138", "0213*", "*"), ()), chunk("")]
+    assert stub.CreateHierarchy(iter(chunks)).hierarchy.version == 4
+    rows = [("02139", "0213*", "*"), ("02138", "0213*", "*"), ()]
+    assert hierarchies.create.call_args.args == ("zip", rows)
+
+
+def test_nothing_at_all(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock) -> None:
+    hierarchies.create.return_value = stored("x")
+    stub.CreateHierarchy(iter([]))
+    assert hierarchies.create.call_args.args == ("", [])
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MOST_HIERARCHY_ROWS", 10), ("LARGEST_HIERARCHY", 100)])
+def test_bounds(
+    stub: hierarchy_service_pb2_grpc.HierarchyServiceStub,
+    hierarchies: Mock,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    value: int,
+) -> None:
+    monkeypatch.setattr(hierarchy_service, limit, value)
+    with pytest.raises(grpc.RpcError) as raised:
+        stub.CreateHierarchy(chunk("zip", *[(f"{i:05}", "*")] * 4) for i in range(100))
+    assert raised.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert "more than" in raised.value.details()
+    hierarchies.create.assert_not_called()
+
+
+def test_a_client_that_goes_away_leaves_nothing(
+    stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock
+) -> None:
+    sent, leave = threading.Event(), threading.Event()
+
+    def chunks() -> Iterator[v1.CreateHierarchyRequest]:
+        yield chunk("zip", ("02139", "*"))
+        sent.set()
+        leave.wait(5)
+
+    call = stub.CreateHierarchy.future(chunks())
+    assert sent.wait(5)
+    call.cancel()
+    leave.set()
+    hierarchies.create.return_value = stored("other")
+    # All slots are free again.
+    for _ in range(settings.UPLOADS_AT_ONCE + 1):
+        stub.CreateHierarchy(iter([chunk("other", ("a", "*"))]))
+    assert {call.args[0] for call in hierarchies.create.call_args_list} == {"other"}
+
+
+def test_uploads_are_bounded(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock) -> None:
+    hierarchies.create.return_value = stored("zip")
+    go_on = threading.Event()
+    received = threading.Semaphore(0)
+
+    def chunks() -> Iterator[v1.CreateHierarchyRequest]:
+        yield chunk("zip")
+        received.release()
+        go_on.wait(5)
+
+    calls = [stub.CreateHierarchy.future(chunks()) for _ in range(settings.UPLOADS_AT_ONCE)]
+    for _ in calls:
+        assert received.acquire(timeout=5)
+    codes = set()
+    while grpc.StatusCode.RESOURCE_EXHAUSTED not in codes:
+        try:
+            stub.CreateHierarchy(iter([chunk("zip")]), timeout=5)
+        except grpc.RpcError as error:
+            codes.add(error.code())
+    go_on.set()
+    assert [call.result().hierarchy.name for call in calls] == ["zip"] * settings.UPLOADS_AT_ONCE
+
+
+def test_pages(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock) -> None:
+    hierarchies.page.return_value = [stored("b", 2), stored("b", 1), stored("c")]
+    page = stub.ListHierarchies(v1.ListHierarchiesRequest(page_size=2))
+    assert [(found.name, found.version) for found in page.hierarchies] == [("b", 2), ("b", 1)]
+    assert hierarchies.page.call_args.args == (("", 0), 3)
+    hierarchies.page.return_value = []
+    last = stub.ListHierarchies(v1.ListHierarchiesRequest(page_token=page.next_page_token))
+    assert hierarchies.page.call_args.args == (("b", 1), 51)
+    assert last.next_page_token == ""

@@ -1,0 +1,188 @@
+"""However many clients watch: unary calls and health checks are answered, and slots of the gone come back."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest.mock import Mock
+
+import grpc
+import pytest
+from google.rpc import error_details_pb2
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from grpc_status import rpc_status
+
+from tableveil.jobs import Job
+from tableveil.server.endpoint import SERVICES, Endpoint
+from tableveil.v1 import job_service_pb2 as v1
+from tableveil.v1 import job_service_pb2_grpc
+
+LIMIT = 5
+SERVING = health_pb2.HealthCheckResponse.SERVING
+NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
+
+
+class Watched:
+    """A job that never changes, and how many watch it."""
+
+    def __init__(self) -> None:
+        self.watchers = 0
+        self._lock = threading.Lock()
+
+    def watch(self, number: int, stopped: Callable[[], bool]) -> Iterator[Job]:
+        with self._lock:
+            self.watchers += 1
+        try:
+            yield Mock(spec=Job)
+            while not stopped():
+                time.sleep(0.05)
+        finally:
+            with self._lock:
+                self.watchers -= 1
+
+
+@pytest.fixture
+def watched(jobs: Mock, monkeypatch: pytest.MonkeyPatch) -> Watched:
+    watched = Watched()
+    jobs.watch.side_effect = watched.watch
+    jobs.page.return_value = []
+    monkeypatch.setattr("tableveil.server.job_service.job_to_proto", lambda job: v1.Job(name="jobs/1"))
+    return watched
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def watching(channel: grpc.Channel, count: int) -> list[Any]:
+    """Streams that have begun."""
+    stub = job_service_pb2_grpc.JobServiceStub(channel)
+    streams = [stub.WatchJob(v1.WatchJobRequest(name="jobs/1")) for _ in range(count)]
+    for stream in streams:
+        assert next(stream).job.name == "jobs/1"
+    return streams
+
+
+def check(channel: grpc.Channel, service: str = "") -> int:
+    request = health_pb2.HealthCheckRequest(service=service)
+    return health_pb2_grpc.HealthStub(channel).Check(request, timeout=5).status
+
+
+def test_watchers_starve_nobody(serve: Callable[..., grpc.Channel], watched: Watched) -> None:
+    channel = serve(stream_limit=LIMIT)
+    streams = watching(channel, LIMIT)
+    assert watched.watchers == LIMIT
+    stub = job_service_pb2_grpc.JobServiceStub(channel)
+    unary = [stub.ListJobs.future(v1.ListJobsRequest(), timeout=5) for _ in range(100)]
+    assert all(call.result() == v1.ListJobsResponse() for call in unary)
+    assert check(channel) == SERVING
+    for stream in streams:
+        stream.cancel()
+
+
+def test_more_watchers_than_slots_are_told_to_come_back(
+    serve: Callable[..., grpc.Channel], watched: Watched
+) -> None:
+    channel = serve(stream_limit=LIMIT)
+    streams = watching(channel, LIMIT)
+    for _ in range(50):
+        with pytest.raises(grpc.RpcError) as raised:
+            watching(channel, 1)
+        assert raised.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    retry = error_details_pb2.RetryInfo()
+    assert any(detail.Unpack(retry) for detail in rpc_status.from_call(raised.value).details)
+    assert retry.retry_delay.seconds == 1
+    streams.pop().cancel()
+    assert eventually(lambda: watched.watchers == LIMIT - 1)
+    time.sleep(0.05)
+    streams += watching(channel, 1)
+    for stream in streams:
+        stream.cancel()
+    assert eventually(lambda: watched.watchers == 0)
+
+
+@pytest.mark.parametrize("leave", ["cancel", "deadline", "disconnect"])
+def test_slots_of_the_gone_come_back(serve: Callable[..., grpc.Channel], watched: Watched, leave: str) -> None:
+    channel = serve(stream_limit=LIMIT)
+    if leave == "deadline":
+        stub = job_service_pb2_grpc.JobServiceStub(channel)
+        for _ in range(LIMIT):
+            stream = stub.WatchJob(v1.WatchJobRequest(name="jobs/1"), timeout=0.2)
+            with pytest.raises(grpc.RpcError):
+                list(stream)
+    else:
+        streams = watching(channel, LIMIT)
+        assert watched.watchers == LIMIT
+        if leave == "disconnect":
+            channel.close()
+        else:
+            for stream in streams:
+                stream.cancel()
+    assert eventually(lambda: watched.watchers == 0)
+
+
+def test_clients_that_come_and_go_leak_nothing(serve: Callable[..., grpc.Channel], watched: Watched) -> None:
+    channel = serve(stream_limit=LIMIT)
+    stub = job_service_pb2_grpc.JobServiceStub(channel)
+    for _ in range(200):
+        # Cancelled at any moment, before the handler begins among them.
+        stub.WatchJob(v1.WatchJobRequest(name="jobs/1")).cancel()
+    assert eventually(lambda: watched.watchers == 0)
+    time.sleep(0.05)
+    for stream in watching(channel, LIMIT):
+        stream.cancel()
+
+
+def test_watching_the_health_holds_no_slot(serve: Callable[..., grpc.Channel], watched: Watched) -> None:
+    channel = serve(stream_limit=1)
+    health = health_pb2_grpc.HealthStub(channel)
+    watches = [health.Watch(health_pb2.HealthCheckRequest()) for _ in range(100)]
+    assert {next(watch).status for watch in watches} == {SERVING}
+    for stream in (*watching(channel, 1), *watches):
+        stream.cancel()
+
+
+def test_health_says_that_the_server_is_stopping(jobs: Mock, releases: Mock, hierarchies: Mock) -> None:
+    endpoint = Endpoint(jobs, releases, hierarchies, "127.0.0.1:0", LIMIT)
+    endpoint.start()
+    with grpc.insecure_channel(endpoint.address) as channel:
+        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+        assert next(watch).status == SERVING
+        assert {check(channel, service) for service in ("", *SERVICES)} == {SERVING}
+        endpoint.retire()
+        assert next(watch).status == NOT_SERVING
+        assert {check(channel, service) for service in ("", *SERVICES)} == {NOT_SERVING}
+        endpoint.stop(0.1)
+        with pytest.raises(grpc.RpcError) as raised:
+            check(channel)
+        assert raised.value.code() is grpc.StatusCode.UNAVAILABLE
+
+
+def test_stopping_ends_streams(jobs: Mock, releases: Mock, hierarchies: Mock, watched: Watched) -> None:
+    endpoint = Endpoint(jobs, releases, hierarchies, "127.0.0.1:0", LIMIT)
+    endpoint.start()
+    with grpc.insecure_channel(endpoint.address) as channel:
+        (stream,) = watching(channel, 1)
+        before = time.monotonic()
+        endpoint.stop(0.2)
+        assert time.monotonic() - before < 2
+        assert watched.watchers == 0
+        with pytest.raises(grpc.RpcError):
+            next(stream)
+
+
+def test_reflection_lists_the_services(channel: grpc.Channel) -> None:
+    request = reflection_pb2.ServerReflectionRequest(list_services="")
+    stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+    (response,) = stub.ServerReflectionInfo(iter([request]))
+    names = {service.name for service in response.list_services_response.service}
+    assert names == {*SERVICES, "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}
+    assert "tableveil.v1.JobService" in names
