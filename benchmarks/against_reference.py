@@ -54,8 +54,8 @@ def against_reference(shared: Path) -> Section:
             as_table(results),
             "Numbers of checks:",
             table(("case", "checks", "goal", ""), (row for row, _ in goals)),
-            "Times on a warm server, and as multiples of one plain GROUP BY over the same columns of the raw table (all "
-            "groups read), run in turn with the jobs under the same settings; medians. A slow case is run once.",
+            "Times on a warm server, and as multiples of one plain GROUP BY over the same columns of the raw table "
+            "(all groups read), run in turn with the jobs under the same settings; medians. A slow case is run once.",
             table(
                 ("case", "rounds", "GROUP BY s", "search s", "of GROUP BY", "whole job s", "of GROUP BY"),
                 map(_row, timed),

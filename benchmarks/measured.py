@@ -60,6 +60,7 @@ def _job(service: LocalService) -> Measured:
         "classes": f"{release.classes:,}",
         "combinations": f"{release.risk_before.classes:,}",
         "checks": str(release.proof.checked),
+        "search per check": f"{1000 * release.proof.seconds / release.proof.checked:.1f} ms",
         "counted by": release.proof.counter,
     }
     return Measured(run.seconds, {**release.phase_seconds, OUTSIDE: run.outside_phases}, _peak_memory(), facts)

@@ -34,9 +34,9 @@ def overhead() -> Section:
     return Section(
         TITLE,
         (
-            f"{ROWS:,} rows, {len(policy.quasi_identifiers)} quasi-identifiers, warm server, medians of {RUNS}. Reading is "
-            "the checks of policy, hierarchies and rows. Outside the phases are submission, queue, bookkeeping, commit, "
-            "and the look at what was written.",
+            f"{ROWS:,} rows, {len(policy.quasi_identifiers)} quasi-identifiers, warm server, medians of {RUNS}. "
+            "Reading is the checks of policy, hierarchies and rows. Outside the phases are submission, queue, "
+            "bookkeeping, commit, and the look at what was written.",
             table(("part of the job", "ms"), _parts(runs)),
             f"Goal: less than {1000 * MOST_SECONDS:.0f} ms outside the phases: {verdict(outside < MOST_SECONDS)}.",
         ),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +37,16 @@ class TableveilError(Exception):
         self.faults = tuple(faults)
 
     @classmethod
-    def of(cls, code: str, field: str, found: str, expected: str, hint: str = "") -> TableveilError:
+    def of(cls, code: str, field: str, found: str, expected: str, hint: str = "") -> Self:
         """The error for a single fault, worded by that fault."""
         fault = Fault(field, found, expected, hint)
         return cls(code, str(fault), (fault,))
+
+    @classmethod
+    def about(cls, code: str, summary: str, faults: Sequence[Fault]) -> Self:
+        """The error for some faults: worded by the fault if it is one, else by the summary and their number."""
+        message = str(faults[0]) if len(faults) == 1 else f"{summary} ({len(faults)} faults)"
+        return cls(code, message, faults)
 
 
 class InvalidError(TableveilError):

@@ -41,6 +41,13 @@ class Intervals:
     bottom_coding: str = ""
     top_coding: str = ""
 
+    def __str__(self) -> str:
+        coding = [f"below {self.bottom_coding}"] * bool(self.bottom_coding) + [f"from {self.top_coding}"] * bool(
+            self.top_coding
+        )
+        together = f", {' and '.join(coding)} together" if coding else ""
+        return f"intervals of {', '.join(self.widths)} in {self.minimum} to {self.maximum}{together}"
+
 
 class DateUnit(StrEnum):
     """Calendar periods, finest first."""
@@ -61,6 +68,9 @@ class Dates:
     maximum: str
     units: tuple[DateUnit, ...]
 
+    def __str__(self) -> str:
+        return f"{', '.join(unit.lower() for unit in self.units)} in {self.minimum} to {self.maximum}"
+
 
 class MaskFrom(StrEnum):
     """The end of a text from which characters are masked."""
@@ -78,10 +88,16 @@ class Redaction:
     mask_from: MaskFrom = MaskFrom.RIGHT
     step: int = 1
 
+    def __str__(self) -> str:
+        return f"{self.length} characters masked from the {self.mask_from.lower()} by {self.step}"
+
 
 @dataclass(frozen=True, slots=True)
 class SuppressionOnly:
     """The value itself, or `*`."""
+
+    def __str__(self) -> str:
+        return "the value or *"
 
 
 ListedHierarchy = InlineLevels | StoredLevels | TableLevels

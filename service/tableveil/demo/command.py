@@ -30,6 +30,8 @@ from tableveil.v1 import policy_pb2, release_service_pb2
 
 SECONDS_TO_START = 30.0
 
+WIDTH_OF_FILES = 120
+
 MARK = "made by tableveil demo"
 """Name of the file that says that a directory is the demo's, so that it never clears another."""
 
@@ -48,6 +50,8 @@ def demo(rows: int, seed: int, directory: Path) -> None:
     """Anonymize a generated table of hospital discharges, start to end."""
     output = Output()
     console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = WIDTH_OF_FILES
     with output.reporting():
         _clear(directory)
         database, policy_file = directory / "clinic.duckdb", directory / "policy.yaml"

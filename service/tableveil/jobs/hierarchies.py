@@ -27,7 +27,7 @@ class Hierarchies:
         if not name:
             faults.insert(0, Fault("name", "nothing", "a name for the hierarchy"))
         if faults:
-            raise InvalidError("HIERARCHY_INVALID", "; ".join(map(str, faults)), faults)
+            raise InvalidError.about("HIERARCHY_INVALID", "the hierarchy is invalid", faults)
         with self._database.session() as session:
             return hierarchies.create(session, name, rows)
 

@@ -110,7 +110,7 @@ class JobManager:
             self._check_room()
             source, complete, faults = check_request(session, policy)
             if source is None or faults:
-                raise InvalidError("POLICY_INVALID", "; ".join(map(str, faults)), faults)
+                raise InvalidError.about("POLICY_INVALID", "the policy does not fit the database", faults)
             check_existing(session, complete)
             check_ledger(session, complete, source, None)
             self._check_target_free(policy)

@@ -267,4 +267,4 @@ def _warnings(plan: ReleasePlan, found: SearchOutcome) -> tuple[str, ...]:
 
 
 def _invalid(faults: list[Fault]) -> InvalidError:
-    return InvalidError("POLICY_INVALID", "; ".join(map(str, faults)), faults)
+    return InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)

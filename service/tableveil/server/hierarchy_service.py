@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 
 import grpc
 
 from tableveil.convert import hierarchy_token, page_size, read_hierarchy_token, stored_hierarchy_to_proto
-from tableveil.errors import InvalidError, TableveilError
+from tableveil.errors import CancelledError, InvalidError, TableveilError
 from tableveil.server.paging import fill_page
 from tableveil.server.ports import Hierarchies
 from tableveil.server.settings import LARGEST_HIERARCHY, MOST_HIERARCHY_ROWS
 from tableveil.server.slots import Slots
 from tableveil.v1 import hierarchy_service_pb2 as v1
 from tableveil.v1 import hierarchy_service_pb2_grpc
+
+SECONDS_TO_LEARN_OF_A_CUT = 0.1
 
 
 class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):
@@ -30,6 +33,7 @@ class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):
         """Stores what all messages bring; a client that goes away before the end leaves nothing."""
         with self._uploads.taken():
             name, rows = _received(request_iterator)
+            _check_whole(context)
             stored = self._hierarchies.create(name, rows)
         return v1.CreateHierarchyResponse(hierarchy=stored_hierarchy_to_proto(stored))
 
@@ -63,6 +67,17 @@ def _received(requests: Iterator[v1.CreateHierarchyRequest]) -> tuple[str, list[
             labels = tuple(row.labels)
             rows.append((*labels[:1], *(known.setdefault(label, label) for label in labels[1:])))
     return name, rows
+
+
+def _check_whole(context: grpc.ServicerContext) -> None:
+    """Raises `CancelledError` if the stream was cut off, by the client or a message over the limit.
+
+    gRPC then either raises from the iterator or, one time in ten, ends it as if all had come, and learns of the cut a
+    moment later: 0.4 ms at most in 900 tries on an idle machine.
+    """
+    gone = threading.Event()
+    if not context.add_callback(gone.set) or gone.wait(SECONDS_TO_LEARN_OF_A_CUT) or not context.is_active():
+        raise CancelledError("CANCELLED", "the upload was cut off before its end; nothing was stored")
 
 
 def _too_large(found: str, expected: str) -> TableveilError:

@@ -49,7 +49,7 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
         """The policy's message is kept as the job's document."""
         policy, faults = policy_from_proto(request.policy)
         if policy is None or faults:
-            raise InvalidError("POLICY_INVALID", "; ".join(map(str, faults[:10])), faults)
+            raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
         return v1.SubmitJobResponse(job=job_to_proto(self._jobs.submit(policy, canonical_json(request.policy))))
 
     def GetJob(self, request: v1.GetJobRequest, context: grpc.ServicerContext) -> v1.GetJobResponse:  # noqa: N802

@@ -57,7 +57,7 @@ class Settings:
         """Raises `InvalidError` with every number that is too small."""
         faults = list(self._faults())
         if faults:
-            raise InvalidError("SETTINGS_INVALID", "; ".join(map(str, faults)), faults)
+            raise InvalidError.about("SETTINGS_INVALID", "the server cannot start with these settings", faults)
 
     def _faults(self) -> Iterator[Fault]:
         for name, least in (("threads", 1), ("concurrent_jobs", 1), ("queue_limit", 1), ("stream_limit", 1)):

@@ -37,7 +37,7 @@ def check_disclosure(session: Session, plan: ReleasePlan) -> None:
                     )
                 )
     if faults:
-        raise InvalidError("COLUMN_DISCLOSES", "; ".join(map(str, faults)), faults)
+        raise InvalidError.about("COLUMN_DISCLOSES", "columns released as they are give away what labels hide", faults)
 
 
 def _hides(released: ReleasedColumn) -> bool:

@@ -52,7 +52,7 @@ def check_existing(session: Session, policy: Policy) -> None:
             )
             for name, kind in existing.items()
         ]
-        raise ConflictError("TARGET_EXISTS", "; ".join(map(str, faults)), faults)
+        raise ConflictError.about("TARGET_EXISTS", "the release cannot be written where the policy wants it", faults)
     owned = releases.owned_objects(session, target.schema)
     foreign = {name: kind for name, kind in existing.items() if name not in owned}
     if foreign:
@@ -65,7 +65,7 @@ def check_existing(session: Session, policy: Policy) -> None:
             )
             for name, kind in foreign.items()
         ]
-        raise ConflictError("TARGET_EXISTS", "; ".join(map(str, faults)), faults)
+        raise ConflictError.about("TARGET_EXISTS", "the release cannot be written where the policy wants it", faults)
 
 
 def existing_objects(session: Session, policy: Policy) -> dict[str, str]:

@@ -84,7 +84,9 @@ def release(name: str = "releases/3", target: str = "released") -> release_servi
     )
     message.create_time.FromSeconds(1_700_000_000)
     kinds = release_service_pb2.ReleaseObjectKind.DESCRIPTOR.values[1:]
-    for suffix, kind, rows in zip(("", "_classes", "_risk", "_risk_histogram"), kinds, (96_321, 5_432, 9, 1), strict=True):
+    for suffix, kind, rows in zip(
+        ("", "_classes", "_risk", "_risk_histogram"), kinds, (96_321, 5_432, 9, 1), strict=True
+    ):
         message.objects.add(name=f"{target}{suffix}", kind=kind.number, rows=rows)
     message.attributes.add(column="age", level=2, top_level=5, loss=0.1234, distinct_before=106, distinct_after=12)
     message.attributes.add(column="sex", level=0, top_level=1, loss=0.03679, distinct_before=3, distinct_after=3)
@@ -101,7 +103,9 @@ def release(name: str = "releases/3", target: str = "released") -> release_servi
             counter="duckdb",
         )
     )
-    message.risk_before.CopyFrom(_risk(100_000, 61_234, 1.0, 0.61234, 0.02, 41_000, (("0.05", 99_000), ("0.2", 80_123))))
+    message.risk_before.CopyFrom(
+        _risk(100_000, 61_234, 1.0, 0.61234, 0.02, 41_000, (("0.05", 99_000), ("0.2", 80_123)))
+    )
     message.risk_after.CopyFrom(_risk(96_321, 5_432, 0.2, 0.0564, 0.0008, 0, (("0.05", 12_345), ("0.2", 0))))
     return message
 

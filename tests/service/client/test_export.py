@@ -55,7 +55,9 @@ def in_database(path: Path) -> dict[str, pa.Table]:
         return {name: connection.table(f'"{name.replace(chr(34), 2 * chr(34))}"').to_arrow_table() for _, name in found}
 
 
-@pytest.mark.parametrize("target", ["released", HOSTILE, "select", "n" * 10_000], ids=["plain", "hostile", "sql", "long"])
+@pytest.mark.parametrize(
+    "target", ["released", HOSTILE, "select", "n" * 10_000], ids=["plain", "hostile", "sql", "long"]
+)
 def test_a_fresh_database(client: Client, service: FakeService, tmp_path: Path, target: str) -> None:
     expected = serve(service, target)
     path = tmp_path / "out.duckdb"
@@ -183,9 +185,7 @@ def test_overwrites_no_directory_of_other_things(client: Client, service: FakeSe
     assert precious.read_text() == "precious"
 
 
-def test_overwrites_no_database_that_a_server_works_with(
-    client: Client, service: FakeService, tmp_path: Path
-) -> None:
+def test_overwrites_no_database_that_a_server_works_with(client: Client, service: FakeService, tmp_path: Path) -> None:
     serve(service)
     path = tmp_path / "clinic.duckdb"
     with duckdb.connect(path) as connection:
@@ -273,9 +273,7 @@ def test_a_killed_process_leaves_nothing_that_looks_done(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_files_of_an_export_under_way_are_not_swept(
-    client: Client, service: FakeService, tmp_path: Path
-) -> None:
+def test_the_files_of_an_export_under_way_are_not_swept(client: Client, service: FakeService, tmp_path: Path) -> None:
     serve(service)
     service.stall_after = 5_000
     with ThreadPoolExecutor() as executor:

@@ -12,6 +12,7 @@ import pytest
 from tableveil.jobs import Hierarchies, JobManager, Releases
 from tableveil.server.endpoint import Endpoint
 
+Start = Callable[..., Endpoint]
 Serve = Callable[..., grpc.Channel]
 
 
@@ -31,17 +32,24 @@ def hierarchies() -> Mock:
 
 
 @pytest.fixture
-def serve(jobs: Mock, releases: Mock, hierarchies: Mock) -> Iterator[Serve]:
-    """Starts an endpoint and connects to it."""
+def start(jobs: Mock, releases: Mock, hierarchies: Mock) -> Iterator[Start]:
+    """Starts an endpoint, and stops it in the end."""
     with ExitStack() as stack:
 
-        def start(stream_limit: int = 8, options: tuple[tuple[str, int], ...] = ()) -> grpc.Channel:
+        def start(stream_limit: int = 8) -> Endpoint:
             endpoint = Endpoint(jobs, releases, hierarchies, "127.0.0.1:0", stream_limit)
             endpoint.start()
             stack.callback(endpoint.stop, 0.0)
-            return stack.enter_context(grpc.insecure_channel(endpoint.address, options=options))
+            return endpoint
 
         yield start
+
+
+@pytest.fixture
+def serve(start: Start) -> Iterator[Serve]:
+    """Starts an endpoint and connects to it."""
+    with ExitStack() as stack:
+        yield lambda **options: stack.enter_context(grpc.insecure_channel(start(**options).address))
 
 
 @pytest.fixture

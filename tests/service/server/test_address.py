@@ -21,8 +21,16 @@ def test_this_machine(address: str) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["0.0.0.0:50651", "[::]:50651", "10.0.0.7:50651", "db.example.com:50651", "localhost.example.com:1", "*:1",
-     "[::ffff:10.0.0.7]:1", "2130706433:1"],
+    [
+        "0.0.0.0:50651",
+        "[::]:50651",
+        "10.0.0.7:50651",
+        "db.example.com:50651",
+        "localhost.example.com:1",
+        "*:1",
+        "[::ffff:10.0.0.7]:1",
+        "2130706433:1",
+    ],
 )
 def test_other_machines_need_the_flag(address: str) -> None:
     with pytest.raises(InvalidError) as raised:
@@ -33,8 +41,21 @@ def test_other_machines_need_the_flag(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["", "localhost", ":50651", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "::1:5", "[::1]", "a b:1",
-                "unix:/tmp/x", "127.0.0.1:1\n", "http://127.0.0.1:1"],
+    "address",
+    [
+        "",
+        "localhost",
+        ":50651",
+        "127.0.0.1:",
+        "127.0.0.1:x",
+        "127.0.0.1:65536",
+        "::1:5",
+        "[::1]",
+        "a b:1",
+        "unix:/tmp/x",
+        "127.0.0.1:1\n",
+        "http://127.0.0.1:1",
+    ],
 )
 def test_no_address(address: str) -> None:
     for allow_remote in (False, True):
@@ -85,6 +106,9 @@ def test_all_settings_that_are_too_small() -> None:
     with pytest.raises(InvalidError) as raised:
         settings.check()
     assert [fault.field for fault in raised.value.faults] == [
-        "threads", "concurrent_jobs", "queue_limit", "stream_limit",
+        "threads",
+        "concurrent_jobs",
+        "queue_limit",
+        "stream_limit",
     ]
     Settings(Path("x")).check()

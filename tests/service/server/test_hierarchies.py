@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from unittest.mock import Mock
 
@@ -11,6 +12,7 @@ import grpc
 import pytest
 
 from tableveil.server import hierarchy_service, settings
+from tableveil.server.endpoint import Endpoint
 from tableveil.state.hierarchies import Stored
 from tableveil.v1 import hierarchy_service_pb2 as v1
 from tableveil.v1 import hierarchy_service_pb2_grpc, policy_pb2
@@ -29,9 +31,7 @@ def stub(channel: grpc.Channel) -> hierarchy_service_pb2_grpc.HierarchyServiceSt
     return hierarchy_service_pb2_grpc.HierarchyServiceStub(channel)
 
 
-def test_chunks_make_one_hierarchy(
-    stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock
-) -> None:
+def test_chunks_make_one_hierarchy(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock) -> None:
     hierarchies.create.return_value = stored("zip", 4)
     chunks = [chunk("zip", ("02139", "0213*", "*")), chunk("ignored", ("02138", "0213*", "*"), ()), chunk("")]
     assert stub.CreateHierarchy(iter(chunks)).hierarchy.version == 4
@@ -61,25 +61,43 @@ def test_bounds(
     hierarchies.create.assert_not_called()
 
 
-def test_a_client_that_goes_away_leaves_nothing(
-    stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock
-) -> None:
-    sent, leave = threading.Event(), threading.Event()
+@pytest.mark.parametrize("leave", ["cancel", "disconnect"])
+def test_a_client_that_goes_away_leaves_nothing(start: Callable[..., Endpoint], hierarchies: Mock, leave: str) -> None:
+    address = start().address
+    hierarchies.create.return_value = stored("zip")
+    for _ in range(50):
+        with grpc.insecure_channel(address) as other:
+            sent, left = threading.Event(), threading.Event()
 
-    def chunks() -> Iterator[v1.CreateHierarchyRequest]:
-        yield chunk("zip", ("02139", "*"))
-        sent.set()
-        leave.wait(5)
+            def chunks(
+                sent: threading.Event = sent, left: threading.Event = left
+            ) -> Iterator[v1.CreateHierarchyRequest]:
+                yield chunk("zip", ("02139", "*"))
+                sent.set()
+                left.wait(5)
 
-    call = stub.CreateHierarchy.future(chunks())
-    assert sent.wait(5)
-    call.cancel()
-    leave.set()
-    hierarchies.create.return_value = stored("other")
-    # All slots are free again.
-    for _ in range(settings.UPLOADS_AT_ONCE + 1):
-        stub.CreateHierarchy(iter([chunk("other", ("a", "*"))]))
+            call = hierarchy_service_pb2_grpc.HierarchyServiceStub(other).CreateHierarchy.future(chunks())
+            assert sent.wait(5)
+            if leave == "cancel":
+                call.cancel()
+        left.set()
+    # All slots come back.
+    with grpc.insecure_channel(address) as channel:
+        for _ in range(settings.UPLOADS_AT_ONCE + 1):
+            upload(hierarchy_service_pb2_grpc.HierarchyServiceStub(channel), chunk("other", ("a", "*")))
     assert {call.args[0] for call in hierarchies.create.call_args_list} == {"other"}
+
+
+def upload(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, *chunks: v1.CreateHierarchyRequest) -> None:
+    """Tries until there is a slot."""
+    for _ in range(100):
+        try:
+            stub.CreateHierarchy(iter(chunks))
+            return
+        except grpc.RpcError as error:
+            assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+            time.sleep(0.05)
+    pytest.fail("no slot came back")
 
 
 def test_uploads_are_bounded(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock) -> None:

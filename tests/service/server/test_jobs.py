@@ -113,15 +113,20 @@ def test_pages_cover_all_jobs_once(stub: job_service_pb2_grpc.JobServiceStub, jo
 
 def test_pages_of_large_jobs_end_early(stub: job_service_pb2_grpc.JobServiceStub, jobs: Mock) -> None:
     jobs.page.side_effect = lambda before, size: [
-        job(number, JobState.FAILED, "x" * (settings.LARGEST_PAGE // 3))
-        for number in range((before or 10) - 1, 0, -1)
+        job(number, JobState.FAILED, "x" * (settings.LARGEST_PAGE // 3)) for number in range((before or 10) - 1, 0, -1)
     ][:size]
-    assert listed(stub, 10) == [["jobs/9", "jobs/8"], ["jobs/7", "jobs/6"], ["jobs/5", "jobs/4"],
-                                ["jobs/3", "jobs/2"], ["jobs/1"]]
+    assert listed(stub, 10) == [
+        ["jobs/9", "jobs/8"],
+        ["jobs/7", "jobs/6"],
+        ["jobs/5", "jobs/4"],
+        ["jobs/3", "jobs/2"],
+        ["jobs/1"],
+    ]
 
 
 @pytest.mark.parametrize(
-    "request_", [v1.ListJobsRequest(page_size=-1), v1.ListJobsRequest(page_token="x"), v1.ListJobsRequest(page_token="é")]
+    "request_",
+    [v1.ListJobsRequest(page_size=-1), v1.ListJobsRequest(page_token="x"), v1.ListJobsRequest(page_token="é")],
 )
 def test_pages_that_are_none(stub: job_service_pb2_grpc.JobServiceStub, request_: v1.ListJobsRequest) -> None:
     with pytest.raises(grpc.RpcError) as raised:

@@ -88,9 +88,7 @@ def test_watchers_starve_nobody(serve: Callable[..., grpc.Channel], watched: Wat
         stream.cancel()
 
 
-def test_more_watchers_than_slots_are_told_to_come_back(
-    serve: Callable[..., grpc.Channel], watched: Watched
-) -> None:
+def test_more_watchers_than_slots_are_told_to_come_back(serve: Callable[..., grpc.Channel], watched: Watched) -> None:
     channel = serve(stream_limit=LIMIT)
     streams = watching(channel, LIMIT)
     for _ in range(50):
