@@ -3,7 +3,175 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import AGES_GONE, AGES_GROUPED, ROOT, Runner, case, reference, write
+
+from benchmarks.reference import main
+from tests.benchmarks.conftest import Runner
+from tests.benchmarks.tiny import AGES_GONE, AGES_GROUPED, case, write
+
+ROOT = Path(__file__).parents[2]
+SHARED = ROOT.parent / "shared"
+
+
+@pytest.mark.parametrize("start", [["benchmarks/reference.py"], ["-m", "benchmarks.reference"]])
+def test_starts_as_a_file_and_as_a_module(start: list[str], data: Path, write_cases: Callable[..., Path]) -> None:
+    cases = write_cases([case(expected=AGES_GROUPED), case(expected={"score": 9})])
+    command = [sys.executable, *start, "--cases", str(cases), "--data", str(data)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1, done.stderr
+    assert "| pass |" in done.stdout
+    assert "| MISS: score " in done.stdout
+
+
+def test_an_optimum_that_is_found_passes(run: Runner) -> None:
+    done = run([case("found", AGES_GROUPED)])
+    headers, _, row = (line.strip("| ").split(" | ") for line in done.output.splitlines())
+    found = dict(zip(headers, row, strict=True))
+    assert found["case"] == "found"
+    assert found["expected"] == found["found"] == "0.4666666667"
+    assert (found["suppressed"], found["classes"], found["reference"]) == ("4", "2", "6")
+    assert 1 <= int(found["checks"]) <= 6
+    assert 0 <= float(found["search s"]) < float(found["job s"])
+    assert found["result"] == "pass"
+    assert done.code == 0
+
+
+def test_every_aggregate_has_its_optimum(run: Runner) -> None:
+    losses = [0.6, 1 / 3]
+    optima: dict[str, dict[str, Any]] = {
+        "gm": AGES_GONE,
+        "am": {**AGES_GROUPED, "score_per_attribute": losses, "same_score_nodes_checked": 1},
+        "sum": {**AGES_GROUPED, "score": sum(losses)},
+        "max": {**AGES_GROUPED, "score": max(losses)},
+        "rank": {**AGES_GROUPED, "score": 0.0, "score_per_attribute": losses},
+    }
+    done = run([case(metric, optimum, metric=f"loss:{metric}:0.5") for metric, optimum in optima.items()], "--json")
+    assert [(result["id"], result["differences"]) for result in done.results] == [(metric, []) for metric in optima]
+    assert done.code == 0
+
+
+@pytest.mark.parametrize(
+    ("expected", "difference"),
+    [
+        ({**AGES_GROUPED, "score": 0.46}, "score 0.46666666666666"),
+        ({**AGES_GROUPED, "suppressed": 3}, "4 suppressed records instead of 3"),
+        ({**AGES_GROUPED, "classes": 3}, "2 classes instead of 3"),
+        ({**AGES_GROUPED, "score_per_attribute": [0.5, 1 / 3]}, "of age instead of 0.5"),
+        (
+            {**AGES_GROUPED, "transformation": {"age": 2, "city": 0}, "same_score_nodes_checked": 1},
+            "transformation: age at 1 instead of 2",
+        ),
+        ({"score": None}, "where nothing should be feasible"),
+    ],
+)
+def test_anything_else_is_a_miss(run: Runner, expected: dict[str, Any], difference: str) -> None:
+    done = run([case(expected=expected), case("good", AGES_GROUPED)], "--json")
+    miss, good = done.results
+    assert (miss["result"], good["result"]) == ("MISS", "pass")
+    assert len(miss["differences"]) == 1
+    assert difference in miss["differences"][0]
+    assert done.code == 1
+
+
+def test_the_table_says_what_was_missed(run: Runner) -> None:
+    done = run([case(expected={**AGES_GROUPED, "classes": 3})])
+    assert done.output.splitlines()[-1].endswith("| MISS: 2 classes instead of 3 |")
+    assert done.code == 1
+
+
+def test_other_transformations_pass_with_the_same_score(run: Runner) -> None:
+    elsewhere = {**AGES_GROUPED, "transformation": {"age": 0, "city": 1}, "suppressed": 1, "classes": 9}
+    assert run([case(expected=elsewhere)]).code == 0
+
+
+def test_infeasible_is_found_where_it_is_expected(run: Runner) -> None:
+    expected = {"score": None, "transformation": None}
+    assert run([case(expected=expected, priv="k:13")]).code == 0
+    done = run([case(expected=AGES_GROUPED, priv="k:13")])
+    assert "TOO_FEW_RECORDS" in done.output
+    assert done.code == 1
+
+
+def test_the_reference_calls_records_suppressed_at_the_top(run: Runner) -> None:
+    """It counts a record whose values are all `*` as suppressed, whatever was done to it."""
+    top = {"score": 1.0, "transformation": {"age": 2, "city": 1}, "suppressed": 12, "classes": 0}
+    assert run([case(expected=top, priv="k:8", supp="0")]).code == 0
+
+
+def test_what_is_not_there_yet_is_listed(run: Runner) -> None:
+    settings: list[tuple[dict[str, str], str]] = [
+        ({"priv": "k:4;delta:age:1.0"}, "priv delta:age:1.0"),
+        ({"metric": "beauty:sum"}, "metric beauty:sum"),
+        ({"metric": "loss:gm:0.7"}, "metric loss with factor 0.7"),
+        ({"metric": "loss:median:0.5"}, "metric loss with aggregate median"),
+        ({"magic": "on", "priv": "fog:3", "metric": ""}, "magic on, priv fog:3"),
+    ]
+    cases = [case(str(number), **changed) for number, (changed, _) in enumerate(settings)]
+    done = run([*cases, case("good", AGES_GROUPED)], "--json")
+    *listed, good = done.results
+    assert [(item["result"], item["what"]) for item in listed] == [("not there yet", what) for _, what in settings]
+    assert good["result"] == "pass"
+    assert done.code == 0
+    assert "| not there yet: priv delta:age:1.0 |" in run(cases[:1]).output
+
+
+def test_ids_choose_cases(run: Runner) -> None:
+    done = run([case("a-1", AGES_GROUPED), case("b-1", {"score": 9})], "--ids", "a-*", "--json")
+    assert [result["id"] for result in done.results] == ["a-1"]
+    assert done.code == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{no JSON", "line 2: no JSON"),
+        ("[]", "line 2: the line is not an object"),
+        ('{"id": "x", "case": {}}', "line 2: case.dataset is missing"),
+        (json.dumps({"id": 7, "case": case()["case"]}), "line 2: id is not text"),
+        (case(), "line 2: expected.score is missing"),
+        (case(expected={"score": "low"}), "line 2: expected cannot be understood"),
+        (case(expected=AGES_GROUPED, priv="k:four"), "line 2: case.priv cannot be read: k:four"),
+        (case(expected=AGES_GROUPED, supp="little"), "line 2: case.supp is no number: little"),
+        (case(expected=AGES_GROUPED, metric=""), "line 2: case.metric is missing"),
+        (case(expected=AGES_GROUPED, dataset="vast"), "dataset 'vast': no "),
+        (case(expected=AGES_GROUPED, qis="age,name"), "no column 'name'; it has age, city, note"),
+        (case(expected=AGES_GROUPED, qis="age,note"), "attribute 'note' has no hierarchy: no "),
+    ],
+)
+def test_bad_cases_are_refused(run: Runner, line: str | dict[str, Any], message: str) -> None:
+    done = run([case("good", AGES_GROUPED), line])
+    assert message in done.errors
+    assert (done.code, done.output) == (2, "")
+
+
+def test_no_case_is_refused(run: Runner) -> None:
+    done = run([case()], "--ids", "z-*")
+    assert "none of its 1 cases has an id that matches 'z-*'" in done.errors
+    assert done.code == 2
+
+
+def test_unreadable_files_are_refused(
+    run: Runner, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--cases", str(tmp_path / "none"), "--data", str(data)]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+    write(data / "tiny" / "data.csv", ["age;city;note", "1;Ulm;x;y"])
+    done = run([case(expected=AGES_GROUPED)])
+    assert "data.csv" in done.errors
+    assert done.code == 2
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the reference results are not in {SHARED}")
+@pytest.mark.parametrize("ids", ["a-adult-k5-s0.05-loss-am", "a-mach20196-k5-s0.05-loss-gm"])
+def test_the_reference_tools_optima_are_found(ids: str, capsys: pytest.CaptureFixture[str]) -> None:
+    cases, data = SHARED / "reference" / "arx.jsonl", SHARED / "data"
+    assert main(["--cases", str(cases), "--data", str(data), "--ids", ids, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert result["differences"] == []
+    assert result["checks"] < result["reference_checks"]

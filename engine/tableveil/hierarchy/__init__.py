@@ -13,6 +13,7 @@ from tableveil.hierarchy.definition import (
     StoredLevels,
     SuppressionOnly,
     TableLevels,
+    field_of,
 )
 from tableveil.hierarchy.labelled import LabelledValues, ValueKind
 from tableveil.hierarchy.labelling import check_rule, label_values
@@ -38,5 +39,6 @@ __all__ = [
     "attribute_levels",
     "check_levels",
     "check_rule",
+    "field_of",
     "label_values",
 ]

@@ -103,3 +103,18 @@ class SuppressionOnly:
 ListedHierarchy = InlineLevels | StoredLevels | TableLevels
 RuleHierarchy = Intervals | Dates | Redaction | SuppressionOnly
 HierarchyDefinition = ListedHierarchy | RuleHierarchy
+
+_FIELDS: dict[type[HierarchyDefinition], str] = {
+    InlineLevels: "inline",
+    StoredLevels: "stored",
+    TableLevels: "table",
+    Intervals: "intervals",
+    Dates: "dates",
+    Redaction: "redaction",
+    SuppressionOnly: "suppression_only",
+}
+
+
+def field_of(definition: HierarchyDefinition) -> str:
+    """Name of the field below a policy's `hierarchy` that holds the definition."""
+    return _FIELDS[type(definition)]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from decimal import Decimal
 
 from tableveil.errors import Fault, shortened
-from tableveil.hierarchy import InlineLevels, StoredLevels, check_levels, check_rule
+from tableveil.hierarchy import InlineLevels, StoredLevels, check_levels, check_rule, field_of
 from tableveil.hierarchy.definition import RuleHierarchy, TableLevels
 from tableveil.policy.model import AttributePolicy, KAnonymity, NullHandling, Policy, Role, SuppressedRecords
 
@@ -97,7 +96,7 @@ def _check_hierarchy(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
                 if columns.index(name) != i
             )
         case rule if isinstance(rule, RuleHierarchy):
-            yield from check_rule(rule, field)
+            yield from check_rule(rule, f"{field}.{field_of(rule)}")
 
 
 def _check_other(attribute: AttributePolicy, field: str) -> Iterator[Fault]:

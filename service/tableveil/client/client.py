@@ -193,10 +193,10 @@ class Client:
 
     def read(self, release: str, name: str) -> pa.RecordBatchReader:
         """A public object of the release as a stream of batches, in constant memory; close it to stop early."""
-        from tableveil.client.objects import open_object
+        from tableveil.client.objects import ObjectReader
 
         request = release_service_pb2.ReadObjectRequest(release=resource_name(RELEASES, release), object=name)
-        return open_object(self._releases.ReadObject(request), self._error_of)
+        return ObjectReader(self._releases.ReadObject(request), self._error_of)
 
     def read_table(self, release: str, name: str) -> pa.Table:
         """A public object of the release, all of it."""

@@ -8,11 +8,13 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tableveil.backend import identifier, render
 from tableveil.client.formats import ExportFormat
@@ -20,11 +22,15 @@ from tableveil.errors import ConflictError, InternalError, InvalidError, Tableve
 
 _LONGEST_FILE_NAME = 200
 _PARTIAL = ".partial"
+# Rows; as many as DuckDB's own row groups have.
+_ROW_GROUP = 122_880
+
+Read = Callable[[str], pa.RecordBatchReader]
 
 
 def export_objects(
     names: Sequence[str],
-    read: Callable[[str], pa.RecordBatchReader],
+    read: Read,
     path: Path,
     export_format: ExportFormat,
     overwrite: bool = False,
@@ -45,9 +51,9 @@ def export_objects(
         with _staging(path) as staging:
             content = staging / "content"
             if export_format is ExportFormat.PARQUET:
-                files = _write_parquet(names, read, content, staging)
+                files = _write_parquet(names, read, content)
             else:
-                files = _write_duckdb(names, read, content, staging)
+                files = _write_duckdb(names, read, content, staging / "spill")
             _require_free(path, export_format, overwrite)
             if path.is_dir():
                 path.rename(staging / "former")
@@ -55,7 +61,7 @@ def export_objects(
     except OSError as error:
         message = f"cannot write {shortened(str(path))}: {error.strerror or error}"
         raise InternalError("EXPORT_FAILED", message) from error
-    except duckdb.Error as error:
+    except (duckdb.Error, pa.ArrowException) as error:
         raise InternalError("EXPORT_FAILED", f"cannot write {shortened(str(path))}: {error}") from error
     return [path / file for file in files] or [path]
 
@@ -69,55 +75,44 @@ def file_name(name: str) -> str:
     return f"{safe}.parquet"
 
 
-def _write_parquet(
-    names: Sequence[str], read: Callable[[str], pa.RecordBatchReader], target: Path, spill: Path
-) -> list[str]:
+def _write_parquet(names: Sequence[str], read: Read, target: Path) -> list[str]:
     target.mkdir()
     files = [file_name(name) for name in names]
-    with _database(":memory:", spill) as connection:
-        for name, file in zip(names, files, strict=True):
-            with _batches(read(name)) as batches:
-                connection.from_arrow(batches).write_parquet(str(target / file), compression="zstd")
+    for name, file in zip(names, files, strict=True):
+        with read(name) as reader, pq.ParquetWriter(target / file, reader.schema, compression="zstd") as writer:
+            for chunk in _chunks(reader):
+                writer.write_table(chunk)
     return files
 
 
-def _write_duckdb(
-    names: Sequence[str], read: Callable[[str], pa.RecordBatchReader], target: Path, spill: Path
-) -> list[str]:
-    with _database(str(target), spill) as connection:
+def _write_duckdb(names: Sequence[str], read: Read, target: Path, spill: Path) -> list[str]:
+    connection = duckdb.connect(target, config={"temp_directory": str(spill)})
+    # DuckDB swallows what signal handlers raise while it works: it has a thread of its own, this one waits for it.
+    with connection, ThreadPoolExecutor(1) as worker:
         for name in names:
-            with _batches(read(name)) as batches:
-                connection.from_arrow(batches).create(render(identifier(name)))
+            table = render(identifier(name))
+            with read(name) as reader:
+                connection.from_arrow(reader.schema.empty_table()).create(table)
+                connection.begin()
+                for chunk in _chunks(reader):
+                    rows = connection.from_arrow(chunk)
+                    worker.submit(rows.insert_into, table).result()
+                worker.submit(connection.commit).result()
         # Closing would move the log into the file too, but not say if that failed.
-        connection.execute("CHECKPOINT")
+        worker.submit(connection.execute, "CHECKPOINT").result()
     return []
 
 
-def _database(path: str, spill: Path) -> duckdb.DuckDBPyConnection:
-    # One thread, so that the batches are read in this one: signals arrive in no other.
-    return duckdb.connect(path, config={"temp_directory": str(spill / "spill"), "threads": 1})
-
-
-@contextmanager
-def _batches(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatchReader]:
-    """The same batches; what reading them raises is raised from here, not as DuckDB wraps it into a text."""
-    raised: list[BaseException] = []
-
-    def remembering() -> Iterator[pa.RecordBatch]:
-        try:
-            yield from reader
-        # An interrupt arrives here too, since DuckDB waits for these batches most of the time.
-        except BaseException as error:
-            raised.append(error)
-            raise
-
-    with reader:
-        try:
-            yield pa.RecordBatchReader.from_batches(reader.schema, remembering())
-        except duckdb.Error:
-            if raised:
-                raise raised[0] from None
-            raise
+def _chunks(reader: pa.RecordBatchReader) -> Iterator[pa.Table]:
+    """The rows in chunks large enough for row groups that compress and read well."""
+    batches: list[pa.RecordBatch] = []
+    for batch in reader:
+        batches.append(batch)
+        if sum(held.num_rows for held in batches) >= _ROW_GROUP:
+            yield pa.Table.from_batches(batches)
+            batches = []
+    if batches:
+        yield pa.Table.from_batches(batches)
 
 
 @contextmanager

@@ -16,13 +16,16 @@ from tableveil.v1 import release_service_pb2
 Pieces: TypeAlias = "grpc._CallIterator[release_service_pb2.ReadObjectResponse]"
 
 
+ErrorOf = Callable[[grpc.RpcError], TableveilError]
+
+
 class PieceReader(io.RawIOBase):
     """The bytes of a call that streams an object, as a file; memory holds one piece.
 
     Closing it, or dropping it, ends the call, and with it the server's work.
     """
 
-    def __init__(self, pieces: Pieces, error_of: Callable[[grpc.RpcError], TableveilError]) -> None:
+    def __init__(self, pieces: Pieces, error_of: ErrorOf) -> None:
         self._pieces = pieces
         self._error_of = error_of
         self._piece = memoryview(b"")
@@ -51,7 +54,18 @@ class PieceReader(io.RawIOBase):
         super().close()
 
 
-def open_object(pieces: Pieces, error_of: Callable[[grpc.RpcError], TableveilError]) -> pa.RecordBatchReader:
-    """The object as a stream of batches; its schema has arrived when this returns."""
-    # Arrow reads a few bytes at a time.
-    return pa.ipc.open_stream(io.BufferedReader(PieceReader(pieces, error_of)))
+class ObjectReader(pa.ipc.RecordBatchStreamReader):  # type: ignore[misc]  # Arrow carries no types
+    """The object as a stream of batches; its schema has arrived when this is made.
+
+    Closing it ends the call, which closing one of Arrow's own readers does not.
+    """
+
+    def __init__(self, pieces: Pieces, error_of: ErrorOf) -> None:
+        # Arrow reads a few bytes at a time.
+        self._source = io.BufferedReader(PieceReader(pieces, error_of))
+        super().__init__(self._source)
+
+    def close(self) -> None:
+        """Ends the call; there is nothing more to read."""
+        super().close()
+        self._source.close()

@@ -13,8 +13,10 @@ from tableveil.hierarchy import (
     AttributeLevels,
     InlineLevels,
     RuleHierarchy,
+    ValueKind,
     attribute_levels,
     check_rule,
+    field_of,
     label_values,
 )
 from tableveil.policy import AttributePolicy, NullHandling
@@ -70,12 +72,12 @@ def build_dictionary(
     """
     source_column = source.column(attribute.column)
     if not isinstance(hierarchy, InlineLevels):
-        faults = check_rule(hierarchy, f"{field}.hierarchy", source_column.kind)
+        faults = check_rule(hierarchy, f"{field}.hierarchy.{field_of(hierarchy)}", source_column.kind)
         if faults:
             return None, faults
     values_name, nulls = _distinct_values(session, source, attribute.column, number_)
     read = (
-        exp.select(column("value"), column("text"))
+        exp.select(_readable(source_column.kind), column("text"))
         .from_(table(values_name))
         .where(column("value").is_(exp.null()).not_())
         .order_by("code")
@@ -111,6 +113,14 @@ def _distinct_values(session: Session, source: Source, name: str, number_: int) 
     session.execute(create_table(table(values_name), query, temporary=True))
     nulls = session.rows(exp.select("records").from_(table(values_name)).where(column("value").is_(exp.null())))
     return values_name, nulls[0][0] if nulls else 0
+
+
+def _readable(kind: ValueKind) -> exp.Expr:
+    """The value in a form that Python reads without further modules and that loses nothing the rules look at."""
+    if kind is ValueKind.TIMESTAMP:
+        # In UTC: the session's time zone.
+        return cast(column("value"), "TIMESTAMP")
+    return column("text") if kind in (ValueKind.TEXT, ValueKind.OTHER) else column("value")
 
 
 def _uncovered(name: str, field: str, uncovered: list[str]) -> Fault:

@@ -23,7 +23,8 @@ class EvenSizes:
     minimum_class_size: int = 1
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        return classes.counts % 2 == 0
+        even: NDArray[np.bool_] = classes.counts % 2 == 0
+        return even
 
 
 def test_k_is_the_least_size() -> None:

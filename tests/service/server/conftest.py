@@ -18,17 +18,20 @@ Serve = Callable[..., grpc.Channel]
 
 @pytest.fixture
 def jobs() -> Mock:
-    return create_autospec(JobManager, instance=True)
+    double: Mock = create_autospec(JobManager, instance=True)
+    return double
 
 
 @pytest.fixture
 def releases() -> Mock:
-    return create_autospec(Releases, instance=True)
+    double: Mock = create_autospec(Releases, instance=True)
+    return double
 
 
 @pytest.fixture
 def hierarchies() -> Mock:
-    return create_autospec(Hierarchies, instance=True)
+    double: Mock = create_autospec(Hierarchies, instance=True)
+    return double
 
 
 @pytest.fixture

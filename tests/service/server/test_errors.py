@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 from unittest.mock import Mock
 
 import grpc
@@ -31,13 +31,14 @@ from tableveil.v1 import (
 FAULT = Fault("attributes[3].role", "'QI'", "a role", "Did you mean 'QUASI_IDENTIFIER'?")
 
 
-def error_of(call: Callable[[], Any]) -> grpc.RpcError:
+def error_of(call: Callable[[], Any]) -> grpc.Call:
+    """The failed call; what gRPC raises is one, although its types do not say so."""
     with pytest.raises(grpc.RpcError) as raised:
         call()
-    return raised.value
+    return cast(grpc.Call, raised.value)
 
 
-def details_of(error: grpc.RpcError) -> dict[str, Any]:
+def details_of(error: grpc.Call) -> dict[str, Any]:
     """The details by the name of their type."""
     status = rpc_status.from_call(error)
     found: dict[str, Any] = {}
@@ -124,7 +125,7 @@ def test_a_thousand_faults_fit(channel: grpc.Channel, jobs: Mock, kind: type[Tab
     raised = error_of(lambda: get_job(channel))
     failure = details_of(raised)["Failure"]
     assert failure.code == "POLICY_INVALID"
-    assert 1 <= len(failure.faults)
+    assert len(failure.faults) >= 1
     assert len(failure.faults) + failure.omitted_faults == 1000
     assert failure.faults[0].field.startswith("attributes[0].")
 
@@ -191,10 +192,11 @@ def test_client_streams_fail_with_a_status(channel: grpc.Channel, hierarchies: M
 @pytest.mark.parametrize("method", ["JobService/GetJob", "JobService/WatchJob", "HierarchyService/CreateHierarchy"])
 def test_bytes_that_are_no_message(channel: grpc.Channel, method: str) -> None:
     path = f"/tableveil.v1.{method}"
+    raw: Any = channel
     calls: dict[str, Callable[[], Any]] = {
-        "GetJob": lambda: channel.unary_unary(path)(b"\xff\xff"),
-        "WatchJob": lambda: list(channel.unary_stream(path)(b"\xff\xff")),
-        "CreateHierarchy": lambda: channel.stream_unary(path)(iter([b"\xff\xff"])),
+        "GetJob": lambda: raw.unary_unary(path)(b"\xff\xff"),
+        "WatchJob": lambda: list(raw.unary_stream(path)(b"\xff\xff")),
+        "CreateHierarchy": lambda: raw.stream_unary(path)(iter([b"\xff\xff"])),
     }
     raised = error_of(calls[method.partition("/")[2]])
     assert raised.code() is grpc.StatusCode.INVALID_ARGUMENT
@@ -202,7 +204,8 @@ def test_bytes_that_are_no_message(channel: grpc.Channel, method: str) -> None:
 
 
 def test_unknown_methods(channel: grpc.Channel) -> None:
-    raised = error_of(lambda: channel.unary_unary("/tableveil.v1.JobService/Nothing")(b""))
+    raw: Any = channel
+    raised = error_of(lambda: raw.unary_unary("/tableveil.v1.JobService/Nothing")(b""))
     assert raised.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
@@ -221,7 +224,7 @@ def test_a_message_over_the_limit_is_answered_with_the_limit(channel: grpc.Chann
         yield too_large
 
     # gRPC often ends the server's iterator as if all had come: a part must not be stored.
-    for _ in range(30):
+    for _ in range(10):
         raised = error_of(lambda: hierarchy_service_pb2_grpc.HierarchyServiceStub(channel).CreateHierarchy(chunks()))
         assert raised.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert str(LARGEST_MESSAGE) in raised.details()

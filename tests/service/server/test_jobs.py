@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from typing import cast
 from unittest.mock import Mock
 
 import grpc
 import pytest
+from grpc_status import rpc_status
 
 from tableveil.convert import canonical_json
 from tableveil.errors import Fault
@@ -16,8 +18,8 @@ from tableveil.jobs import Failure, FailureKind, Job
 from tableveil.policy import KAnonymity, Policy, TableReference
 from tableveil.server import settings
 from tableveil.state.jobs import JobState, Request
+from tableveil.v1 import faults_pb2, job_service_pb2_grpc, policy_pb2
 from tableveil.v1 import job_service_pb2 as v1
-from tableveil.v1 import job_service_pb2_grpc, policy_pb2
 
 
 def job(number: int, state: JobState = JobState.QUEUED, message: str = "") -> Job:
@@ -61,8 +63,11 @@ def test_submit_refuses_with_all_faults(
     with pytest.raises(grpc.RpcError) as raised:
         stub.SubmitJob(v1.SubmitJobRequest(policy=policy))
     assert raised.value.code() is grpc.StatusCode.INVALID_ARGUMENT
-    assert "suppression_limit" in raised.value.details()
-    assert "privacy_models[0].k_anonymity.k" in raised.value.details()
+    assert raised.value.details() == "the policy is invalid (2 faults)"
+    status = rpc_status.from_call(cast(grpc.Call, raised.value))
+    failure = faults_pb2.Failure()
+    assert any(detail.Unpack(failure) for detail in status.details)
+    assert [fault.field for fault in failure.faults] == ["suppression_limit", "privacy_models[0].k_anonymity.k"]
     jobs.submit.assert_not_called()
 
 
@@ -75,7 +80,7 @@ def test_check_answers_with_faults(
     policy.suppression_limit = "some"
     checked = stub.CheckPolicy(v1.CheckPolicyRequest(policy=policy))
     assert [fault.field for fault in checked.faults] == ["suppression_limit"]
-    assert [fault.field for fault in stub.CheckPolicy(v1.CheckPolicyRequest()).faults][0] == "person_column"
+    assert stub.CheckPolicy(v1.CheckPolicyRequest()).faults[0].field == "person_column"
 
 
 def test_get_and_cancel(stub: job_service_pb2_grpc.JobServiceStub, jobs: Mock) -> None:
@@ -88,7 +93,8 @@ def test_get_and_cancel(stub: job_service_pb2_grpc.JobServiceStub, jobs: Mock) -
 
 def listed(stub: job_service_pb2_grpc.JobServiceStub, page_size: int) -> list[list[str]]:
     """Names by page."""
-    pages, token = [], ""
+    pages: list[list[str]] = []
+    token = ""
     while not pages or token:
         page = stub.ListJobs(v1.ListJobsRequest(page_size=page_size, page_token=token))
         pages.append([job.name for job in page.jobs])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 from unittest.mock import Mock
 
 import grpc
@@ -71,9 +71,14 @@ def watching(channel: grpc.Channel, count: int) -> list[Any]:
     return streams
 
 
+def health_stub(channel: grpc.Channel) -> Any:
+    return health_pb2_grpc.HealthStub(channel)
+
+
 def check(channel: grpc.Channel, service: str = "") -> int:
     request = health_pb2.HealthCheckRequest(service=service)
-    return health_pb2_grpc.HealthStub(channel).Check(request, timeout=5).status
+    status: int = health_stub(channel).Check(request, timeout=5).status
+    return status
 
 
 def test_watchers_starve_nobody(serve: Callable[..., grpc.Channel], watched: Watched) -> None:
@@ -96,7 +101,8 @@ def test_more_watchers_than_slots_are_told_to_come_back(serve: Callable[..., grp
             watching(channel, 1)
         assert raised.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     retry = error_details_pb2.RetryInfo()
-    assert any(detail.Unpack(retry) for detail in rpc_status.from_call(raised.value).details)
+    status = rpc_status.from_call(cast(grpc.Call, raised.value))
+    assert any(detail.Unpack(retry) for detail in status.details)
     assert retry.retry_delay.seconds == 1
     streams.pop().cancel()
     assert eventually(lambda: watched.watchers == LIMIT - 1)
@@ -141,8 +147,7 @@ def test_clients_that_come_and_go_leak_nothing(serve: Callable[..., grpc.Channel
 
 def test_watching_the_health_holds_no_slot(serve: Callable[..., grpc.Channel], watched: Watched) -> None:
     channel = serve(stream_limit=1)
-    health = health_pb2_grpc.HealthStub(channel)
-    watches = [health.Watch(health_pb2.HealthCheckRequest()) for _ in range(100)]
+    watches = [health_stub(channel).Watch(health_pb2.HealthCheckRequest()) for _ in range(100)]
     assert {next(watch).status for watch in watches} == {SERVING}
     for stream in (*watching(channel, 1), *watches):
         stream.cancel()
@@ -152,7 +157,7 @@ def test_health_says_that_the_server_is_stopping(jobs: Mock, releases: Mock, hie
     endpoint = Endpoint(jobs, releases, hierarchies, "127.0.0.1:0", LIMIT)
     endpoint.start()
     with grpc.insecure_channel(endpoint.address) as channel:
-        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
+        watch = health_stub(channel).Watch(health_pb2.HealthCheckRequest())
         assert next(watch).status == SERVING
         assert {check(channel, service) for service in ("", *SERVICES)} == {SERVING}
         endpoint.retire()
@@ -179,7 +184,7 @@ def test_stopping_ends_streams(jobs: Mock, releases: Mock, hierarchies: Mock, wa
 
 def test_reflection_lists_the_services(channel: grpc.Channel) -> None:
     request = reflection_pb2.ServerReflectionRequest(list_services="")
-    stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+    stub: Any = reflection_pb2_grpc.ServerReflectionStub(channel)
     (response,) = stub.ServerReflectionInfo(iter([request]))
     names = {service.name for service in response.list_services_response.service}
     assert names == {*SERVICES, "grpc.health.v1.Health", "grpc.reflection.v1alpha.ServerReflection"}

@@ -1,0 +1,148 @@
+"""The server as a process: it says when it is ready, ends when asked, and names what keeps it from starting."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+
+from tableveil.errors import BusyError, TableveilError
+from tableveil.server import Settings, TableveilServer
+from tableveil.v1 import job_service_pb2, job_service_pb2_grpc
+
+Process = subprocess.Popen[str]
+Launch = Callable[..., Process]
+
+# What the command line does, without it.
+PROGRAM = """
+import sys
+from pathlib import Path
+from tableveil.errors import TableveilError
+from tableveil.server import Settings, run_server
+try:
+    sys.exit(run_server(Settings(Path(sys.argv[1]), sys.argv[2])))
+except TableveilError as error:
+    print(error.code, file=sys.stderr)
+    sys.exit(2)
+"""
+
+
+@pytest.fixture
+def launch(tmp_path: Path) -> Iterator[Launch]:
+    """Starts servers on a database, and kills those that are left."""
+    started: list[Process] = []
+
+    def launch(database: str = "clinic.duckdb", address: str = "127.0.0.1:0", program: str = PROGRAM) -> Process:
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, str(tmp_path / database), address],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+        )
+        started.append(process)
+        return process
+
+    yield launch
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def address_of(process: Process) -> str:
+    """Waits for the line that says the server is ready."""
+    assert process.stdout is not None
+    match = re.fullmatch(r"Tableveil \S.* serves (.+) on (\S+)\n", process.stdout.readline())
+    assert match is not None
+    return match[2]
+
+
+def jobs_at(address: str) -> job_service_pb2.ListJobsResponse:
+    with grpc.insecure_channel(address) as channel:
+        return job_service_pb2_grpc.JobServiceStub(channel).ListJobs(job_service_pb2.ListJobsRequest(), timeout=5)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_serves_until_told_to_stop(launch: Launch, tmp_path: Path, number: signal.Signals) -> None:
+    process = launch()
+    assert jobs_at(address_of(process)).jobs == []
+    process.send_signal(number)
+    _, log = process.communicate(timeout=15)
+    assert process.returncode == 0
+    assert log.rstrip().endswith("stopped")
+    assert [path.name for path in tmp_path.iterdir()] == ["clinic.duckdb"], "no spill, no write-ahead log"
+
+
+def test_what_keeps_it_from_starting(launch: Launch) -> None:
+    first = launch()
+    address = address_of(first)
+    for database, wanted, code in (
+        ("clinic.duckdb", "127.0.0.1:0", "DATABASE_LOCKED"),
+        ("other.duckdb", address, "ADDRESS_IN_USE"),
+        ("other.duckdb", "0.0.0.0:0", "ADDRESS_REMOTE"),
+        ("none/other.duckdb", "127.0.0.1:0", "DATABASE_UNREADABLE"),
+    ):
+        process = launch(database, wanted)
+        output, log = process.communicate(timeout=15)
+        assert (process.returncode, output) == (2, "")
+        assert log.splitlines()[-1] == code
+    jobs_at(address)
+
+
+def test_a_second_signal_ends_it_at_once(launch: Launch) -> None:
+    # Closing hangs, as it may if the database does.
+    hanging = "from tableveil.server.server import TableveilServer\nimport time\n"
+    hanging += "TableveilServer.close = lambda self: time.sleep(60)\n"
+    process = launch(program=hanging + PROGRAM)
+    address_of(process)
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.5)
+    assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=5) == 128 + signal.SIGTERM
+
+
+def test_opens_and_closes_in_a_process_of_others(tmp_path: Path) -> None:
+    settings = Settings(tmp_path / "clinic.duckdb", "127.0.0.1:0")
+    for _ in range(2):
+        server = TableveilServer(settings)
+        jobs_at(server.address)
+        server.close()
+        with pytest.raises(grpc.RpcError):
+            jobs_at(server.address)
+
+
+def test_what_was_opened_is_closed_if_the_rest_fails(tmp_path: Path) -> None:
+    first = TableveilServer(Settings(tmp_path / "first.duckdb", "127.0.0.1:0"))
+    second = tmp_path / "second.duckdb"
+    try:
+        with pytest.raises(BusyError):
+            TableveilServer(Settings(second, first.address))
+    finally:
+        first.close()
+    TableveilServer(Settings(second, "127.0.0.1:0")).close()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(Path("x.duckdb"), "0.0.0.0:0"),
+        Settings(Path("x.duckdb"), "nonsense"),
+        Settings(Path("x.duckdb"), stream_limit=0),
+    ],
+)
+def test_settings_are_checked_before_anything_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TableveilError):
+        TableveilServer(settings)
+    assert list(tmp_path.iterdir()) == []
