@@ -37,13 +37,14 @@ def measure(work: str, database: Path, memory_limit: str, threads: int) -> Measu
     """Does the work in a new process.
 
     Raises:
-        UnusableError: the process failed; what it said is the message.
+        UnusableError: the process failed; what it said last is the message.
     """
     command = [sys.executable, "-m", "benchmarks.measured", work, str(database), memory_limit, str(threads)]
     root = Path(__file__).resolve().parents[1]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise UnusableError(f"{work} on {database.name}: {done.stderr.strip() or f'exit code {done.returncode}'}")
+        last = done.stderr.strip().rpartition("\n")[2] or f"exit code {done.returncode}"
+        raise UnusableError(f"{work} on {database.name}: {last}")
     return Measured(**json.loads(done.stdout))
 
 

@@ -105,7 +105,7 @@ def test_the_reference_calls_records_suppressed_at_the_top(run: Runner) -> None:
 
 
 def test_what_is_not_there_yet_is_listed(run: Runner) -> None:
-    settings: list[tuple[dict[str, str], str]] = [
+    settings: list[tuple[dict[str, Any], str]] = [
         ({"priv": "k:4;delta:age:1.0"}, "priv delta:age:1.0"),
         ({"metric": "beauty:sum"}, "metric beauty:sum"),
         ({"metric": "loss:gm:0.7"}, "metric loss with factor 0.7"),

@@ -93,8 +93,7 @@ def build_dictionary(
         return None, faults
     table_name = f"dictionary_{number_}"
     _write(session, table_name, values_name, levels)
-    top_label = levels.labels[-1][0] or "*"
-    return Dictionary(attribute, source_column, table_name, levels, nulls, reference, top_label), []
+    return Dictionary(attribute, source_column, table_name, levels, nulls, reference, labelled.top_label), []
 
 
 def _distinct_values(session: Session, source: Source, name: str, number_: int) -> tuple[str, int]:

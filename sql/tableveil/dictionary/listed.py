@@ -48,7 +48,12 @@ def _table_rows(
     own: str = session.value("SELECT current_database()")
     schema = definition.schema or "main"
     if definition.catalog not in ("", own):
-        return (), [Fault(f"{field}.catalog", shortened(definition.catalog), f"the server's database {shortened(own)}")]
+        return (), [
+            Fault(f"{field}.table.catalog", shortened(definition.catalog), f"the server's database {shortened(own)}")
+        ]
+    if schema.casefold() == hierarchies.SCHEMA:
+        expected = "a schema of yours; this one holds Tableveil's own state"
+        return (), [Fault(f"{field}.table.schema", shortened(schema), expected)]
     available = [
         name
         for (name,) in session.rows(
@@ -58,7 +63,7 @@ def _table_rows(
     if definition.table not in available:
         expected = f"a table of schema {shortened(schema)}"
         return (), [
-            Fault(f"{field}.table", shortened(definition.table), expected, nearest(definition.table, available))
+            Fault(f"{field}.table.table", shortened(definition.table), expected, nearest(definition.table, available))
         ]
     names = [
         name

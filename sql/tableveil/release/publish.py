@@ -107,7 +107,8 @@ def _drop_replaced(session: Session, plan: ReleasePlan) -> None:
     for name, kind in existing_objects(session, plan.policy).items():
         session.execute(drop(kind.upper(), table(name, target.schema)))
     earlier = session.rows(
-        "SELECT number FROM tableveil.releases WHERE target_schema = ? AND target_name = ? AND kind = 'VIEW'",
+        "SELECT number FROM tableveil.releases "
+        "WHERE target_schema = ? AND lower(target_name) = lower(?) AND kind = 'VIEW'",
         [target.schema, target.name],
     )
     for (number,) in earlier:

@@ -38,14 +38,14 @@ def check_target(session: Session, policy: Policy, source: Source | None) -> lis
 def check_existing(session: Session, policy: Policy) -> None:
     """Raises `ConflictError` if something is in the way that the policy does not allow to replace.
 
-    Only objects that an earlier release wrote are ever replaced.
+    Only objects that an earlier release of the same name wrote are ever replaced.
     """
     target = policy.release
     existing = existing_objects(session, policy)
     if existing and target.if_exists is IfExists.FAIL:
         faults = [
             Fault(
-                f"release.{name}",
+                "release.name",
                 f"{kind} {shortened(name)} in schema {shortened(target.schema)}",
                 "nothing of that name",
                 "Choose another name, or set if_exists: REPLACE to replace an earlier release.",
@@ -53,13 +53,13 @@ def check_existing(session: Session, policy: Policy) -> None:
             for name, kind in existing.items()
         ]
         raise ConflictError.about("TARGET_EXISTS", "the release cannot be written where the policy wants it", faults)
-    owned = releases.owned_objects(session, target.schema)
+    owned = releases.owned_objects(session, target.schema, target.name)
     foreign = {name: kind for name, kind in existing.items() if name not in owned}
     if foreign:
         faults = [
             Fault(
-                f"release.{name}",
-                f"{kind} {shortened(name)}, which no release of Tableveil wrote",
+                "release.name",
+                f"{kind} {shortened(name)}, which no release of this name wrote",
                 "only objects of an earlier release to replace",
                 "Choose another name, or remove it yourself.",
             )

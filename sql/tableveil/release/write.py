@@ -130,8 +130,10 @@ def _kept_rows(plan: ReleasePlan) -> exp.Select:
     layout = plan.classes.layout
     words: list[exp.Expr] = [cast(number(0), "BIGINT") for _ in range(layout.words)]
     for j, (dictionary, level) in enumerate(zip(plan.dictionaries, plan.transformation, strict=True)):
-        # The top is one label for all, and level 0 is the value itself: neither needs the dictionary for its label.
-        if (suppresses and layout.radices[j] > 1) or 0 < level < dictionary.levels.top:
+        # The top is one label for all, and level 0 is the value itself: neither needs the dictionary for its label,
+        # unless values that count as the same look different.
+        looks_up = level < dictionary.levels.top if dictionary.column.ambiguous else 0 < level < dictionary.levels.top
+        if (suppresses and layout.radices[j] > 1) or looks_up:
             query, group = joined_code(query, dictionary, "source", f"d{j}", level)
             part = exp.Mul(this=cast(group, "BIGINT"), expression=number(layout.stride[j]))
             words[layout.word[j]] = exp.Add(this=words[layout.word[j]], expression=part)
@@ -147,7 +149,8 @@ def _kept_rows(plan: ReleasePlan) -> exp.Select:
 def _released(released: ReleasedColumn, aliases: dict[str, str]) -> exp.Expr:
     dictionary = released.dictionary
     if dictionary is None or released.level == 0:
-        value = column(released.name, "source")
+        looked_up = dictionary is not None and released.column.ambiguous
+        value = column("value", aliases[released.name]) if looked_up else column(released.name, "source")
         return value if released.type == released.column.type else cast(value, released.type)
     if released.level == dictionary.levels.top:
         return text(dictionary.top_label)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tableveil.backend import Session, table
+from tableveil.backend import Session, alias, column, create_table, drop, table
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AttributePolicy, Policy, Role, TableReference
@@ -41,6 +41,11 @@ class Column:
     def released_type(self) -> str:
         """The column's type where it is released as it is."""
         return "VARCHAR" if self.kind is ValueKind.TEXT else self.type
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether values that are equal to the database may look different: 0.0 and -0.0, a month and 30 days."""
+        return self.kind is ValueKind.FLOAT or self.type == "INTERVAL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +137,29 @@ def _columns(session: Session, reference: TableReference) -> list[Column | tuple
         "WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index",
         [reference.catalog, reference.schema, reference.table],
     )
+    collations = _collations(session, reference, [name for name, type_ in rows if type_ == "VARCHAR"])
     columns: list[Column | tuple[str, str]] = []
     for name, type_ in rows:
+        if name in collations:
+            # It makes values equal that look different: a class would have more records than look alike.
+            columns.append((name, f"{type_} COLLATE {collations[name]}"))
+            continue
         kind = next((kind for pattern, kind in _KINDS if pattern.fullmatch(type_)), None)
         columns.append((name, type_) if kind is None else Column(name, type_, kind))
     return columns
+
+
+def _collations(session: Session, reference: TableReference, names: list[str]) -> dict[str, str]:
+    """The collations of the text columns that have one; only the text of a table's definition shows them."""
+    if not names:
+        return {}
+    # A table of our own, so that the names in its definition are known.
+    columns = [alias(column(name), f"c{i}") for i, name in enumerate(names)]
+    query = exp.select(*columns).from_(table(reference.table, reference.schema, reference.catalog)).limit(0)
+    session.execute(create_table(table("collations"), query, temporary=True))
+    definition = session.value("SELECT sql FROM duckdb_tables() WHERE table_name = 'collations' AND temporary")
+    session.execute(drop("TABLE", table("collations")))
+    return {names[int(i)]: collation for i, collation in re.findall(r"\bc(\d+) VARCHAR COLLATE ([\w.]+)", definition)}
 
 
 def _unknown_columns(policy: Policy, names: list[str]) -> list[Fault]:
@@ -149,6 +172,10 @@ def _unknown_columns(policy: Policy, names: list[str]) -> list[Fault]:
     if policy.person_column is not None and policy.person_column not in names:
         hint = nearest(policy.person_column, names)
         faults.append(Fault("person_column", shortened(policy.person_column), expected, hint))
+    # The database does not tell names apart that differ only in case.
+    if policy.marker_column and policy.marker_column.casefold() in map(str.casefold, names):
+        found = f"{shortened(policy.marker_column)}, a column of the source"
+        faults.append(Fault("suppressed_records.marker_column", found, "a name no column has"))
     return faults
 
 

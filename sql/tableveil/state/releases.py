@@ -217,12 +217,12 @@ def earlier_releases(session: Session, source: TableReference, fingerprint: str 
     return [number for (number,) in rows]
 
 
-def owned_objects(session: Session, schema: str) -> set[str]:
-    """Names in a schema that a release wrote."""
+def owned_objects(session: Session, schema: str, name: str) -> set[str]:
+    """Names of all objects that releases to that schema and name wrote."""
     rows = session.rows(
         "SELECT DISTINCT o.name FROM tableveil.release_objects o JOIN tableveil.releases r ON r.number = o.release "
-        "WHERE r.target_schema = ?",
-        [schema],
+        "WHERE r.target_schema = ? AND lower(r.target_name) = lower(?)",
+        [schema, name],
     )
     return {name for (name,) in rows}
 
@@ -234,7 +234,7 @@ def _load(session: Session, condition: str, parameters: list[object]) -> list[Re
         "r.suppressed_records, r.classes, r.score, r.optimal, r.lower_bound, r.lattice_size, r.checked, r.pruned, "
         "r.counter, r.search_seconds, r.seconds, r.phase_seconds, r.versions, r.warnings, r.policy, "
         "NOT EXISTS (SELECT 1 FROM tableveil.releases l WHERE l.target_schema = r.target_schema "
-        "AND l.target_name = r.target_name AND l.number > r.number) "
+        "AND lower(l.target_name) = lower(r.target_name) AND l.number > r.number) "
         f"FROM tableveil.releases r {condition}",
         parameters,
     )

@@ -50,7 +50,7 @@ class FakeService(
     release_service_pb2_grpc.ReleaseServiceServicer,
     hierarchy_service_pb2_grpc.HierarchyServiceServicer,
 ):
-    """Holds jobs, releases, objects and hierarchies by name; `failures` makes the RPC of that name fail."""
+    """Holds jobs, releases, objects and hierarchies by name; `failures` makes the RPC of that name fail, or wait."""
 
     def __init__(self, message_limit: int = 4 * 2**20) -> None:
         self.jobs: dict[str, job_service_pb2.Job] = {}
@@ -59,7 +59,7 @@ class FakeService(
         self.hierarchies: list[hierarchy_service_pb2.StoredHierarchyInfo] = []
         self.hierarchy_rows: list[list[list[str]]] = []
         self.faults: list[faults_pb2.Fault] = []
-        self.failures: dict[str, Outcome] = {}
+        self.failures: dict[str, Outcome | threading.Event] = {}
         self.streams: deque[list[Step]] = deque()
         # An object breaks off after so many bytes, or goes no further until the event is set.
         self.break_after: int | None = None
@@ -200,8 +200,11 @@ class FakeService(
 
     def _received(self, rpc: str, request: Message, context: grpc.ServicerContext) -> None:
         self.requests.append(request)
-        if rpc in self.failures:
-            _fail(self.failures[rpc], context)
+        outcome = self.failures.get(rpc)
+        if isinstance(outcome, threading.Event):
+            outcome.wait(10)
+        elif outcome is not None:
+            _fail(outcome, context)
 
     def _found(self, things: dict[str, Any], name: str, context: grpc.ServicerContext) -> Any:
         if name in things:

@@ -87,7 +87,8 @@ def test_no_such_host() -> None:
 
 
 def test_no_answer_in_time(client: Client, service: FakeService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tableveil.client.client, "SECONDS_TO_ANSWER", 0.0)
+    monkeypatch.setattr(tableveil.client.client, "SECONDS_TO_ANSWER", 0.2)
+    service.failures["GetJob"] = service.resume
     with pytest.raises(UnreachableError) as caught:
         client.get_job("1")
     assert caught.value.code == "DEADLINE"

@@ -13,7 +13,7 @@ from tableveil.client import Client, UnreachableError
 from tableveil.errors import InfeasibleError, NotFoundError, TableveilError
 from tableveil.v1 import faults_pb2, job_service_pb2
 from tests.service.client import samples
-from tests.service.client.fake_service import FakeService
+from tests.service.client.fake_service import FakeService, Step
 
 DONE = samples.succeeded("jobs/1", "releases/1")
 FIRST, SECOND = samples.searching("jobs/1", 1), samples.searching("jobs/1", 2)
@@ -55,7 +55,8 @@ def test_a_stream_that_ends_too_early_is_opened_again(client: Client, service: F
 
 
 def test_gives_up_in_the_end(client: Client, service: FakeService) -> None:
-    service.submit("jobs/1", [FIRST], *([grpc.StatusCode.UNAVAILABLE] for _ in range(10)), state=RUNNING)
+    broken: list[Step] = [grpc.StatusCode.UNAVAILABLE]
+    service.submit("jobs/1", [FIRST], *[broken] * 10, state=RUNNING)
     jobs = client.watch_job("1")
     assert next(jobs) == FIRST
     with pytest.raises(UnreachableError):
@@ -65,7 +66,8 @@ def test_gives_up_in_the_end(client: Client, service: FakeService) -> None:
 
 def test_news_renew_the_patience(client: Client, service: FakeService) -> None:
     jobs = [samples.searching("jobs/1", number) for number in range(10)]
-    service.submit("jobs/1", *([job, grpc.StatusCode.UNAVAILABLE] for job in jobs), [DONE], state=RUNNING)
+    streams: list[list[Step]] = [[job, grpc.StatusCode.UNAVAILABLE] for job in jobs]
+    service.submit("jobs/1", *streams, [DONE], state=RUNNING)
     assert watched(client) == [*jobs, DONE]
 
 

@@ -1,0 +1,121 @@
+"""Publishes a table through a real server and client, and keeps what may be given away apart from what may not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from tableveil.client import Client, ExportFormat
+from tableveil.document import read_policy
+from tableveil.server import Settings, TableveilServer
+from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
+
+Document = dict[str, Any]
+"""A policy as it stands in a JSON file."""
+
+Publish = Callable[..., "Published"]
+"""`publish(table, document, *more_sql)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A release.
+
+    What an adversary gets: `objects` by kind (ROWS, CLASSES, RISK, RISK_HISTOGRAM), each as read over gRPC in `streams`,
+    and the exports in `database_file` and `parquet_files`. The owner has the `source_file` and the `release`'s evidence.
+    """
+
+    objects: dict[str, pa.Table]
+    streams: dict[str, bytes]
+    database_file: Path
+    parquet_files: dict[str, Path]
+    source_file: Path
+    release: release_service_pb2.Release
+
+    @property
+    def rows(self) -> pa.Table:
+        """The released rows."""
+        return self.objects["ROWS"]
+
+    @property
+    def suppressed(self) -> int:
+        """The number of suppressed records, as the public table of risks has it."""
+        (value,) = [r["value"] for r in self.objects["RISK"].to_pylist() if r["measure"] == "suppressed_records"]
+        return int(value)
+
+
+def policy_of(document: Document) -> policy_pb2.Policy:
+    """The message of a document that nothing is wrong with."""
+    policy, faults = read_policy(json.dumps(document), "json")
+    assert not faults
+    return policy
+
+
+def changed(document: Document, **fields: object) -> Document:
+    """A copy with other top-level fields."""
+    return {**deepcopy(document), **fields}
+
+
+def create_source(path: Path, table: pa.Table, *statements: str) -> None:
+    """A database with the table as `patients`, and whatever the statements make."""
+    with duckdb.connect(path) as connection:
+        connection.from_arrow(table).create("patients")
+        for statement in statements:
+            connection.execute(statement)
+
+
+def publish_from(path: Path, document: Document) -> Published:
+    """Serves the database, releases as the document says, and exports what came out beside it."""
+    server = TableveilServer(Settings(path, address="127.0.0.1:0", threads=2))
+    try:
+        with Client(server.address) as client:
+            job = client.wait(client.submit(policy_of(document)).name)
+            assert job.state == job_service_pb2.JOB_STATE_SUCCEEDED, job
+            return _fetched(client, client.get_release(job.release), path)
+    finally:
+        server.close()
+
+
+def _fetched(client: Client, release: release_service_pb2.Release, source: Path) -> Published:
+    database_file, directory = source.with_suffix(".export.duckdb"), source.with_suffix(".parquet")
+    client.export(release.name, database_file, ExportFormat.DUCKDB)
+    files = client.export(release.name, directory, ExportFormat.PARQUET)
+    kinds = [
+        release_service_pb2.ReleaseObjectKind.Name(item.kind).removeprefix("RELEASE_OBJECT_KIND_")
+        for item in release.objects
+    ]
+    names = [item.name for item in release.objects]
+    tables = [client.read_table(release.name, name) for name in names]
+    return Published(
+        objects=dict(zip(kinds, tables, strict=True)),
+        streams=dict(zip(kinds, map(_stream, tables), strict=True)),
+        database_file=database_file,
+        parquet_files=dict(zip(kinds, files, strict=True)),
+        source_file=source,
+        release=release,
+    )
+
+
+def _stream(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+    return bytes(sink.getvalue())
+
+
+def texts(tables: Sequence[pa.Table]) -> set[str]:
+    """All texts in the tables, names of columns included."""
+    found: set[str] = set()
+    for table in tables:
+        found.update(table.column_names)
+        for column in table.columns:
+            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+                found.update(value for value in column.to_pylist() if value is not None)
+    return found

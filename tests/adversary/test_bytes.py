@@ -1,0 +1,84 @@
+"""Shows that the bytes of what is given away hold no value of the source that was not released."""
+
+from __future__ import annotations
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from tests.adversary import samples
+from tests.adversary.publishing import Document, Publish, Published, changed, texts
+from tests.adversary.samples import canary
+
+ABSENT = [canary("absent", i) for i in range(20)]
+
+# The ward as an ENUM with members that no record has: an ENUM's type would carry them along.
+ENUM_WARD = (
+    "CREATE TYPE ward AS ENUM ("
+    + ", ".join("'" + member.replace("'", "''") + "'" for member in ("east", "west", *ABSENT))
+    + ")",
+    "ALTER TABLE patients ALTER ward TYPE ward",
+)
+
+
+@pytest.mark.parametrize("release", [{"name": "released"}, samples.VIEW], ids=["table", "view"])
+@pytest.mark.parametrize("suppressed", [{"handling": "DROP"}, samples.BLANK], ids=["dropped", "blank"])
+def test_no_unreleased_value_is_in_the_files(publish: Publish, release: Document, suppressed: Document) -> None:
+    source = samples.patients()
+    document = changed(samples.policy(), release=release, suppressed_records=suppressed)
+    published = publish(source, document, *ENUM_WARD)
+    released = texts(list(published.objects.values()))
+    hidden = (texts([source]) | set(ABSENT) | {city for city, _ in samples.cities()}) - released
+    hidden -= {*source.column_names, "east", "west"}
+    # All identifiers, all cities, absent members and what the suppressed ones suffer from.
+    assert len(hidden) == 2 * len(source) + len(samples.cities()) + len(ABSENT) + published.suppressed
+    shown = set(published.rows["diagnosis"].to_pylist()) - {None}
+    assert len(shown) == len(source) - published.suppressed
+
+    for name, content in contents(published).items():
+        assert found(shown, content) == shown, f"{name}: the search itself does not see what is there"
+        assert not found(hidden, content), name
+
+
+def contents(published: Published) -> dict[str, bytes]:
+    """Bytes of all that is given away, with what is compressed in them unpacked."""
+    return {
+        "database": published.database_file.read_bytes(),
+        "parquet": b"".join(unpacked(path.read_bytes()) for path in published.parquet_files.values()),
+        "arrow": b"".join(published.streams.values()),
+    }
+
+
+def unpacked(content: bytes) -> bytes:
+    """The content, followed by what its zstd frames hold."""
+    parts = [content]
+    start = content.find(_ZSTD)
+    while start >= 0:
+        with pa.CompressedInputStream(pa.BufferReader(content[start:]), "zstd") as frame:
+            try:
+                while part := frame.read(1):
+                    parts.append(part)
+            except OSError:
+                # The frame ended, or it was none.
+                pass
+        start = content.find(_ZSTD, start + 1)
+    return b"".join(parts)
+
+
+_ZSTD = bytes.fromhex("28b52ffd")
+
+
+def found(values: set[str], content: bytes) -> set[str]:
+    """The values whose first eight characters, as statistics keep them, are in the content in any usual encoding."""
+    encodings = ("utf-8", "utf-16-le", "utf-16-be")
+    return {value for value in values if any(value[:8].encode(encoding) in content for encoding in encodings)}
+
+
+def test_the_export_is_not_the_file_that_held_the_source(publish: Publish) -> None:
+    """The control of the whole suite: the same search finds everything in the owner's file."""
+    source = samples.patients()
+    published = publish(source, samples.policy())
+    everything = texts([source]) - {*source.column_names, "F", "M", "east", "west"}
+    assert found(everything, published.source_file.read_bytes()) == everything
+    with duckdb.connect(published.database_file, read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM duckdb_schemas() WHERE NOT internal").fetchone() == (1,)

@@ -1,0 +1,128 @@
+"""The account of a release, line by line."""
+
+from __future__ import annotations
+
+import io
+
+import duckdb
+from rich.console import Console
+
+from tableveil.cli.account import account, query_lines
+from tableveil.v1 import release_service_pb2
+from tests.service.client import samples
+
+EXPECTED = """\
+releases/3  main.discharges → main.released
+
+Warnings
+  county follows from zip_code.
+
+Result
+  privacy     5-anonymity
+  score       0.2134 (loss, geometric mean)
+  records     100,000, of which 96,321 released
+  suppressed  3,679 (3.68 %); the policy allows 5 %
+  classes     5,432
+
+Attributes
+  quasi-identifier  level                    loss  distinct values  hierarchy
+  age               2 of 5                12.34 %         106 → 12
+  sex               0 of 1, unchanged      3.68 %            3 → 3
+  zip_code          5 of 5, nothing left    100 %        2,345 → 1  zip@2
+
+Risk of being re-identified
+                                      before             after
+  highest                              100 %              20 %
+  average                            61.23 %            5.64 %
+  lowest                                 2 %            0.08 %
+  unique records               41,000 (41 %)           0 (0 %)
+  records with more than 5 %   99,000 (99 %)  12,345 (12.82 %)
+  records with more than 20 %  80,123 (80.12 %)          0 (0 %)
+
+Proof
+  Optimal: of 5,184 transformations, none that meets the policy scores better. 367 were checked;
+  the others need not be: 817 cannot score better, 4,000 would suppress too many records.
+
+Written
+  object                               size  holds
+  main.released                 96,321 rows  the anonymized rows
+  main.released_classes          5,432 rows  the classes, their sizes and risks
+  main.released_risk                 9 rows  risks of the released rows
+  main.released_risk_histogram        1 row  classes by size
+
+Query it
+  In the database, which only the server may open while it runs:
+    SELECT * FROM "main"."released" LIMIT 10;
+    SELECT * FROM "main"."released_classes";
+    SELECT * FROM "main"."released_risk";
+    SELECT * FROM "main"."released_risk_histogram";
+  Or from a fresh file that may be given away:
+    tableveil export releases/3 --output release-3.duckdb
+
+Time
+  1 min 17 s: reading 1.2 s, counting 0.310 s, searching 0.042 s, writing 1 min 15 s, verifying
+  0.500 s
+"""
+
+
+def shown(release: release_service_pb2.Release) -> str:
+    """The account as a file would hold it."""
+    file = io.StringIO()
+    Console(file=file, width=100, markup=False, highlight=False, emoji=False).print(account(release))
+    return "\n".join(line.rstrip() for line in file.getvalue().splitlines()) + "\n"
+
+
+def test_the_whole_account() -> None:
+    assert shown(samples.release()) == EXPECTED
+
+
+def test_a_gap_is_told() -> None:
+    release = samples.release()
+    release.proof.optimal = False
+    release.proof.lower_bound = 0.19204
+    release.proof.gap = 0.02134
+    release.proof.pruned.clear()
+    text = " ".join(shown(release).split())
+    assert "Best found before the search was stopped; 367 of 5,184 transformations were checked." in text
+    assert "None scores below 0.1920, so that at most 0.0213 (10 %) could be gained. Written" in text
+
+
+def test_an_exhaustive_search_left_nothing_out() -> None:
+    release = samples.release()
+    release.proof.pruned.clear()
+    release.proof.transformations_checked = 5184
+    assert "5,184 were checked, which is all of them." in " ".join(shown(release).split())
+
+
+def test_a_replaced_release_says_so() -> None:
+    release = samples.release()
+    release.current = False
+    assert "(replaced by a later release)" in shown(release).splitlines()[0]
+
+
+def test_what_the_service_may_leave_out_is_no_error() -> None:
+    assert "releases/9" in shown(release_service_pb2.Release(name="releases/9"))
+
+
+def test_names_cannot_harm_the_terminal() -> None:
+    release = samples.release(target="a\x1b[2J\nb[bold]c")
+    release.attributes[0].column = "\x1b[31m[red]"
+    text = shown(release)
+    assert "\x1b" not in text
+    assert r"main.a\x1b[2J\nb[bold]c" in text
+    assert r"\x1b[31m[red]" in text
+    # A statement cannot be shown in a form that is both harmless and right.
+    assert "SELECT" not in text
+
+
+def test_statements_work_for_any_name() -> None:
+    target = 'x"; DROP TABLE y; -- select'
+    with duckdb.connect() as connection:
+        connection.execute("CREATE SCHEMA \"a\"\"b\"")
+        for suffix in ("", "_classes", "_risk", "_risk_histogram"):
+            quoted = f"{target}{suffix}".replace('"', '""')
+            connection.execute(f'CREATE TABLE "a""b"."{quoted}" AS SELECT \'{suffix}\'')
+        release = samples.release(target=target)
+        release.target.schema = 'a"b'
+        found = [connection.execute(line).fetchall() for line in query_lines(release)]
+    assert found == [[("",)], [("_classes",)], [("_risk",)], [("_risk_histogram",)]]

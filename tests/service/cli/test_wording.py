@@ -1,0 +1,64 @@
+"""Numbers, names and times as people read them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from tableveil.cli import wording
+from tableveil.v1 import policy_pb2
+
+
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        (0.0, "0 %"),
+        (Decimal("0.05"), "5 %"),
+        (0.036789, "3.68 %"),
+        (0.2, "20 %"),
+        (0.00001, "< 0.01 %"),
+        (0.99999, "> 99.99 %"),
+        (1.0, "100 %"),
+        (1.5, "150 %"),
+    ],
+)
+def test_share(part: float | Decimal, shown: str) -> None:
+    assert wording.share(part) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("0", "0"), ("5184", "5,184"), ("1" + 30 * "0", "1.0e+30"), ("?\x1b", "?\\x1b"), ("", "")]
+)
+def test_large_count(text: str, shown: str) -> None:
+    assert wording.large_count(text) == shown
+
+
+@pytest.mark.parametrize(("value", "shown"), [(0.0123, "0.012 s"), (1.25, "1.2 s"), (200.4, "3 min 20 s")])
+def test_seconds(value: float, shown: str) -> None:
+    assert wording.seconds(value) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Käse 'x' \"y\"", "Käse 'x' \"y\""),
+        ("\x1b[31mred\x1b[0m", r"\x1b[31mred\x1b[0m"),
+        ("two\nlines\t", r"two\nlines\t"),
+        ("right\u202eleft", r"right\u202eleft"),
+        ("\udce9", r"\udce9"),
+    ],
+)
+def test_printable(text: str, shown: str) -> None:
+    assert wording.printable(text) == shown
+
+
+def test_long_names_are_cut() -> None:
+    assert wording.short("x" * 10_000) == "x" * 60 + "…"
+    assert wording.table_name(policy_pb2.TableReference(schema="main", table="t")) == "main.t"
+
+
+def test_moment() -> None:
+    assert wording.moment(Timestamp(seconds=1_700_000_000, nanos=999)) == "2023-11-14 22:13:20Z"
+    assert wording.moment(Timestamp()) == ""
