@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -59,7 +59,7 @@ def large(rows: int, runs: int) -> Section:
             ),
             _goals(full),
             "By phase:",
-            table(("phase", f"{small.rows:,} rows: s", f"{full.rows:,} rows: s", "growth", ""), _phases(small, full)),
+            table(("phase", f"{small.rows:,} rows: s", f"{full.rows:,} rows: s", "growth", ""), _growth(small, full)),
             "What the jobs found:",
             table(("", f"{small.rows:,} rows", f"{full.rows:,} rows"), _facts(small, full)),
         ),
@@ -99,15 +99,14 @@ def _goals(full: _Measurements) -> str:
     )
 
 
-def _phases(small: _Measurements, full: _Measurements) -> list[list[str]]:
+def _growth(small: _Measurements, full: _Measurements) -> Iterator[list[str]]:
     more_rows = full.rows / small.rows
-    lines = []
-    for phase in full.jobs[0].parts:
-        before, after = _median(small.jobs, phase), _median(full.jobs, phase)
-        growth = after / before if before > 0 else 0.0
-        slower = f"faster than the rows ({times(more_rows)})" if growth > more_rows else ""
-        lines.append([phase, seconds(before), seconds(after), times(growth), slower])
-    return lines
+    for name, few, many in (("", small.jobs, full.jobs), ("beside: ", small.beside, full.beside)):
+        for part in many[0].parts:
+            before, after = _median(few, part), _median(many, part)
+            growth = after / before
+            slower = f"faster than the rows ({times(more_rows)})" if growth > more_rows else ""
+            yield [name + part, seconds(before), seconds(after), times(growth), slower]
 
 
 def _facts(small: _Measurements, full: _Measurements) -> list[list[str]]:

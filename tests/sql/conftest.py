@@ -1,4 +1,4 @@
-"""A database file per test with Tableveil's state in it, and a session on it."""
+"""A database file with Tableveil's state in it, and a session on it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,28 @@ from tableveil.search import Control
 from tableveil.state.migrate import migrate
 
 
+def opened(path: Path) -> Iterator[Database]:
+    database = Database(Settings(path, threads=2))
+    with database.session() as session:
+        migrate(session)
+    yield database
+    database.close()
+
+
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
-    opened = Database(Settings(tmp_path / "test.duckdb", threads=2))
-    with opened.session() as session:
-        migrate(session)
-    yield opened
-    opened.close()
+    yield from opened(tmp_path / "test.duckdb")
+
+
+@pytest.fixture(scope="module")
+def shared_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
+    """One for all tests of a file that override `database` with it: opening one takes longer than most tests."""
+    yield from opened(tmp_path_factory.mktemp("shared") / "test.duckdb")
 
 
 @pytest.fixture
 def session(database: Database) -> Iterator[Session]:
     """A session as jobs have it: with a control that may stop it."""
-    with database.session() as opened:
-        opened.control = Control()
-        yield opened
+    with database.session() as opened_session:
+        opened_session.control = Control()
+        yield opened_session

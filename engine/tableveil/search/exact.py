@@ -196,9 +196,11 @@ class _Search:
 
     def report_now_and_then(self) -> None:
         now = self.control.now()
-        if now - self.reported_at < SECONDS_BETWEEN_REPORTS:
-            return
-        self.reported_at = now
+        if now - self.reported_at >= SECONDS_BETWEEN_REPORTS:
+            self.reported_at = now
+            self.report_progress()
+
+    def report_progress(self) -> None:
         best = self.found[0] if self.found else None
         self.report(
             Progress(
@@ -211,6 +213,7 @@ class _Search:
         )
 
     def outcome(self, complete: bool) -> SearchOutcome:
+        self.report_progress()
         return SearchOutcome(
             best=self.found[0] if self.found else None,
             infeasible=self.infeasible,
@@ -229,7 +232,7 @@ def _widest_gap(interval: _Interval, weights: Sequence[float]) -> tuple[int, int
 
     Then the upper part's bound rises most, and the lower part's check tells most.
     """
-    widest, where = -1.0, (0, 0)
+    widest, where = -math.inf, (0, 0)
     for j, (low, high) in enumerate(zip(interval.lo, interval.hi, strict=True)):
         for level in range(low, high):
             gap = float(interval.table[j][level + 1] - interval.table[j][level]) * weights[j]

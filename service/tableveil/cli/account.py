@@ -16,8 +16,8 @@ from tableveil.cli.tables import facts, listing
 from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 
 _EXCLUDED_BECAUSE = {
-    "suppression": "would suppress too many records",
-    "loss": "cannot score better",
+    "suppression": "they would suppress too many records",
+    "loss": "they cannot score better",
 }
 
 _OBJECTS = {
@@ -61,7 +61,7 @@ def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, Rende
     yield "Result", _result(release)
     yield "Attributes", _attributes(release.attributes)
     yield "Risk of being re-identified", _risk(release.risk_before, release.risk_after)
-    yield "Proof", Text(" ".join(_proof(release.score, release.proof)))
+    yield "Proof", _proof(release.score, release.proof)
     yield "Written", _objects(release)
     yield "Query it", _queries(release)
     yield "Time", Text(_time(release.seconds, release.phase_seconds))
@@ -130,21 +130,22 @@ def _risk(before: release_service_pb2.Risk, after: release_service_pb2.Risk) -> 
     return listing(("", "before", "after"), rows, "", numbers=("before", "after"))
 
 
-def _proof(score: float, proof: release_service_pb2.Proof) -> Iterator[str]:
-    size, checked = wording.large_count(proof.lattice_size), wording.count(proof.transformations_checked)
-    if proof.optimal:
-        yield f"Optimal: of {size} transformations, none that meets the policy scores better."
-        yield f"{checked} were checked; the others need not be:"
-    else:
-        yield f"Best found before the search was stopped; {checked} of {size} transformations were checked."
-        gain = f"{wording.score(proof.gap)} ({wording.share(proof.gap / score)})" if score > 0 else "nothing"
-        yield f"None scores below {wording.score(proof.lower_bound)}, so that at most {gain} could be gained."
-        yield "Known not to be better:" if proof.pruned else ""
-    reasons = (
-        f"{wording.large_count(number)} {_EXCLUDED_BECAUSE.get(reason, f'for {wording.printable(reason)}')}"
-        for reason, number in sorted(proof.pruned.items())
-    )
-    yield f"{', '.join(reasons) or 'there are none'}."
+def _proof(score: float, proof: release_service_pb2.Proof) -> Table:
+    rows = [
+        ("verdict", "optimal: nothing that meets the policy scores better" if proof.optimal else _gap(score, proof)),
+        ("transformations", wording.large_count(proof.lattice_size)),
+        ("checked", wording.count(proof.transformations_checked)),
+    ]
+    for reason, number in sorted(proof.pruned.items()):
+        why = _EXCLUDED_BECAUSE.get(reason, wording.printable(reason))
+        rows.append(("excluded", f"{wording.large_count(number)}: {why}"))
+    return facts(rows)
+
+
+def _gap(score: float, proof: release_service_pb2.Proof) -> str:
+    part = f" ({wording.share(proof.gap / score)})" if score > 0 else ""
+    bound, gap = wording.score(proof.lower_bound), wording.score(proof.gap)
+    return f"stopped before the proof was complete: nothing scores below {bound}, {gap}{part} less"
 
 
 def _objects(release: release_service_pb2.Release) -> RenderableType:

@@ -73,18 +73,18 @@ def resolve_source(session: Session, policy: Policy) -> tuple[Source | None, Pol
     if reference is None:
         return None, policy, faults
     columns = _columns(session, reference)
-    source = Source(reference, tuple(column for column in columns if isinstance(column, Column)))
-    names = [column.name if isinstance(column, Column) else column[0] for column in columns]
-    for column in columns:
-        if not isinstance(column, Column):
-            name, type_ = column
+    source = Source(reference, tuple(found for found in columns if isinstance(found, Column)))
+    names = [found.name if isinstance(found, Column) else found[0] for found in columns]
+    for found in columns:
+        if not isinstance(found, Column):
+            name, type_ = found
             role = next((a.role for a in policy.attributes if a.column == name), policy.default_role)
             if role is not Role.IDENTIFYING:
                 faults.append(
                     Fault(
                         f"source.{shortened(name)}",
                         f"type {shortened(type_)}",
-                        "a scalar type",
+                        "a scalar type, and text without a collation",
                         "Give it the role IDENTIFYING, or anonymize a table in which it is cast to scalar columns.",
                     )
                 )
