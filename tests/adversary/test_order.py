@@ -51,13 +51,12 @@ def test_all_rows_are_sorted(publish: Publish, suppressed: Document) -> None:
             assert connection.sql(read).fetchall() == [tuple(row.values()) for row in published.rows.to_pylist()]
 
 
-# Values that compare equal and yet look different: sorting alone would leave them in the source's order.
+# Values that are equal, or nearly, to the database and yet look different: sorted, they could stay in the source's order.
 LOOKALIKES = {
     "zeros of either sign": ("DOUBLE", ["0.0::DOUBLE", "-(0.0::DOUBLE)"]),
-    "intervals as days and as months": ("INTERVAL", ["INTERVAL 1 MONTH", "INTERVAL 30 DAYS"]),
-    "a collation without case": ("VARCHAR COLLATE NOCASE", ["'Asthma'", "'asthma'", "'ASTHMA'"]),
-    "a collation without accents": ("VARCHAR COLLATE NOACCENT", ["'Ménière'", "'Meniere'"]),
-    "times at the same moment": ("TIMETZ", ["'12:00:00+00'::TIMETZ", "'14:00:00+02'::TIMETZ"]),
+    "short zeros of either sign": ("FLOAT", ["0.0::FLOAT", "-(0.0::FLOAT)"]),
+    "NaNs of either sign": ("DOUBLE", ["'NaN'::DOUBLE", "-('NaN'::DOUBLE)"]),
+    "times of day at the same moment": ("TIMETZ", ["'12:00:00+00'::TIMETZ", "'14:00:00+02'::TIMETZ"]),
 }
 
 
@@ -69,13 +68,13 @@ def test_values_that_only_look_different(publish: Publish, role: str, lookalike:
     document = samples.policy()
     suppression = {"hierarchy": {"suppression_only": {}}, "maximum_level": 0} if role == "QUASI_IDENTIFIER" else {}
     document["attributes"].append(samples.attribute("strange", role, **suppression))
-    # Without what is unique, so that rows tie. Within each class all spellings occur, fewer than K times some of them.
+    # Without what is unique, so that rows tie.
     document["attributes"][5] = samples.attribute("diagnosis", "IDENTIFYING")
     choice = " ".join(f"WHEN {i} THEN {literal}" for i, literal in enumerate(literals))
     statements = [
         f"ALTER TABLE patients ADD COLUMN strange {type_}",
+        # Where the spelling is the only difference, it would make classes of fewer than K.
         f"UPDATE patients SET strange = CASE hash(id) % {len(literals)} {choice} END",
-        # An update leaves rows where they are.
     ]
     releases = [publish(permuted(source, seed), document, *statements) for seed in SEEDS]
     assert_same(releases)
@@ -97,7 +96,6 @@ def assert_same(releases: list[Published]) -> None:
     first, *others = releases
     for other in others:
         for kind, stream in first.streams.items():
-            assert other.objects[kind].equals(first.objects[kind]), kind
             assert other.streams[kind] == stream, kind
             assert other.parquet_files[kind].read_bytes() == first.parquet_files[kind].read_bytes(), kind
         assert in_file(other) == in_file(first)

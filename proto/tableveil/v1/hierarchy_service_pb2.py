@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$tableveil/v1/hierarchy_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/policy.proto\"P\n\x16\x43reateHierarchyRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12(\n\x04rows\x18\x02 \x03(\x0b\x32\x1a.tableveil.v1.HierarchyRow\"O\n\x17\x43reateHierarchyResponse\x12\x34\n\thierarchy\x18\x01 \x01(\x0b\x32!.tableveil.v1.StoredHierarchyInfo\"?\n\x16ListHierarchiesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"j\n\x17ListHierarchiesResponse\x12\x36\n\x0bhierarchies\x18\x01 \x03(\x0b\x32!.tableveil.v1.StoredHierarchyInfo\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x85\x01\n\x13StoredHierarchyInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x05\x12\x0e\n\x06levels\x18\x03 \x01(\x05\x12\x0e\n\x06values\x18\x04 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xd4\x01\n\x10HierarchyService\x12`\n\x0f\x43reateHierarchy\x12$.tableveil.v1.CreateHierarchyRequest\x1a%.tableveil.v1.CreateHierarchyResponse(\x01\x12^\n\x0fListHierarchies\x12$.tableveil.v1.ListHierarchiesRequest\x1a%.tableveil.v1.ListHierarchiesResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$tableveil/v1/hierarchy_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/policy.proto\"c\n\x16\x43reateHierarchyRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12(\n\x04rows\x18\x02 \x03(\x0b\x32\x1a.tableveil.v1.HierarchyRow\x12\x11\n\trow_count\x18\x03 \x01(\x03\"O\n\x17\x43reateHierarchyResponse\x12\x34\n\thierarchy\x18\x01 \x01(\x0b\x32!.tableveil.v1.StoredHierarchyInfo\"?\n\x16ListHierarchiesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"j\n\x17ListHierarchiesResponse\x12\x36\n\x0bhierarchies\x18\x01 \x03(\x0b\x32!.tableveil.v1.StoredHierarchyInfo\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x85\x01\n\x13StoredHierarchyInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x05\x12\x0e\n\x06levels\x18\x03 \x01(\x05\x12\x0e\n\x06values\x18\x04 \x01(\x03\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp2\xd4\x01\n\x10HierarchyService\x12`\n\x0f\x43reateHierarchy\x12$.tableveil.v1.CreateHierarchyRequest\x1a%.tableveil.v1.CreateHierarchyResponse(\x01\x12^\n\x0fListHierarchies\x12$.tableveil.v1.ListHierarchiesRequest\x1a%.tableveil.v1.ListHierarchiesResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,15 +34,15 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tableveil.v1.hierarchy_serv
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_CREATEHIERARCHYREQUEST']._serialized_start=114
-  _globals['_CREATEHIERARCHYREQUEST']._serialized_end=194
-  _globals['_CREATEHIERARCHYRESPONSE']._serialized_start=196
-  _globals['_CREATEHIERARCHYRESPONSE']._serialized_end=275
-  _globals['_LISTHIERARCHIESREQUEST']._serialized_start=277
-  _globals['_LISTHIERARCHIESREQUEST']._serialized_end=340
-  _globals['_LISTHIERARCHIESRESPONSE']._serialized_start=342
-  _globals['_LISTHIERARCHIESRESPONSE']._serialized_end=448
-  _globals['_STOREDHIERARCHYINFO']._serialized_start=451
-  _globals['_STOREDHIERARCHYINFO']._serialized_end=584
-  _globals['_HIERARCHYSERVICE']._serialized_start=587
-  _globals['_HIERARCHYSERVICE']._serialized_end=799
+  _globals['_CREATEHIERARCHYREQUEST']._serialized_end=213
+  _globals['_CREATEHIERARCHYRESPONSE']._serialized_start=215
+  _globals['_CREATEHIERARCHYRESPONSE']._serialized_end=294
+  _globals['_LISTHIERARCHIESREQUEST']._serialized_start=296
+  _globals['_LISTHIERARCHIESREQUEST']._serialized_end=359
+  _globals['_LISTHIERARCHIESRESPONSE']._serialized_start=361
+  _globals['_LISTHIERARCHIESRESPONSE']._serialized_end=467
+  _globals['_STOREDHIERARCHYINFO']._serialized_start=470
+  _globals['_STOREDHIERARCHYINFO']._serialized_end=603
+  _globals['_HIERARCHYSERVICE']._serialized_start=606
+  _globals['_HIERARCHYSERVICE']._serialized_end=818
 # @@protoc_insertion_point(module_scope)

@@ -26,8 +26,13 @@ class CreateHierarchyRequest(_message.Message):
 
     NAME_FIELD_NUMBER: _builtins.int
     ROWS_FIELD_NUMBER: _builtins.int
+    ROW_COUNT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Read from the first message only."""
+    row_count: _builtins.int
+    """Number of rows in all messages together, read from the first one only. Nothing is stored unless as many arrive,
+    because a stream that was cut off may look as if it had ended.
+    """
     @_builtins.property
     def rows(self) -> _containers.RepeatedCompositeFieldContainer[_policy_pb2.HierarchyRow]:
         """The next rows; a large hierarchy comes in several messages."""
@@ -37,10 +42,11 @@ class CreateHierarchyRequest(_message.Message):
         *,
         name: _builtins.str = ...,
         rows: _abc.Iterable[_policy_pb2.HierarchyRow] | None = ...,
+        row_count: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "rows", b"rows"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "row_count", b"row_count", "rows", b"rows"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -73,7 +79,7 @@ class ListHierarchiesRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
-    """At most 1000; 0 means 50."""
+    """0 means 50; more than 1000 means 1000."""
     page_token: _builtins.str
     def __init__(
         self,

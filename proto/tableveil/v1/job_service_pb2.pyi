@@ -205,7 +205,7 @@ class ListJobsRequest(_message.Message):
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
-    """At most 1000; 0 means 50."""
+    """0 means 50; more than 1000 means 1000."""
     page_token: _builtins.str
     def __init__(
         self,

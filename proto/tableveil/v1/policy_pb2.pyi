@@ -338,6 +338,7 @@ class Attribute(_message.Message):
     ACKNOWLEDGED_FIELD_NUMBER: _builtins.int
     column: _builtins.str
     role: Global___Role.ValueType
+    """Unspecified: the policy's default_role."""
     minimum_level: _builtins.int
     """Bounds on the level the search may choose, both inclusive. Unset: 0 and the hierarchy's top."""
     maximum_level: _builtins.int

@@ -32,9 +32,10 @@ _WORDS: dict[type[TableveilError], str] = {
 
 
 def error_block(error: TableveilError) -> RenderableType:
-    """The error; its message is left out where it only repeats the faults."""
+    """The error; its message is left out where it is that of the only fault."""
     heading = Text(_WORDS.get(type(error), "Failed"), style="bold red")
-    if error.message != "; ".join(map(str, error.faults)):
+    # A server cuts long texts.
+    if len(error.faults) != 1 or not error.message.startswith(f"{error.faults[0].field}: found "):
         heading.append(f": {printable(error.message)}", style="not bold default")
     heading.append(f" ({printable(error.code)})", style="not bold dim")
     return Group(heading, *(Padding(_fault(fault), (0, 0, 0, 2)) for fault in error.faults))

@@ -40,7 +40,9 @@ def submit(session: Session, policy: Path, wait: bool, request_id: str | None) -
     if request_id is not None:
         message.request_id = request_id
     if faults:
-        raise InvalidError("POLICY_INVALID", "the policy is invalid", _all_faults(client, message, policy, faults))
+        raise InvalidError.about(
+            "POLICY_INVALID", "the policy is invalid", _all_faults(client, message, policy, faults)
+        )
     job = client.submit(message, policy.parent)
     if not wait:
         if output.as_json:
@@ -69,7 +71,7 @@ def check_policy(session: Session, policy: Path, offline: bool) -> None:
     elif not found:
         output.show("Nothing is wrong with the policy" + (", as far as can be told offline." if offline else "."))
     if found:
-        error = InvalidError("POLICY_INVALID", "the policy is invalid", found)
+        error = InvalidError.about("POLICY_INVALID", "the policy is invalid", found)
         output.report(error)
         sys.exit(of_error(error))
 

@@ -228,7 +228,7 @@ class Client:
     def create_hierarchy(self, name: str, rows: Iterable[Sequence[str]]) -> hierarchy_service_pb2.StoredHierarchyInfo:
         """Stores rows of a value and its labels as the next version of the hierarchy; the same rows again do not."""
         try:
-            return self._hierarchies.CreateHierarchy(upload_requests(name, rows)).hierarchy
+            return self._hierarchies.CreateHierarchy(upload_requests(name, list(rows))).hierarchy
         except grpc.RpcError as error:
             raise self._error_of(error) from None
 
@@ -271,4 +271,4 @@ class Client:
 
 
 def _invalid(faults: Sequence[Fault]) -> InvalidError:
-    return InvalidError("POLICY_INVALID", "the policy is invalid", faults)
+    return InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from tableveil.v1 import hierarchy_service_pb2, policy_pb2
 
@@ -10,9 +10,9 @@ from tableveil.v1 import hierarchy_service_pb2, policy_pb2
 PIECE_BYTES = 256 * 1024
 
 
-def upload_requests(name: str, rows: Iterable[Sequence[str]]) -> Iterator[hierarchy_service_pb2.CreateHierarchyRequest]:
+def upload_requests(name: str, rows: Sequence[Sequence[str]]) -> Iterator[hierarchy_service_pb2.CreateHierarchyRequest]:
     """The messages that store the rows under `name`, made as they are sent."""
-    request = hierarchy_service_pb2.CreateHierarchyRequest(name=name)
+    request = hierarchy_service_pb2.CreateHierarchyRequest(name=name, row_count=len(rows))
     size = 0
     for row in rows:
         message = policy_pb2.HierarchyRow(labels=row)

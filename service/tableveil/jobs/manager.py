@@ -74,9 +74,14 @@ class JobManager:
         for worker in self._workers:
             worker.start()
 
-    def check(self, policy: Policy) -> list[Fault]:
-        """Everything that would keep a job with this policy from searching; its rows are read for that."""
+    def check(self, policy: Policy, *, rows: bool = True) -> list[Fault]:
+        """Everything that would keep a job with this policy from searching.
+
+        Without `rows`, what shows without reading the source's rows; the policy need not be valid by itself then.
+        """
         with self._database.session() as session:
+            if not rows:
+                return check_request(session, policy)[2]
             session.control = Control()
             try:
                 check_rows(session, policy, Report())

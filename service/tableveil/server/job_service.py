@@ -38,9 +38,9 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
     ) -> v1.CheckPolicyResponse:
         """Faults are the answer, not an error."""
         policy, faults = policy_from_proto(request.policy)
-        if policy is not None and not faults:
+        if policy is not None:
             with self._checks.taken():
-                faults = self._jobs.check(policy)
+                faults = [*faults, *self._jobs.check(policy, rows=not faults)]
         return v1.CheckPolicyResponse(faults=map(fault_to_proto, faults))
 
     def SubmitJob(  # noqa: N802
@@ -48,6 +48,8 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
     ) -> v1.SubmitJobResponse:
         """The policy's message is kept as the job's document."""
         policy, faults = policy_from_proto(request.policy)
+        if policy is not None and faults:
+            faults += self._jobs.check(policy, rows=False)
         if policy is None or faults:
             raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
         return v1.SubmitJobResponse(job=job_to_proto(self._jobs.submit(policy, canonical_json(request.policy))))

@@ -18,8 +18,8 @@ from tableveil.state.releases import Release
 class Jobs(Protocol):
     """See `tableveil.jobs.JobManager`."""
 
-    def check(self, policy: Policy, /) -> list[Fault]:
-        """What would keep a job from searching."""
+    def check(self, policy: Policy, /, *, rows: bool) -> list[Fault]:
+        """What would keep a job from searching; with or without reading the source's rows."""
         ...
 
     def submit(self, policy: Policy, document: str, /) -> Job:

@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, alias, call, cast, column, create_table, number, table, text
 from tableveil.counting.base import joined_code
+from tableveil.hierarchy import ValueKind
 from tableveil.release.plan import ReleasedColumn, ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.state.releases import risk_measures
@@ -130,10 +131,8 @@ def _kept_rows(plan: ReleasePlan) -> exp.Select:
     layout = plan.classes.layout
     words: list[exp.Expr] = [cast(number(0), "BIGINT") for _ in range(layout.words)]
     for j, (dictionary, level) in enumerate(zip(plan.dictionaries, plan.transformation, strict=True)):
-        # The top is one label for all, and level 0 is the value itself: neither needs the dictionary for its label,
-        # unless values that count as the same look different.
-        looks_up = level < dictionary.levels.top if dictionary.column.ambiguous else 0 < level < dictionary.levels.top
-        if (suppresses and layout.radices[j] > 1) or looks_up:
+        # The top is one label for all, and level 0 is the value itself: neither needs the dictionary for its label.
+        if (suppresses and layout.radices[j] > 1) or 0 < level < dictionary.levels.top:
             query, group = joined_code(query, dictionary, "source", f"d{j}", level)
             part = exp.Mul(this=cast(group, "BIGINT"), expression=number(layout.stride[j]))
             words[layout.word[j]] = exp.Add(this=words[layout.word[j]], expression=part)
@@ -149,12 +148,23 @@ def _kept_rows(plan: ReleasePlan) -> exp.Select:
 def _released(released: ReleasedColumn, aliases: dict[str, str]) -> exp.Expr:
     dictionary = released.dictionary
     if dictionary is None or released.level == 0:
-        looked_up = dictionary is not None and released.column.ambiguous
-        value = column("value", aliases[released.name]) if looked_up else column(released.name, "source")
+        value: exp.Expr = column(released.name, "source")
+        if released.column.kind is ValueKind.FLOAT:
+            value = _in_one_spelling(value)
         return value if released.type == released.column.type else cast(value, released.type)
     if released.level == dictionary.levels.top:
         return text(dictionary.top_label)
     return column(dictionary.label_name(released.level), aliases[released.name])
+
+
+def _in_one_spelling(value: exp.Expr) -> exp.Expr:
+    """The floating-point number, of equal ones always the same: zeros and NaNs have signs that readers may see.
+
+    Else a class would fall apart for them, and equal rows would stay in the order of the source.
+    """
+    zero = exp.EQ(this=value.copy(), expression=number(0))
+    nan = call("isnan", value.copy())
+    return exp.Case(ifs=[exp.If(this=zero, true=number(0)), exp.If(this=nan, true=text("NaN"))], default=value)
 
 
 def _write_arrow(session: Session, data: pa.Table, target: exp.Table) -> None:

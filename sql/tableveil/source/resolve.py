@@ -22,7 +22,7 @@ _KINDS = (
     (re.compile(r"DATE"), ValueKind.DATE),
     (re.compile(r"TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE"), ValueKind.TIMESTAMP),
     (re.compile(r"VARCHAR|JSON|ENUM\(.*\)", re.DOTALL), ValueKind.TEXT),
-    (re.compile(r"BOOLEAN|TIME|TIME_NS|TIME WITH TIME ZONE|UUID|BLOB|BIT|INTERVAL"), ValueKind.OTHER),
+    (re.compile(r"BOOLEAN|TIME|TIME_NS|TIME WITH TIME ZONE|UUID|BLOB|BIT"), ValueKind.OTHER),
 )
 
 
@@ -41,11 +41,6 @@ class Column:
     def released_type(self) -> str:
         """The column's type where it is released as it is."""
         return "VARCHAR" if self.kind is ValueKind.TEXT else self.type
-
-    @property
-    def ambiguous(self) -> bool:
-        """Whether values that are equal to the database may look different: 0.0 and -0.0, a month and 30 days."""
-        return self.kind is ValueKind.FLOAT or self.type == "INTERVAL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +79,7 @@ def resolve_source(session: Session, policy: Policy) -> tuple[Source | None, Pol
                     Fault(
                         f"source.{shortened(name)}",
                         f"type {shortened(type_)}",
-                        "a scalar type, and text without a collation",
+                        "a scalar type other than INTERVAL, and text without a collation",
                         "Give it the role IDENTIFYING, or anonymize a table in which it is cast to scalar columns.",
                     )
                 )

@@ -118,7 +118,7 @@ def test_names_cannot_harm_the_terminal() -> None:
 def test_statements_work_for_any_name() -> None:
     target = 'x"; DROP TABLE y; -- select'
     with duckdb.connect() as connection:
-        connection.execute("CREATE SCHEMA \"a\"\"b\"")
+        connection.execute('CREATE SCHEMA "a""b"')
         for suffix in ("", "_classes", "_risk", "_risk_histogram"):
             quoted = f"{target}{suffix}".replace('"', '""')
             connection.execute(f'CREATE TABLE "a""b"."{quoted}" AS SELECT \'{suffix}\'')

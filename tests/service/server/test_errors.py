@@ -220,7 +220,7 @@ def test_a_message_over_the_limit_is_answered_with_the_limit(channel: grpc.Chann
     too_large = hierarchy_service_pb2.CreateHierarchyRequest(name="x" * LARGEST_MESSAGE)
 
     def chunks() -> Iterator[hierarchy_service_pb2.CreateHierarchyRequest]:
-        yield hierarchy_service_pb2.CreateHierarchyRequest(name="zip")
+        yield hierarchy_service_pb2.CreateHierarchyRequest(name="zip", row_count=1)
         yield too_large
 
     # gRPC often ends the server's iterator as if all had come: a part must not be stored.

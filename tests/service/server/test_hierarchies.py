@@ -18,8 +18,10 @@ from tableveil.v1 import hierarchy_service_pb2 as v1
 from tableveil.v1 import hierarchy_service_pb2_grpc, policy_pb2
 
 
-def chunk(name: str, *rows: tuple[str, ...]) -> v1.CreateHierarchyRequest:
-    return v1.CreateHierarchyRequest(name=name, rows=[policy_pb2.HierarchyRow(labels=row) for row in rows])
+def chunk(name: str, *rows: tuple[str, ...], of: int | None = None) -> v1.CreateHierarchyRequest:
+    """A message with some rows of all `of`, by default the only ones."""
+    messages = [policy_pb2.HierarchyRow(labels=row) for row in rows]
+    return v1.CreateHierarchyRequest(name=name, rows=messages, row_count=len(rows) if of is None else of)
 
 
 def stored(name: str, version: int = 1) -> Stored:
@@ -33,7 +35,7 @@ def stub(channel: grpc.Channel) -> hierarchy_service_pb2_grpc.HierarchyServiceSt
 
 def test_chunks_make_one_hierarchy(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock) -> None:
     hierarchies.create.return_value = stored("zip", 4)
-    chunks = [chunk("zip", ("02139", "0213*", "*")), chunk("ignored", ("02138", "0213*", "*"), ()), chunk("")]
+    chunks = [chunk("zip", ("02139", "0213*", "*"), of=3), chunk("ignored", ("02138", "0213*", "*"), ()), chunk("")]
     assert stub.CreateHierarchy(iter(chunks)).hierarchy.version == 4
     rows = [("02139", "0213*", "*"), ("02138", "0213*", "*"), ()]
     assert hierarchies.create.call_args.args == ("zip", rows)
@@ -43,6 +45,16 @@ def test_nothing_at_all(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, h
     hierarchies.create.return_value = stored("x")
     stub.CreateHierarchy(iter([]))
     assert hierarchies.create.call_args.args == ("", [])
+
+
+@pytest.mark.parametrize(("announced", "code"), [(2, grpc.StatusCode.CANCELLED), (0, grpc.StatusCode.INVALID_ARGUMENT)])
+def test_as_many_rows_as_announced_or_none(
+    stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock, announced: int, code: grpc.StatusCode
+) -> None:
+    with pytest.raises(grpc.RpcError) as raised:
+        stub.CreateHierarchy(iter([chunk("zip", ("02139", "*"), of=announced)]))
+    assert raised.value.code() is code
+    hierarchies.create.assert_not_called()
 
 
 @pytest.mark.parametrize(("limit", "value"), [("MOST_HIERARCHY_ROWS", 10), ("LARGEST_HIERARCHY", 100)])
@@ -72,7 +84,7 @@ def test_a_client_that_goes_away_leaves_nothing(start: Callable[..., Endpoint], 
             def chunks(
                 sent: threading.Event = sent, left: threading.Event = left
             ) -> Iterator[v1.CreateHierarchyRequest]:
-                yield chunk("zip", ("02139", "*"))
+                yield chunk("zip", ("02139", "*"), of=2)
                 sent.set()
                 left.wait(5)
 

@@ -1,0 +1,167 @@
+"""`submit` and `check-policy`: from a file on disk to the account of its release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tableveil.document import to_yaml
+from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2
+from tests.service.cli.conftest import Run
+from tests.service.client import samples
+from tests.service.client.fake_service import FakeService
+
+Documents = Callable[..., list[Any]]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "policy.yaml"
+    path.write_text(to_yaml(samples.policy()))
+    return str(path)
+
+
+@pytest.fixture
+def job(service: FakeService) -> str:
+    """What submitting leads to."""
+    service.submit(
+        "jobs/7",
+        [samples.searching("jobs/7", 12, 0.3, 0.1), samples.succeeded("jobs/7", "releases/3")],
+        state=job_service_pb2.JOB_STATE_QUEUED,
+    )
+    service.releases["releases/3"] = samples.release()
+    return "jobs/7"
+
+
+def submitted(service: FakeService) -> list[policy_pb2.Policy]:
+    return [request.policy for request in service.requests if isinstance(request, job_service_pb2.SubmitJobRequest)]
+
+
+@pytest.mark.usefixtures("job")
+def test_submit(run: Run, service: FakeService, file: str) -> None:
+    assert run("submit", file).stdout == "jobs/7 submitted. Follow it with `tableveil watch jobs/7`.\n"
+    assert submitted(service) == [samples.policy()]
+
+
+@pytest.mark.usefixtures("job")
+def test_submit_as_json(documents: Documents, file: str) -> None:
+    [document] = documents("submit", file)
+    assert document["job"]["name"] == "jobs/7"
+    assert document["job"]["state"] == "JOB_STATE_QUEUED"
+
+
+@pytest.mark.usefixtures("job")
+def test_submit_with_a_request_id(run: Run, service: FakeService, file: str) -> None:
+    assert run("submit", file, "--request-id", "nightly-7").exit_code == 0
+    assert [policy.request_id for policy in submitted(service)] == ["nightly-7"]
+
+
+@pytest.mark.usefixtures("job")
+def test_submit_and_wait(run: Run, file: str) -> None:
+    result = run("submit", file, "--wait")
+    assert result.exit_code == 0
+    # The account can be kept without the progress.
+    assert result.stdout.startswith("releases/3  main.discharges")
+    assert result.stderr.splitlines()[-1] == "jobs/7 succeeded"
+
+
+@pytest.mark.usefixtures("job")
+def test_submit_and_wait_as_json(documents: Documents, file: str) -> None:
+    running, ended, result = documents("submit", file, "--wait")
+    assert running["job"]["progress"]["best_score"] == 0.3
+    assert ended["job"]["state"] == "JOB_STATE_SUCCEEDED"
+    assert result["release"]["name"] == "releases/3"
+
+
+def test_submit_and_wait_for_a_failure(run: Run, service: FakeService, file: str) -> None:
+    failure = samples.failure(faults_pb2.FAILURE_KIND_INFEASIBLE, "INFEASIBLE", "suppression_limit")
+    service.submit("jobs/7", [samples.failed("jobs/7", failure)], state=job_service_pb2.JOB_STATE_QUEUED)
+    result = run("submit", file, "--wait")
+    assert result.exit_code == 3
+    assert result.stdout == ""
+    assert "suppression_limit" in result.stderr
+
+
+@pytest.mark.usefixtures("job")
+def test_files_are_found_beside_the_policy(run: Run, service: FakeService, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "sex.csv").write_text("F;*\nM;*\n")
+    path = tmp_path / "policy.json"
+    path.write_text(json.dumps({"attributes": []}))
+    path = tmp_path / "policy.yaml"
+    path.write_text(to_yaml(samples.csv_policy("sub/sex.csv")))
+    assert run("submit", str(path)).exit_code == 0
+    assert service.hierarchy_rows == [[["F", "*"], ["M", "*"]]]
+    [policy] = submitted(service)
+    assert policy.attributes[0].hierarchy.stored == policy_pb2.StoredHierarchy(name="sex", version=1)
+
+
+def wrong(tmp_path: Path, service: FakeService) -> str:
+    """A policy with something wrong in the document, in itself, and for the database."""
+    path = tmp_path / "policy.yaml"
+    text = to_yaml(samples.policy()).replace("k: 5", "k: 1").replace("role: SENSITIVE", "role: SENSITIV")
+    path.write_text(f"{text}sufix: 3\n")
+    service.faults = [
+        faults_pb2.Fault(field="source.table", found="'discharges'", expected="a table", hint="Did you mean 'x'?"),
+        # The same field as one that could not be read from the document.
+        faults_pb2.Fault(field="attributes[1].role", found="nothing", expected="a role"),
+    ]
+    return str(path)
+
+
+@pytest.mark.parametrize("command", ["submit", "check-policy"])
+def test_all_faults_at_once(run: Run, service: FakeService, tmp_path: Path, command: str) -> None:
+    result = run(command, wrong(tmp_path, service))
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.splitlines()[0] == "Invalid: the policy is invalid (4 faults) (POLICY_INVALID)"
+    fields = [line.strip() for line in result.stderr.splitlines() if line.startswith("  ") and line[2] != " "]
+    assert fields == ["attributes[1].role", "sufix", "privacy_models[0].k_anonymity.k", "source.table"]
+    assert submitted(service) == []
+
+
+def test_check_policy_as_json(documents: Documents, service: FakeService, tmp_path: Path, file: str) -> None:
+    assert documents("check-policy", file) == [{"faults": []}]
+    [document] = documents("check-policy", wrong(tmp_path, service), code=2)
+    assert len(document["faults"]) == 4
+    assert document["faults"][-1] == {
+        "field": "source.table",
+        "found": "'discharges'",
+        "expected": "a table",
+        "hint": "Did you mean 'x'?",
+    }
+
+
+def test_submit_tells_faults_as_json(documents: Documents, service: FakeService, tmp_path: Path) -> None:
+    [document] = documents("submit", wrong(tmp_path, service), "--wait", code=2)
+    assert document["failure"]["code"] == "POLICY_INVALID"
+    assert len(document["failure"]["faults"]) == 4
+
+
+def test_a_policy_with_no_faults(run: Run, file: str) -> None:
+    assert run("check-policy", file).stdout == "Nothing is wrong with the policy.\n"
+
+
+def test_offline_needs_no_server(run: Run, service: FakeService, tmp_path: Path, file: str) -> None:
+    result = run("check-policy", file, "--offline", "--server", "127.0.0.1:1")
+    assert result.stdout == "Nothing is wrong with the policy, as far as can be told offline.\n"
+    result = run("check-policy", wrong(tmp_path, service), "--offline", "--server", "127.0.0.1:1")
+    assert result.exit_code == 2
+    assert "source.table" not in result.stderr
+    assert "privacy_models[0].k_anonymity.k" in result.stderr
+    assert service.requests == []
+
+
+@pytest.mark.parametrize(("name", "text"), [("missing.yaml", None), ("a.yaml", "a: ["), ("a.txt", "x"), ("a.json", "")])
+def test_what_is_no_policy(run: Run, service: FakeService, tmp_path: Path, name: str, text: str | None) -> None:
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    result = run("submit", str(tmp_path / name))
+    assert result.exit_code == 2
+    # One fault, not one for every field that was not read.
+    assert result.stderr.splitlines()[:2] == ["Invalid (POLICY_INVALID)", "  document"]
+    assert service.requests == []

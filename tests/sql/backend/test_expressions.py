@@ -1,0 +1,68 @@
+"""Names and texts survive rendering: whatever they hold, DuckDB reads them back as they are."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlglot import exp
+
+from tableveil.backend import (
+    Database,
+    alias,
+    cast,
+    column,
+    conjunction,
+    create_table,
+    drop,
+    number,
+    render,
+    row_number,
+    table,
+    text,
+)
+
+# PostgreSQL's parser, which DuckDB has, ends a statement at NUL; no text or name in a database can hold a surrogate.
+ANYTHING = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
+NAMES = ANYTHING.filter(bool)
+
+
+@settings(max_examples=150, deadline=None)
+@given(name=NAMES, value=ANYTHING)
+def test_any_name_and_any_text(shared_database: Database, name: str, value: str) -> None:
+    with shared_database.session() as session:
+        inner = exp.select(alias(text(value), name)).subquery(name)
+        found = session.batches(exp.select(column(name, name)).from_(inner), 10).read_all()
+    assert found.column_names == [name]
+    assert found.column(0).to_pylist() == [value]
+
+
+@settings(max_examples=60, deadline=None)
+@given(name=NAMES)
+def test_any_name_of_a_table(shared_database: Database, name: str) -> None:
+    with shared_database.session() as session:
+        session.execute(create_table(table(name, "main"), exp.select(alias(number(7), name)), temporary=False))
+        try:
+            assert session.rows(exp.select(column(name)).from_(table(name, "main"))) == [(7,)]
+            assert session.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [name]) == [(1,)]
+        finally:
+            session.execute(drop("TABLE", table(name, "main")))
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        (column('a"b', "t"), '"t"."a""b"'),
+        (table("t", "s", "c", "x"), '"c"."s"."t" AS "x"'),
+        (text("it's"), "'it''s'"),
+        (number(-5), "-5"),
+        (cast(column("a"), "DECIMAL(10,2)"), 'CAST("a" AS DECIMAL(10, 2))'),
+        (conjunction([]), "TRUE"),
+        (conjunction([column("a").eq(1)]), '"a" = 1'),
+        (row_number([column("a")]), 'ROW_NUMBER() OVER (ORDER BY "a")'),
+        (create_table(table("t"), exp.select("1"), temporary=True), 'CREATE TEMPORARY TABLE "t" AS SELECT 1'),
+        (drop("VIEW", table("t"), if_exists=True), 'DROP VIEW IF EXISTS "t"'),
+    ],
+)
+def test_renders_in_duckdbs_dialect(expression: exp.Expr, expected: str) -> None:
+    assert render(expression) == expected

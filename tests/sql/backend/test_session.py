@@ -1,0 +1,281 @@
+"""Sessions: failures without raw values, transactions that hold together, statements that can be stopped."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import traceback
+from collections.abc import Callable
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.errors import ConflictError, InternalError
+from tableveil.search import Control, Stopped
+
+ENDLESS = "SELECT count(*) FROM range(1_000_000_000_000) r(i) WHERE hash(i) = 1"
+
+
+@pytest.fixture
+def database(shared_database: Database) -> Database:
+    return shared_database
+
+
+# --- results --------------------------------------------------------------------------------------------------------
+
+
+def test_results_as_rows_values_arrays_and_batches(session: Session) -> None:
+    assert session.rows("SELECT * FROM (VALUES (1, 'a'), (2, NULL)) ORDER BY 1") == [(1, "a"), (2, None)]
+    assert session.row("SELECT 1, 2") == (1, 2)
+    assert session.value("SELECT ?", ["it's"]) == "it's"
+    arrays = session.arrays("SELECT i::INTEGER AS i FROM range(3) r(i)")
+    assert arrays["i"].tolist() == [0, 1, 2]
+    batches = session.batches("SELECT i FROM range(10) r(i)", 4)
+    assert batches.read_all().column("i").to_pylist() == list(range(10))
+
+
+def test_arrow_tables_are_readable_while_the_block_runs(session: Session) -> None:
+    with session.relation('odd; "name', pa.table({"a": [1, 2]})):
+        assert session.value('SELECT sum(a) FROM "odd; ""name"') == 3
+    with pytest.raises(InternalError):
+        session.value('SELECT sum(a) FROM "odd; ""name"')
+
+
+def test_temporary_tables_belong_to_the_session(database: Database, session: Session) -> None:
+    session.execute("CREATE TEMP TABLE mine AS SELECT 1")
+    with database.session() as other, pytest.raises(InternalError):
+        other.rows("SELECT * FROM mine")
+
+
+# --- failures -------------------------------------------------------------------------------------------------------
+
+RUNS: dict[str, Callable[[Session, str], object]] = {
+    "execute": lambda session, statement: session.execute(statement),
+    "rows": lambda session, statement: session.rows(statement),
+    "arrays": lambda session, statement: session.arrays(statement),
+    "batches": lambda session, statement: session.batches(statement, 10).read_all(),
+}
+
+
+@pytest.mark.parametrize("run", [RUNS["execute"], RUNS["rows"], RUNS["arrays"]])
+@pytest.mark.parametrize(
+    "expression",
+    ["name::INTEGER", "name::DATE", "name::BOOLEAN", "(name || 'x')::UUID", "name::JSON", "error(name)", "name::BIT"],
+)
+def test_raw_values_reach_neither_errors_nor_logs(
+    session: Session, caplog: pytest.LogCaptureFixture, run: Callable[[Session, str], object], expression: str
+) -> None:
+    session.execute("CREATE OR REPLACE TABLE people AS SELECT 'Smith-4711' AS name")
+    with caplog.at_level(logging.DEBUG), pytest.raises(InternalError) as raised:
+        run(session, f"SELECT {expression} FROM people")
+    told = "".join(traceback.format_exception(raised.value)) + str(raised.value.faults) + caplog.text
+    assert "Smith" not in told
+    assert "4711" not in told
+    assert raised.value.code == "DATABASE_ERROR"
+    assert "Exception" in str(raised.value)
+    # The statement itself is named, so that the failure can be found.
+    assert "statement failed" in caplog.text
+
+
+@pytest.mark.parametrize("run", list(RUNS.values()))
+def test_names_that_are_wrong_fail_alike(session: Session, run: Callable[[Session, str], object]) -> None:
+    with pytest.raises(InternalError) as raised:
+        run(session, "SELECT nothing FROM nowhere")
+    assert raised.value.__suppress_context__
+
+
+def test_parameters_reach_no_log(session: Session, caplog: pytest.LogCaptureFixture) -> None:
+    value = "-".join(["Smith", "4711"])  # The traceback shows this line.
+    with caplog.at_level(logging.DEBUG), pytest.raises(InternalError) as raised:
+        session.value("SELECT ?::INTEGER", [value])
+    assert value not in caplog.text + "".join(traceback.format_exception(raised.value))
+
+
+def test_session_goes_on_after_a_failure(session: Session) -> None:
+    with pytest.raises(InternalError):
+        session.execute("SELECT nothing")
+    assert session.value("SELECT 1") == 1
+
+
+# --- transactions ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def counted(session: Session) -> Callable[[], int]:
+    """Number of rows of table t, as another session sees it."""
+    session.execute("CREATE OR REPLACE TABLE t (a INTEGER PRIMARY KEY)")
+    return lambda: int(session.value("SELECT count(*) FROM t"))
+
+
+def test_commits(session: Session, counted: Callable[[], int]) -> None:
+    with session.transaction():
+        session.execute("INSERT INTO t VALUES (1)")
+    assert counted() == 1
+
+
+@pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt, Stopped])
+def test_rolls_back_whatever_is_raised(
+    session: Session, counted: Callable[[], int], failure: type[BaseException]
+) -> None:
+    def fail() -> None:
+        with session.transaction():
+            session.execute("INSERT INTO t VALUES (1)")
+            raise failure
+
+    with pytest.raises(failure):
+        fail()
+    assert counted() == 0
+
+
+def test_rolls_back_after_a_failed_statement(session: Session, counted: Callable[[], int]) -> None:
+    def insert_twice() -> None:
+        with session.transaction():
+            session.execute("INSERT INTO t VALUES (1)")
+            session.execute("INSERT INTO t VALUES (1)")
+
+    with pytest.raises(InternalError):
+        insert_twice()
+    assert counted() == 0
+
+
+def test_cancel_before_the_commit_rolls_back(session: Session, counted: Callable[[], int]) -> None:
+    control = session.control = Control()
+
+    def insert() -> None:
+        with session.transaction():
+            session.execute("INSERT INTO t VALUES (1)")
+            control.cancel()
+
+    with pytest.raises(Stopped):
+        insert()
+    session.control = None
+    assert counted() == 0
+
+
+def test_concurrent_changes_conflict(database: Database, session: Session, counted: Callable[[], int]) -> None:
+    session.execute("INSERT INTO t VALUES (1)")
+    with database.session() as other, other.transaction():
+        other.execute("UPDATE t SET a = 2")
+        with pytest.raises(ConflictError) as raised:
+            session.execute("UPDATE t SET a = 3")
+    assert raised.value.code == "WRITE_CONFLICT"
+
+
+# --- stopping -------------------------------------------------------------------------------------------------------
+
+
+def cancel_later(control: Control, seconds: float) -> threading.Timer:
+    timer = threading.Timer(seconds, control.cancel)
+    timer.start()
+    return timer
+
+
+@pytest.mark.parametrize("run", [RUNS["execute"], RUNS["rows"], RUNS["arrays"]])
+def test_a_long_statement_is_interrupted_within_half_a_second(
+    session: Session, run: Callable[[Session, str], object]
+) -> None:
+    session.control = Control()
+    timer = cancel_later(session.control, 0.2)
+    with pytest.raises(Stopped):
+        run(session, ENDLESS)
+    timer.join()
+    started = time.monotonic()
+    session.control = Control()
+    session.control.cancel()
+    # A statement that starts when it should have stopped is one, too.
+    with pytest.raises(Stopped):
+        run(session, ENDLESS)
+    assert time.monotonic() - started < 0.5
+    session.control = Control()
+    assert session.value("SELECT 1") == 1
+
+
+def test_interrupt_comes_within_half_a_second_of_the_cancel(session: Session) -> None:
+    control = session.control = Control()
+    cancelled: list[float] = []
+
+    def cancel() -> None:
+        cancelled.append(time.monotonic())
+        control.cancel()
+
+    timer = threading.Timer(0.2, cancel)
+    timer.start()
+    with pytest.raises(Stopped):
+        session.execute(f"CREATE TEMP TABLE big AS {ENDLESS}")
+    assert time.monotonic() - cancelled[0] < 0.5
+    timer.join()
+
+
+def test_a_deadline_interrupts_as_well(session: Session) -> None:
+    session.control = Control()
+    session.control.limit(time.monotonic() + 0.2)
+    started = time.monotonic()
+    with pytest.raises(Stopped):
+        session.value(ENDLESS)
+    assert 0.15 < time.monotonic() - started < 0.7
+    # What comes after the deadline was lifted runs.
+    session.control.limit(None)
+    assert session.value("SELECT 1") == 1
+
+
+def test_an_interrupt_stops_one_session_only(database: Database, session: Session) -> None:
+    session.control = Control()
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        with database.session() as other:
+            other.control = Control()
+            try:
+                for _ in range(200):
+                    assert other.value("SELECT count(*) FROM range(100_000) r(i) WHERE hash(i) = 1") == 0
+            except BaseException as error:
+                failures.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    for _ in range(3):
+        session.control = Control()
+        timer = cancel_later(session.control, 0.05)
+        with pytest.raises(Stopped):
+            session.value(ENDLESS)
+        timer.join()
+    thread.join()
+    assert failures == []
+
+
+def test_an_interrupted_transaction_leaves_nothing(session: Session) -> None:
+    session.control = Control()
+    timer = cancel_later(session.control, 0.2)
+
+    def write() -> None:
+        with session.transaction():
+            session.execute("CREATE TABLE half_written AS SELECT 1 AS a")
+            session.execute(ENDLESS)
+
+    with pytest.raises(Stopped):
+        write()
+    timer.join()
+    session.control = None
+    assert session.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'half_written'") == []
+
+
+def test_sessions_without_a_control_are_never_stopped(database: Database) -> None:
+    with database.session() as session:
+        assert session.control is None
+        assert session.value("SELECT count(*) FROM range(1_000_000)") == 1_000_000
+
+
+def test_duckdb_is_not_imported_for_its_errors_by_those_above(session: Session) -> None:
+    """No DuckDB exception leaves a session."""
+    for statement in ("SELEC", "SELECT 1/0::INTEGER + 'x'", "CREATE TABLE a.b.c.d (x INT)", "COMMIT"):
+        try:
+            session.execute(statement)
+        except duckdb.Error as error:
+            pytest.fail(f"{type(error).__name__} left the session")
+        except InternalError:
+            pass
+        except ConflictError:
+            pass
