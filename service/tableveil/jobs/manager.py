@@ -218,6 +218,8 @@ class JobManager:
         wanted = {name.casefold() for name in policy.release.object_names}
         with self._changed:
             for active in self._active.values():
+                if active.job.state.ended:
+                    continue
                 target = active.policy.release
                 same_schema = target.schema.casefold() == policy.release.schema.casefold()
                 if same_schema and wanted & {name.casefold() for name in target.object_names}:
@@ -248,25 +250,23 @@ class JobManager:
         """Runs a job to its end and returns why it failed, or None."""
         number = active.job.number
         logger.info("jobs/%d started", number)
-        # Progress is written by a session of its own: the job's may be in the middle of a transaction.
-        with self._database.session() as session, self._database.session() as journal:
-            session.control = active.control
-            recorder = _Recorder(journal, number, lambda **changes: self._change(active, **changes))
-            report = Report(recorder.phase, recorder.progress)
-            try:
+        try:
+            # Progress is written by a session of its own: the job's may be in the middle of a transaction.
+            with self._database.session() as session, self._database.session() as journal:
+                session.control = active.control
+                recorder = _Recorder(journal, number, lambda **changes: self._change(active, **changes))
                 active.control.raise_if_cancelled()
+                report = Report(recorder.phase, recorder.progress)
                 run_job(self._database, session, number, active.policy, active.job.request.policy, report)
-            except Stopped:
-                return Failure.of(CancelledError("CANCELLED", "the job was cancelled"))
-            except TableveilError as error:
-                return Failure.of(error)
-            except Exception as error:
-                # The text of an unexpected exception may hold raw values: only its type and place are logged.
-                place = " < ".join(f"{f.name}:{f.lineno}" for f in reversed(traceback.extract_tb(error.__traceback__)))
-                logger.error("jobs/%d failed: %s at %s", number, type(error).__name__, place)
-                return Failure.of(
-                    InternalError("INTERNAL", f"an unexpected {type(error).__name__}; see the server's log")
-                )
+        except Stopped:
+            return Failure.of(CancelledError("CANCELLED", "the job was cancelled"))
+        except TableveilError as error:
+            return Failure.of(error)
+        except Exception as error:
+            # The text of an unexpected exception may hold raw values: only its type and place are logged.
+            place = " < ".join(f"{f.name}:{f.lineno}" for f in reversed(traceback.extract_tb(error.__traceback__)))
+            logger.error("jobs/%d failed: %s at %s", number, type(error).__name__, place)
+            return Failure.of(InternalError("INTERNAL", f"an unexpected {type(error).__name__}; see the server's log"))
         return None
 
     def _change(self, active: _Active, **changes: object) -> None:
@@ -275,19 +275,30 @@ class JobManager:
             self._changed.notify_all()
 
     def _end(self, active: _Active, failure: Failure | None) -> None:
-        """Records how a job ended, unless its release has, and forgets it here."""
+        """Records how a job ended, unless its release has, and forgets it here.
+
+        If the database cannot record it, the job stays here as failed: its watchers must end, and the worker go on.
+        """
         number = active.job.number
-        with self._database.session() as session:
-            stored = store.find(session, number)
-            if stored is not None and stored.outcome is None:
-                outcome = self._outcome(session, failure)
-                store.insert_outcome(session, number, outcome)
-                logger.info("jobs/%d %s%s", number, outcome.state.lower(), f" ({failure.code})" if failure else "")
-            else:
-                logger.info("jobs/%d succeeded", number)
+        try:
+            self._record(number, failure)
+        except TableveilError as error:
+            logger.error("jobs/%d ended, but that could not be recorded: %s", number, error.code)
+            self._change(active, state=JobState.FAILED, failure=failure or Failure.of(error))
+            return
         with self._changed:
             del self._active[number]
             self._changed.notify_all()
+
+    def _record(self, number: int, failure: Failure | None) -> None:
+        with self._database.session() as session:
+            stored = store.find(session, number)
+            if stored is None or stored.outcome is not None:
+                logger.info("jobs/%d succeeded", number)
+                return
+            outcome = self._outcome(session, failure)
+            store.insert_outcome(session, number, outcome)
+            logger.info("jobs/%d %s%s", number, outcome.state.lower(), f" ({failure.code})" if failure else "")
 
     def _outcome(self, session: Session, failure: Failure | None) -> Outcome:
         if failure is None or (failure.kind is FailureKind.CANCELLED and self._closing):

@@ -53,8 +53,11 @@ class Database:
     def session(self) -> Session:
         """A new session; close it when done."""
         # A connection is not to be used from several threads, not even to make cursors.
-        with self._making_cursor:
-            return Session(self._connection.cursor(), self._interrupter)
+        try:
+            with self._making_cursor:
+                return Session(self._connection.cursor(), self._interrupter)
+        except duckdb.Error as error:
+            raise translated(error) from None
 
     def close(self) -> None:
         """Closes the file and removes the spill directory. Close all sessions before."""

@@ -18,9 +18,9 @@ def check_disclosure(session: Session, plan: ReleasePlan) -> None:
     """Raises `InvalidError` for every unacknowledged insensitive column that determines a quasi-identifier.
 
     It does if, for at least `DETERMINED` of the records, the column's value occurs with only one group of the
-    quasi-identifier on the level below the released one.
+    quasi-identifier on the highest level that tells more than the released one.
     """
-    generalized = [released for released in plan.quasi_identifiers() if released.level > 0 and _hides(released)]
+    generalized = [released for released in plan.quasi_identifiers() if _finer_level(released) is not None]
     faults = []
     for i, attribute in enumerate(plan.policy.attributes):
         if attribute.role is not Role.INSENSITIVE or attribute.acknowledged or not generalized:
@@ -40,11 +40,12 @@ def check_disclosure(session: Session, plan: ReleasePlan) -> None:
         raise InvalidError.about("COLUMN_DISCLOSES", "columns released as they are give away what labels hide", faults)
 
 
-def _hides(released: ReleasedColumn) -> bool:
-    """Whether any label at the released level stands for more than one group of the level below."""
+def _finer_level(released: ReleasedColumn) -> int | None:
+    """The highest level on which there are more groups than on the released one, if the released one hides anything."""
     assert released.dictionary is not None
-    leaves = released.dictionary.levels.leaves
-    return len(leaves[released.level]) < len(leaves[released.level - 1])
+    groups = [len(leaves) for leaves in released.dictionary.levels.leaves]
+    finer = [level for level in range(released.level) if groups[level] > groups[released.level]]
+    return finer[-1] if finer else None
 
 
 def _determined(session: Session, plan: ReleasePlan, name: str, generalized: list[ReleasedColumn]) -> list[float]:
@@ -52,8 +53,9 @@ def _determined(session: Session, plan: ReleasePlan, name: str, generalized: lis
     query = exp.select().from_(plan.source.table("source")).where(column(name, "source").is_(exp.null()).not_())
     groups = []
     for j, released in enumerate(generalized):
-        assert released.dictionary is not None
-        query, group = joined_code(query, released.dictionary, "source", f"d{j}", released.level - 1)
+        level = _finer_level(released)
+        assert released.dictionary is not None and level is not None
+        query, group = joined_code(query, released.dictionary, "source", f"d{j}", level)
         groups.append(group)
     ranges = [alias(call(f, group.copy()), f"{f}{j}") for j, group in enumerate(groups) for f in ("min", "max")]
     per_value = query.select(alias(exp.Count(this=exp.Star()), "n"), *ranges).group_by(column(name, "source"))

@@ -21,7 +21,7 @@ from tableveil.release.target import check_existing, check_ledger, existing_obje
 from tableveil.release.verify import Written, verify
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.search import Candidate, SearchOutcome
-from tableveil.source import fingerprint
+from tableveil.source import fingerprint, resolve_source
 from tableveil.source.resolve import STATE_SCHEMA
 from tableveil.state import jobs, releases
 from tableveil.state.migrate import fingerprint_key
@@ -91,7 +91,9 @@ def _writing(database: Database, session: Session) -> Iterator[None]:
 
 
 def _check_unchanged(session: Session, plan: ReleasePlan, evidence: Evidence) -> None:
-    if fingerprint(session, plan.source, fingerprint_key(session)) != evidence.fingerprint:
+    # The fingerprint is of columns that are known: one that is gone would fail, one that is new would not show.
+    found, _, _ = resolve_source(session, plan.policy)
+    if found != plan.source or fingerprint(session, plan.source, fingerprint_key(session)) != evidence.fingerprint:
         raise ConflictError.of(
             "SOURCE_CHANGED",
             "source.table",
@@ -150,18 +152,19 @@ def _written(plan: ReleasePlan, number: int) -> Written:
     if plan.marker:
         types.append((plan.marker, "BOOLEAN"))
     labels = [
-        (released.name, released.dictionary.table_name, released.dictionary.label_name(released.level))
+        (released.name, dictionary.table_name, dictionary.label_name(released.level) if released.level else "value")
         for released in plan.quasi_identifiers()
-        if released.dictionary is not None and released.level > 0
+        if (dictionary := released.dictionary) is not None
     ]
     return Written(
         rows=(target.schema, target.name),
         classes=(target.schema, target.classes_name),
         risk=(target.schema, target.risk_name),
         risk_histogram=(target.schema, target.risk_histogram_name),
+        kept=plan.kept_records,
         types=tuple(types),
         labels=tuple(labels),
-        class_size_column=write.class_columns(plan)[0],
+        class_columns=write.class_columns(plan),
     )
 
 

@@ -1,7 +1,7 @@
 """Checks what was written, by code that shares nothing with the code that wrote it.
 
-It knows the policy and the written objects' names; it quotes, counts and compares in its own SQL text, does its own
-exact arithmetic, and trusts none of the writer's numbers.
+It knows the policy, how many records the search kept, and the written objects' names; it quotes, counts and compares in
+its own SQL text, does its own exact arithmetic, and trusts none of the writer's numbers.
 """
 
 from __future__ import annotations
@@ -18,17 +18,19 @@ from tableveil.policy import KAnonymity, Policy, Role, SuppressedRecords
 class Written:
     """What to check: objects as (schema, name).
 
-    `types` is what the columns of the rows should be, in order; `labels` names, per generalized quasi-identifier, the
-    table and the column that list its possible labels.
+    `kept` is the number of records that the search kept; `types` is what the columns of the rows should be, in order;
+    `labels` names, per quasi-identifier, the table and the column that list its possible labels, or values at level 0;
+    `class_columns` are those for the size and the risk of a class.
     """
 
     rows: tuple[str, str]
     classes: tuple[str, str]
     risk: tuple[str, str]
     risk_histogram: tuple[str, str]
+    kept: int
     types: tuple[tuple[str, str], ...]
     labels: tuple[tuple[str, str, str], ...]
-    class_size_column: str
+    class_columns: tuple[str, str]
 
 
 def verify(session: Session, policy: Policy, source_records: int, written: Written) -> None:
@@ -40,7 +42,7 @@ def verify(session: Session, policy: Policy, source_records: int, written: Writt
         *_check_columns(session, roles, written),
         *_check_classes(session, policy, quasi_identifiers, marker, source_records, written),
         *_check_labels(session, quasi_identifiers, written),
-        *_check_risks(session, written),
+        *_check_risks(session, policy, source_records, written),
     ]
     if problems:
         faults = [Fault("release", problem, "a release that meets its policy") for problem in problems]
@@ -82,6 +84,8 @@ def _check_classes(
                 if smallest is not None and smallest < k:
                     problems.append(f"a released class has {smallest} records, fewer than k = {k}")
     suppressed = source_records - released
+    if released != written.kept:
+        problems.append(f"{released} records were released where the search kept {written.kept}")
     if suppressed < 0 or suppressed > Fraction(policy.suppression_limit) * source_records:
         problems.append(f"{suppressed} of {source_records} records are suppressed, outside the limit")
     if total != released + (suppressed if marker else 0):
@@ -94,10 +98,10 @@ def _check_classes(
         )
         if leaking:
             problems.append(f"{leaking} suppressed rows are not blank")
-    size = _quoted(written.class_size_column)
+    size, risk = map(_quoted, written.class_columns)
     both = (
-        f"SELECT {names}, {size} FROM {_quoted(*written.classes)}",
-        f"SELECT {positions}, recounted_size FROM recounted",
+        f"SELECT {names}, {size}, {risk} FROM {_quoted(*written.classes)}",
+        f"SELECT {positions}, recounted_size, 1::DOUBLE / recounted_size FROM recounted",
     )
     for left, right in (both, both[::-1]):
         if session.value(f"SELECT count(*) FROM ({left} EXCEPT ALL {right})"):
@@ -108,34 +112,41 @@ def _check_classes(
 
 def _check_labels(session: Session, quasi_identifiers: list[str], written: Written) -> list[str]:
     problems = []
+    types = dict(written.types)
     for name, dictionary, label in written.labels:
         strange = session.value(
             f"SELECT count(*) FROM (SELECT q{quasi_identifiers.index(name)} FROM recounted "
-            f"EXCEPT SELECT {_quoted(label)} FROM {_quoted(dictionary)})"
+            f"EXCEPT SELECT CAST({_quoted(label)} AS {types[name]}) FROM {_quoted(dictionary)})"
         )
         if strange:
             problems.append(f"{strange} labels of a quasi-identifier are not in its hierarchy at the released level")
     return problems
 
 
-def _check_risks(session: Session, written: Written) -> list[str]:
-    expected = session.rows("SELECT recounted_size, count(*), sum(recounted_size) FROM recounted GROUP BY 1 ORDER BY 1")
-    histogram = session.rows(
-        f"SELECT class_size, classes, records FROM {_quoted(*written.risk_histogram)} ORDER BY class_size"
-    )
-    problems = [] if histogram == expected else ["the risk histogram does not say what the rows say"]
-    records, classes, smallest = session.row(
-        "SELECT coalesce(sum(recounted_size), 0), count(*), min(recounted_size) FROM recounted"
-    )
-    measures = dict(session.rows(f"SELECT measure, value FROM {_quoted(*written.risk)} WHERE threshold IS NULL"))
-    highest = 1 / smallest if smallest else 0.0
-    if (measures["records"], measures["classes"], measures["highest_risk"]) != (records, classes, highest):
-        problems.append("the risk measures do not say what the rows say")
-    for threshold, value in session.rows(
-        f"SELECT threshold, value FROM {_quoted(*written.risk)} WHERE threshold IS NOT NULL"
-    ):
-        above = sum(number for size, _, number in expected if Fraction(1, size) > Fraction(threshold))
-        if above != value:
-            problems.append("the records above a risk threshold are not what the rows say")
+def _check_risks(session: Session, policy: Policy, source_records: int, written: Written) -> list[str]:
+    sizes: list[tuple[int, int]] = session.rows("SELECT recounted_size, count(*) FROM recounted GROUP BY 1 ORDER BY 1")
     session.execute("DROP TABLE recounted")
+    histogram = session.rows(
+        f"SELECT class_size, classes, records, risk FROM {_quoted(*written.risk_histogram)} ORDER BY class_size"
+    )
+    problems = []
+    if histogram != [(size, classes, size * classes, 1 / size) for size, classes in sizes]:
+        problems.append("the risk histogram does not say what the rows say")
+    records = sum(size * classes for size, classes in sizes)
+    classes = sum(classes for _, classes in sizes)
+    expected: dict[tuple[str, str | None], float] = {
+        ("records", None): records,
+        ("classes", None): classes,
+        ("highest_risk", None): 1 / sizes[0][0] if sizes else 0,
+        ("average_risk", None): classes / records if sizes else 0,
+        ("lowest_risk", None): 1 / sizes[-1][0] if sizes else 0,
+        ("unique_records", None): sum(classes for size, classes in sizes if size == 1),
+        ("suppressed_records", None): source_records - records,
+    }
+    for threshold in policy.risk_thresholds:
+        above = sum(size * classes for size, classes in sizes if Fraction(1, size) > Fraction(threshold))
+        expected["records_above_threshold", str(threshold)] = above
+    measures = session.rows(f"SELECT measure, threshold, value FROM {_quoted(*written.risk)}")
+    if sorted(map(repr, measures)) != sorted(repr((*key, float(value))) for key, value in expected.items()):
+        problems.append("the risk measures do not say what the rows say")
     return problems

@@ -158,13 +158,12 @@ def _released(released: ReleasedColumn, aliases: dict[str, str]) -> exp.Expr:
 
 
 def _in_one_spelling(value: exp.Expr) -> exp.Expr:
-    """The floating-point number, of equal ones always the same: zeros and NaNs have signs that readers may see.
+    """The floating-point number without the sign of a zero: equal values must not look different.
 
-    Else a class would fall apart for them, and equal rows would stay in the order of the source.
+    Else a class would fall apart by it, and equal rows would stay in the order of the source.
     """
     zero = exp.EQ(this=value.copy(), expression=number(0))
-    nan = call("isnan", value.copy())
-    return exp.Case(ifs=[exp.If(this=zero, true=number(0)), exp.If(this=nan, true=text("NaN"))], default=value)
+    return exp.Case(ifs=[exp.If(this=zero, true=number(0))], default=value)
 
 
 def _write_arrow(session: Session, data: pa.Table, target: exp.Table) -> None:

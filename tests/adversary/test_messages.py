@@ -1,0 +1,176 @@
+"""Shows that logs, errors, progress and the tables of jobs hold no value of the source but the examples owners are shown."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from tableveil.client import Client
+from tableveil.dictionary.build import EXAMPLES
+from tableveil.errors import TableveilError
+from tableveil.server import Settings, TableveilServer
+from tests.adversary import samples
+from tests.adversary.publishing import Document, changed, create_source, policy_of, texts
+from tests.adversary.samples import attribute, inline
+
+Change = Callable[[Document], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job that ends with `code`, an empty one if well; `examples` is the column whose values its error may show."""
+
+    code: str
+    change: Change = lambda document: None
+    statements: tuple[str, ...] = ()
+    examples: str = ""
+
+
+def at(position: int, **fields: object) -> Change:
+    """Changes one attribute of the policy."""
+    return lambda document: document["attributes"][position].update(fields)
+
+
+def new(column: str, role: str, **fields: object) -> Change:
+    """Adds an attribute to the policy."""
+    return lambda document: document["attributes"].append(attribute(column, role, **fields))
+
+
+def top(**fields: object) -> Change:
+    """Changes fields of the policy itself."""
+    return lambda document: document.update(fields)
+
+
+# A column that is computed when it is read: in the server DuckDB fails, with the value in its message.
+FAILING = (
+    "CREATE TABLE others AS FROM patients; DROP TABLE patients; SET VARIABLE loading = true; "
+    "CREATE TABLE patients (id VARCHAR, name VARCHAR, age BIGINT, sex VARCHAR, city VARCHAR, diagnosis VARCHAR, "
+    "ward VARCHAR, bad INTEGER AS (CASE WHEN getvariable('loading') THEN 0 ELSE CAST({} AS INTEGER) END)); "
+    "INSERT INTO patients FROM others; DROP TABLE others"
+)
+
+JOBS = {
+    "nothing wrong": Job(""),
+    "blank rows in a view": Job("", top(suppressed_records=samples.BLANK, release=samples.VIEW)),
+    "values that a written-out hierarchy misses": Job(
+        "POLICY_INVALID", at(4, hierarchy=inline([("Rome", "south", "*")])), examples="city"
+    ),
+    "values that a rule misses": Job(
+        "POLICY_INVALID",
+        at(4, hierarchy={"redaction": {"length": 3, "alphabet_size": 10}}, minimum_level=0, maximum_level=None),
+        examples="city",
+    ),
+    "several records of one person": Job(
+        "POLICY_INVALID", statements=("INSERT INTO patients FROM patients ORDER BY id LIMIT 1",)
+    ),
+    "records of nobody": Job("POLICY_INVALID", statements=("UPDATE patients SET id = NULL WHERE age > 40",)),
+    "a NULL that must not be": Job(
+        "POLICY_INVALID", at(4, nulls="ERROR"), ("UPDATE patients SET city = NULL WHERE age > 40",)
+    ),
+    "a nearly unique column": Job("POLICY_INVALID", at(5, role="INSENSITIVE")),
+    "a column that gives a hidden one away": Job(
+        "COLUMN_DISCLOSES",
+        new("home", "INSENSITIVE"),
+        ("ALTER TABLE patients ADD COLUMN home VARCHAR", "UPDATE patients SET home = 'in ' || city"),
+    ),
+    "nothing that would be private": Job("INFEASIBLE", top(privacy_models=[{"k_anonymity": {"k": 50}}])),
+    "more asked than there are": Job("TOO_FEW_RECORDS", top(privacy_models=[{"k_anonymity": {"k": 500}}])),
+    "a target that exists": Job("TARGET_EXISTS", statements=("CREATE TABLE released_risk AS FROM patients",)),
+    "a type that is not released": Job(
+        "POLICY_INVALID",
+        new("visits", "SENSITIVE"),
+        ("ALTER TABLE patients ADD COLUMN visits VARCHAR[]", "UPDATE patients SET visits = [diagnosis, name]"),
+    ),
+    "a sensitive value that the database cannot read": Job(
+        "DATABASE_ERROR", new("bad", "SENSITIVE"), (FAILING.format("diagnosis"),)
+    ),
+    "an identifier that the database cannot read": Job(
+        "DATABASE_ERROR", new("bad", "IDENTIFYING"), (FAILING.format("name"),)
+    ),
+    "a quasi-identifier that the database cannot read": Job(
+        "DATABASE_ERROR",
+        new("bad", "QUASI_IDENTIFIER", hierarchy={"suppression_only": {}}),
+        (FAILING.format("city"),),
+    ),
+}
+
+
+@pytest.mark.parametrize("title", JOBS)
+def test_what_is_said_about_a_job(title: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    job, source = JOBS[title], samples.patients()
+    document = samples.policy()
+    job.change(document)
+    path = tmp_path / "clinic.duckdb"
+    create_source(path, source, *job.statements)
+    caplog.set_level(logging.INFO)
+
+    code, said = run(path, document)
+
+    assert code == job.code
+    hidden = texts([source]) - {*source.column_names, "F", "M", "east", "west"}
+    assert len(hidden) > 3 * len(source)
+    examples = {value for value in hidden if value in said}
+    allowed = set(source[job.examples].to_pylist()) if job.examples else set()
+    assert examples <= allowed
+    assert (1 if job.examples else 0) <= len(examples) <= EXAMPLES
+    logged = "\n".join(f"{record.getMessage()} {record.exc_text}" for record in caplog.records)
+    assert "jobs/1" in logged or code == "POLICY_INVALID" or code == "TARGET_EXISTS"
+    assert not {value for value in hidden if value in logged}
+    assert not secrets_in(path, logged + said)
+
+
+def run(path: Path, document: Document) -> tuple[str, str]:
+    """The code with which the job ended, and all that clients and the owner's tables of jobs say about it."""
+    server = TableveilServer(Settings(path, address="127.0.0.1:0", threads=2))
+    said = []
+    code = ""
+    try:
+        with Client(server.address) as client:
+            with suppress(TableveilError):
+                said += [str(fault) for fault in client.check_policy(policy_of(document))]
+            try:
+                changes = list(client.watch_job(client.submit(policy_of(document)).name))
+                said += map(str, changes)
+                code = changes[-1].failure.code
+            except TableveilError as error:
+                code = error.code
+                said += [error.message, *map(str, error.faults)]
+    finally:
+        server.close()
+    with duckdb.connect(path, read_only=True) as connection:
+        # But for the policy, which is the owner's own text.
+        for query in (
+            "SELECT * EXCLUDE (policy) FROM tableveil.jobs",
+            "FROM tableveil.job_events",
+            "FROM tableveil.job_outcomes",
+            "SELECT * EXCLUDE (policy) FROM tableveil.releases",
+        ):
+            said += map(str, connection.execute(query).fetchall())
+    return code, "\n".join(said)
+
+
+def secrets_in(path: Path, text: str) -> list[str]:
+    """Forms of the database's key that are in the text."""
+    with duckdb.connect(path, read_only=True) as connection:
+        (key,) = connection.execute("SELECT value FROM tableveil.secrets").fetchone() or (b"",)
+    assert len(key) == 32
+    forms = [key.hex(), repr(key), hashlib.sha256(key).hexdigest(), hashlib.sha256(b"rows" + key).hexdigest()]
+    return [form for form in forms if form in text]
+
+
+def test_the_search_would_find_a_value(tmp_path: Path) -> None:
+    """The control: the failing statement's own message has what must not be told."""
+    source = samples.patients()
+    path = tmp_path / "clinic.duckdb"
+    create_source(path, source, FAILING.format("diagnosis"))
+    with duckdb.connect(path) as connection, pytest.raises(duckdb.ConversionException) as raised:
+        connection.execute("SELECT bad FROM patients").fetchall()
+    assert any(value in str(raised.value) for value in pa.compute.unique(source["diagnosis"]).to_pylist())

@@ -1,0 +1,123 @@
+"""Shows that names, types and definitions of public objects carry nothing but what the documentation says."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from tests.adversary import samples
+from tests.adversary.publishing import Publish, Published, changed, texts
+from tests.adversary.samples import canary
+
+SECRETS = {name: canary("shape", name) for name in ("member", "comment", "default", "check", "index", "macro")}
+
+
+def quoted(name: str) -> str:
+    return "'" + SECRETS[name].replace("'", "''") + "'"
+
+
+# Everything that hangs on a table and could travel with a copy of it.
+LADEN = (
+    f"CREATE TYPE ward AS ENUM ('east', 'west', {quoted('member')})",
+    "ALTER TABLE patients ALTER ward TYPE ward",
+    f"COMMENT ON TABLE patients IS {quoted('comment')}",
+    f"COMMENT ON COLUMN patients.diagnosis IS {quoted('comment')}",
+    f"ALTER TABLE patients ALTER diagnosis SET DEFAULT {quoted('default')}",
+    "CREATE UNIQUE INDEX patients_by_id ON patients(id)",
+)
+
+COLUMNS = {
+    "released": {"age", "sex", "city", "diagnosis", "ward", "suppressed"},
+    "released_classes": {"age", "sex", "city", "class_size", "risk"},
+    "released_risk": {"measure", "threshold", "value"},
+    "released_risk_histogram": {"class_size", "classes", "records", "risk"},
+}
+
+
+@pytest.fixture(params=[{"name": "released"}, samples.VIEW], ids=["table", "view"], scope="module")
+def laden(publish: Publish, request: pytest.FixtureRequest) -> Published:
+    document = changed(samples.policy(), release=request.param, suppressed_records=samples.BLANK)
+    return publish(samples.patients(), document, *LADEN)
+
+
+def test_the_export_holds_four_tables_and_nothing_else(laden: Published) -> None:
+    with duckdb.connect(laden.database_file, read_only=True) as connection:
+        tables = connection.execute(
+            "SELECT schema_name, table_name, comment, tags, has_primary_key, index_count, check_constraint_count "
+            "FROM duckdb_tables()"
+        ).fetchall()
+        assert {name for _, name, *_ in tables} == set(COLUMNS)
+        for schema, _, *rest in tables:
+            assert (schema, *rest) == ("main", None, {}, False, 0, 0)
+        for function, condition in (
+            ("duckdb_views", "NOT internal"),
+            ("duckdb_types", "NOT internal"),
+            ("duckdb_indexes", "true"),
+            ("duckdb_sequences", "true"),
+            ("duckdb_constraints", "true"),
+            ("duckdb_functions", "NOT internal"),
+        ):
+            assert connection.execute(f"SELECT * FROM {function}() WHERE {condition}").fetchall() == []
+
+
+def test_columns_are_the_documented_ones(laden: Published) -> None:
+    with duckdb.connect(laden.database_file, read_only=True) as connection:
+        check_columns(connection)
+    types = {name: field for table in laden.objects.values() for name, field in zip(table.column_names, table.schema)}
+    # Labels of a level above 0 are text, and ENUMs have become text.
+    expected = {"age", "sex", "city", "diagnosis", "ward", "measure", "threshold"}
+    assert {name for name, field in types.items() if str(field.type) == "string"} == expected
+    for table in laden.objects.values():
+        assert not table.schema.metadata
+        assert not any(field.metadata for field in table.schema)
+
+
+def test_the_owners_catalog_does_not_show_secrets_beside_the_release(laden: Published) -> None:
+    """An analyst who may query the database's public objects may look at how they are defined, too."""
+    with duckdb.connect(laden.source_file, read_only=True) as connection:
+        assert connection.execute(
+            "SELECT count(*) FROM duckdb_tables() WHERE comment IS NOT NULL AND table_name <> 'patients'"
+        ).fetchone() == (0,)
+        check_columns(connection)
+        definitions = [
+            sql
+            for (sql,) in connection.execute(
+                "SELECT sql FROM duckdb_views() WHERE NOT internal UNION ALL "
+                "SELECT sql FROM duckdb_tables() WHERE table_name <> 'patients'"
+            ).fetchall()
+        ]
+        hidden = texts([samples.patients()]) - texts(list(laden.objects.values())) | set(SECRETS.values())
+        hidden -= set(samples.patients().column_names)
+        assert len(definitions) > 4
+        assert not [value for value in hidden for definition in definitions if value in definition]
+        snapshots = connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'tableveil' AND table_name LIKE 'snapshot%'"
+        ).fetchall()
+        for (snapshot,) in snapshots:
+            columns = connection.execute(f"DESCRIBE tableveil.{snapshot}").fetchall()
+            assert columns == connection.execute("DESCRIBE released").fetchall()
+            assert connection.execute(f"FROM tableveil.{snapshot}").fetchall() == connection.execute(
+                "FROM released"
+            ).fetchall()
+
+
+def check_columns(connection: duckdb.DuckDBPyConnection) -> None:
+    rows = connection.execute(
+        "SELECT table_name, column_name, data_type, column_default, comment FROM duckdb_columns() "
+        "WHERE schema_name = 'main' AND table_name LIKE 'released%'"
+    ).fetchall()
+    assert {table: {name for t, name, *_ in rows if t == table} for table, *_ in rows} == COLUMNS
+    for _, _, type_, default, comment in rows:
+        assert type_ in ("VARCHAR", "BOOLEAN", "BIGINT", "DOUBLE")
+        assert (default, comment) == (None, None)
+
+
+def test_nothing_numbers_the_rows(laden: Published) -> None:
+    """Neither the source's row ids nor numbers of jobs and releases."""
+    for table in laden.objects.values():
+        numbers = [field.name for field in table.schema if str(field.type).startswith(("int", "uint"))]
+        assert set(numbers) <= {"class_size", "classes", "records"}
+
+
+def test_exported_files_are_named_by_the_release_alone(laden: Published) -> None:
+    assert {path.name for path in laden.parquet_files.values()} == {f"{name}.parquet" for name in COLUMNS}

@@ -1,0 +1,112 @@
+"""Shows that public objects say of suppressed records how many there are, and nothing else."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from tests.adversary import samples
+from tests.adversary.publishing import Document, Publish, changed
+
+DROP = {"handling": "DROP"}
+HANDLING = pytest.mark.parametrize("handling", [DROP, samples.BLANK], ids=["dropped", "blank"])
+
+
+def together(table: pa.Table) -> pa.Table:
+    """Both outliers in one class."""
+    cities = table["city"].to_pylist()
+    rare = [city for city, region in samples.cities() if region == "rare"]
+    return table.set_column(4, "city", pa.array([rare[0] if city in rare else city for city in cities]))
+
+
+def unknown(table: pa.Table) -> pa.Table:
+    """Outliers whose city is missing, so that the policy withholds them whatever their class."""
+    cities = table["city"].to_pylist()
+    rare = {city for city, region in samples.cities() if region == "rare"}
+    return table.set_column(4, "city", pa.array([None if city in rare else city for city in cities]))
+
+
+# Who the suppressed ones are: other people with other diagnoses, in other classes, for other reasons.
+OUTLIERS = {
+    "men": samples.patients(outlier_sex="M"),
+    "women": samples.patients(outlier_sex="F"),
+    "a sex of their own": samples.patients(outlier_sex="X"),
+    "of one city": together(samples.patients()),
+    "of no known city": unknown(samples.patients()),
+}
+
+
+@HANDLING
+@pytest.mark.parametrize("release", [{"name": "released"}, samples.VIEW], ids=["table", "view"])
+def test_who_was_suppressed_changes_no_byte(publish: Publish, handling: Document, release: Document) -> None:
+    document = changed(samples.policy(), suppressed_records=handling, release=release)
+    document["attributes"][4]["nulls"] = "SUPPRESS"
+    published = {who: publish(source, document) for who, source in OUTLIERS.items()}
+    first = published["men"]
+    assert first.suppressed == 2
+    for who, other in published.items():
+        assert other.streams == first.streams, who
+        for kind, file in other.parquet_files.items():
+            assert file.read_bytes() == first.parquet_files[kind].read_bytes(), who
+
+
+@HANDLING
+def test_only_their_number_is_public(publish: Publish, handling: Document) -> None:
+    """One more suppressed record changes one figure, and adds one blank row if they are kept."""
+    document = changed(samples.policy(), suppressed_records=handling)
+    one, two = (publish(samples.patients(outliers=number), document) for number in (1, 2))
+    assert (one.suppressed, two.suppressed) == (1, 2)
+    assert one.streams["CLASSES"] == two.streams["CLASSES"]
+    assert one.streams["RISK_HISTOGRAM"] == two.streams["RISK_HISTOGRAM"]
+    assert differing(one.objects["RISK"], two.objects["RISK"]) == ["suppressed_records"]
+    more = two.rows.num_rows - one.rows.num_rows
+    assert more == (handling is samples.BLANK)
+    assert two.rows.slice(0, one.rows.num_rows).equals(one.rows)
+
+
+def differing(one: pa.Table, two: pa.Table) -> list[str]:
+    pairs = zip(one.to_pylist(), two.to_pylist(), strict=True)
+    return [left["measure"] for left, right in pairs if left != right]
+
+
+def test_blank_rows_are_all_alike(publish: Publish) -> None:
+    published = publish(samples.patients(), changed(samples.policy(), suppressed_records=samples.BLANK))
+    blank = [row for row in published.rows.to_pylist() if row["suppressed"]]
+    assert len(blank) == published.suppressed == 2
+    for row in blank:
+        assert {name for name, value in row.items() if value is not None} == {"suppressed"}
+
+
+def test_released_rows_that_say_nothing_are_not_taken_for_suppressed_ones(publish: Publish) -> None:
+    """People of whom nothing is known make a class like any other."""
+    places = [None] * samples.K + ["a"] * samples.K + ["b"]
+    table = pa.table({"id": [str(i) for i in range(len(places))], "place": places, "illness": [None] * len(places)})
+    table = table.set_column(2, "illness", pa.array([None] * len(places), pa.string()))
+    document = changed(
+        samples.policy(),
+        attributes=[
+            samples.attribute("id", "IDENTIFYING"),
+            samples.attribute("place", "QUASI_IDENTIFIER", hierarchy={"suppression_only": {}}, maximum_level=0),
+            samples.attribute("illness", "SENSITIVE"),
+        ],
+        suppression_limit="0.2",
+        suppressed_records=samples.BLANK,
+    )
+    published = publish(table, document)
+    rows = [(row["place"], row["illness"], row["suppressed"]) for row in published.rows.to_pylist()]
+    assert sorted(rows, key=str) == sorted(
+        [(None, None, False)] * samples.K + [("a", None, False)] * samples.K + [(None, None, True)], key=str
+    )
+    assert {(row["place"], row["class_size"]) for row in published.objects["CLASSES"].to_pylist()} == {
+        (None, samples.K),
+        ("a", samples.K),
+    }
+
+
+@HANDLING
+def test_no_class_of_theirs_is_listed(publish: Publish, handling: Document) -> None:
+    published = publish(samples.patients(), changed(samples.policy(), suppressed_records=handling))
+    classes = published.objects["CLASSES"].to_pylist()
+    assert {row["city"] for row in classes} == {"north", "south"}
+    assert sum(row["class_size"] for row in classes) == 60
+    assert "rare" not in published.rows["city"].to_pylist()

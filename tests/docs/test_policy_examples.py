@@ -1,0 +1,228 @@
+"""Holds docs/policy.md against the code: its examples, worked labels and shares, names of fields and of columns."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from google.protobuf.descriptor import Descriptor
+
+from tableveil.backend import Database, Session, Settings
+from tableveil.convert import canonical_json, policy_from_proto
+from tableveil.document import read_policy
+from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
+from tableveil.hierarchy.definition import RuleHierarchy
+from tableveil.jobs import JobManager
+from tableveil.policy import Policy
+from tableveil.state.jobs import JobState
+from tableveil.state.migrate import migrate
+from tableveil.v1 import policy_pb2
+
+TEXT = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
+PROSE = re.sub(r"^```.*?^```$", "", TEXT, flags=re.DOTALL | re.MULTILINE)
+NAMES = set(re.findall(r"`([^`\n]+)`", PROSE))
+
+NOT_COVERED = "not covered"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A YAML block: a whole policy, or some fields of one; and the rows of the table of labels that follows it."""
+
+    title: str
+    yaml: str
+    kind: ValueKind | None
+    rows: tuple[tuple[str, ...], ...]
+
+
+def examples() -> Iterator[Example]:
+    for section in re.split(r"^##+ ", TEXT, flags=re.MULTILINE)[1:]:
+        title = section.partition("\n")[0]
+        _, *blocks = re.split(r"^```yaml\n", section, flags=re.MULTILINE)
+        for block in blocks:
+            yaml, _, after = block.partition("\n```\n")
+            tables = [table for table in tables_of(after) if table[0][0].strip("`") in ValueKind.__members__]
+            kind = ValueKind[tables[0][0][0].strip("`")] if tables else None
+            yield Example(title, yaml, kind, tuple(tables[0][1:]) if tables else ())
+
+
+def tables_of(text: str) -> Iterator[list[tuple[str, ...]]]:
+    """The Markdown tables in a text: their rows, the header first."""
+    for found in re.findall(r"(?:^\|.*\|$\n?)+", text, flags=re.MULTILINE):
+        rows = [tuple(cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]) for line in found.splitlines()]
+        yield [row for row in rows if not set("".join(row)) <= {"-", " "}]
+
+
+EXAMPLES = list(examples())
+WORKED = [example for example in EXAMPLES if example.rows]
+
+
+def read(yaml: str) -> policy_pb2.Policy:
+    message, faults = read_policy(yaml, "yaml")
+    assert not faults, faults
+    return message
+
+
+def whole(example: Example) -> policy_pb2.Policy:
+    """The example's policy; where it is only a part, in place of the same fields of the full example."""
+    part = read(example.yaml)
+    message = read(EXAMPLES[0].yaml)
+    for field, _ in part.ListFields():
+        message.ClearField(field.name)  # type: ignore[arg-type]  # the stubs list the names
+    message.MergeFrom(part)
+    return message
+
+
+def converted(message: policy_pb2.Policy) -> Policy:
+    policy, faults = policy_from_proto(message, before_upload=True)
+    assert policy is not None, faults
+    assert not faults
+    return policy
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 10
+    assert {example.title for example in WORKED} >= {
+        "`inline`",
+        "`intervals`",
+        "`dates`",
+        "`redaction`",
+        "`suppression_only`",
+    }
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.title)
+def test_examples_are_valid(example: Example) -> None:
+    converted(whole(example))
+
+
+TYPED: dict[ValueKind, Callable[[str], object]] = {
+    ValueKind.INTEGER: int,
+    ValueKind.DECIMAL: Decimal,
+    ValueKind.DATE: datetime.date.fromisoformat,
+    ValueKind.TEXT: str,
+}
+
+
+@pytest.mark.parametrize("example", WORKED, ids=lambda example: f"{example.title} {example.kind}")
+def test_worked_labels_and_shares(example: Example) -> None:
+    (attribute,) = converted(whole(example)).attributes
+    hierarchy, kind = attribute.hierarchy, example.kind
+    assert isinstance(hierarchy, InlineLevels | RuleHierarchy)
+    assert kind is not None
+
+    texts = [row[0] for row in example.rows]
+    labelled = label_values(hierarchy, kind, [TYPED[kind](text) for text in texts], texts)
+    covered = [row for row in example.rows if NOT_COVERED not in row]
+    assert [set(row[1:]) != {NOT_COVERED} for row in example.rows] == labelled.covered.tolist()
+
+    texts = [row[0] for row in covered]
+    levels = attribute_levels(label_values(hierarchy, kind, [TYPED[kind](text) for text in texts], texts), False)
+    for code, (_, *cells) in enumerate(covered):
+        assert len(cells) == levels.top
+        for level, cell in enumerate(cells, start=1):
+            group = levels.groups[level][code]
+            found = re.fullmatch(r"`(.+)` ([\d.]+)/([\d.]+)", cell)
+            assert found, cell
+            assert found[1] == levels.labels[level - 1][group]
+            assert float(Fraction(found[2]) / Fraction(found[3])) == pytest.approx(
+                levels.shares(level)[group], abs=1e-15
+            )
+
+
+def paths(descriptor: Descriptor, prefix: str, seen: set[str]) -> Iterator[str]:
+    """Every field of a message and those below it; the fields of a message that occurs again only once."""
+    for field in descriptor.fields:
+        # Below a hierarchy, the page begins with its kind.
+        yield (prefix + field.name).removeprefix("attributes[].hierarchy.")
+        if field.message_type is not None and field.message_type.full_name not in seen:
+            seen.add(field.message_type.full_name)
+            yield from paths(field.message_type, f"{prefix}{field.name}{'[]' * field.is_repeated}.", seen)
+
+
+def test_every_field_is_explained() -> None:
+    fields = set(paths(policy_pb2.Policy.DESCRIPTOR, "", set()))
+    assert {"attributes[].weight", "intervals.widths", "release.if_exists"} <= fields
+    assert not fields - NAMES
+
+
+def test_no_other_field_is_explained() -> None:
+    fields = set(paths(policy_pb2.Policy.DESCRIPTOR, "", set()))
+    tables = [table for table in tables_of(TEXT) if table[0][0] == "field"]
+    explained = {name for table in tables for row in table[1:] for name in re.findall(r"`([^`]+)`", row[0])}
+    assert not explained - fields
+
+
+def test_every_value_of_an_enum_is_named() -> None:
+    for name, enum in policy_pb2.DESCRIPTOR.enum_types_by_name.items():
+        prefix = enum.values_by_number[0].name.removesuffix("UNSPECIFIED")
+        lacking = {value.name.removeprefix(prefix) for value in enum.values if value.number} - NAMES
+        assert not lacking, name
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = Database(Settings(tmp_path / "clinic.duckdb", threads=1))
+    yield opened
+    opened.close()
+
+
+def columns(session: Session, schema: str) -> dict[str, list[str]]:
+    rows = session.rows(
+        "SELECT table_name, list(column_name ORDER BY column_index) FROM duckdb_columns() "
+        "WHERE schema_name = ? AND NOT internal GROUP BY table_name",
+        [schema],
+    )
+    return dict(rows)
+
+
+def test_owners_tables_have_the_columns_listed(database: Database) -> None:
+    with database.session() as session:
+        migrate(session)
+        found = columns(session, "tableveil")
+    (listed,) = (table for table in tables_of(TEXT) if table[0] == ("table", "holds", "columns"))
+    assert {
+        name.strip("`").removeprefix("tableveil."): re.findall(r"`([^`]+)`", names) for name, _, names in listed[1:]
+    } == found
+
+
+def test_the_full_example_writes_the_objects_listed(database: Database) -> None:
+    with database.session() as session:
+        session.execute(
+            "CREATE TABLE visits AS SELECT i AS patient_id, 'Name ' || i AS name, (i * 7 % 60)::INTEGER AS age, "
+            "lpad((i % 3)::VARCHAR, 5, '0') AS zip_code, CASE WHEN i > 4 THEN DATE '2023-05-01' END AS admitted, "
+            "CASE WHEN i % 2 = 0 THEN 'F' ELSE 'M' END AS sex, 'flu' AS diagnosis, 'B' || i AS bill_number "
+            "FROM range(1000) AS r(i)"
+        )
+        message = whole(EXAMPLES[0])
+        manager = JobManager(database, concurrent_jobs=1)
+        try:
+            job = manager.submit(converted(message), canonical_json(message))
+            while not job.state.ended:
+                time.sleep(0.01)
+                job = manager.get(job.number)
+        finally:
+            manager.close(10)
+        assert job.state is JobState.SUCCEEDED, job.failure
+        found = columns(session, "main")
+        measures = {name for (name,) in session.rows("SELECT measure FROM visits_released_risk")}
+    quasi_identifiers = ["age", "zip_code", "admitted", "sex"]
+    (listed,) = (table for table in tables_of(TEXT) if table[0] == ("object", "one row per", "columns"))
+    written = {name.strip("`").replace("<name>", "visits_released"): cell for name, _, cell in listed[1:]}
+    assert set(found) == {"visits", *written}
+    for name, cell in written.items():
+        named = re.findall(r"`([^`]+)`", cell)
+        if name == "visits_released":
+            assert found[name] == [*quasi_identifiers, "diagnosis", "bill_number", "suppressed"]
+        elif "quasi-identifiers" in cell:
+            assert found[name] == [*quasi_identifiers, *named]
+        else:
+            assert found[name] == named
+    assert measures <= NAMES

@@ -1,0 +1,33 @@
+"""The command line, run in this process: it says and returns what `tableveil` would."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from click.testing import CliRunner
+
+from tableveil.cli.main import cli
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command left: its exit code and what it wrote."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def documents(self) -> list[dict[str, Any]]:
+        """What `--json` wrote, line by line."""
+        return [json.loads(line) for line in self.stdout.splitlines()]
+
+
+def tableveil(*arguments: str, server: str) -> Outcome:
+    """Runs a command against the server at that address."""
+    result = CliRunner().invoke(cli, [*arguments, "--server", server], prog_name="tableveil")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Outcome(result.exit_code, result.stdout, result.stderr)

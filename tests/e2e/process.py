@@ -1,0 +1,79 @@
+"""`tableveil serve` as an operator runs it: a process of its own on a database file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+
+SECONDS_TO_STOP = 30
+
+
+class ServerProcess:
+    """A running server. Its log goes to a file beside the database."""
+
+    def __init__(self, database: Path, *options: str) -> None:
+        """Returns once the server accepts calls."""
+        self.database = database
+        self.log_file = database.with_suffix(".log")
+        command = [sys.executable, "-m", "tableveil.cli", "serve", "--database", str(database)]
+        with self.log_file.open("ab") as log:
+            self.process = subprocess.Popen(
+                [*command, "--address", "127.0.0.1:0", "--threads", "2", *options],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert " on " in line, self.log_file.read_text()
+        self.address = line.rpartition(" on ")[2].strip()
+
+    @property
+    def spill_directory(self) -> Path:
+        """Where it keeps raw data that does not fit into memory."""
+        return self.database.with_name(f".{self.database.name}.spill")
+
+    def terminate(self) -> int:
+        """Asks it to stop, as an init system would, and returns the exit code."""
+        return self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Gives it no chance."""
+        self._end(signal.SIGKILL)
+
+    def _end(self, number: signal.Signals) -> int:
+        self.process.send_signal(number)
+        code = self.process.wait(SECONDS_TO_STOP)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return code
+
+
+Serve = Callable[..., ServerProcess]
+"""`serve(database, *options)`."""
+
+
+@contextmanager
+def durable(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """What the file and its log hold, as they would be read after a crash now; the files themselves stay as they are.
+
+    No other process may be about to write them.
+    """
+    with TemporaryDirectory(dir=database.parent) as directory:
+        copy = Path(directory) / database.name
+        shutil.copyfile(database, copy)
+        log = database.with_name(f"{database.name}.wal")
+        if log.exists():
+            shutil.copyfile(log, copy.with_name(log.name))
+        with duckdb.connect(copy) as connection:
+            yield connection

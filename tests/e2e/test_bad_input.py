@@ -1,0 +1,433 @@
+"""Everything that can be wrong with what is asked: a clear error, the right exit code, and nothing lost or left."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import grpc
+import pytest
+
+from tableveil.client import Client
+from tableveil.client.failures import failure_in
+from tableveil.document import read_policy
+from tableveil.v1 import faults_pb2, job_service_pb2, job_service_pb2_grpc, policy_pb2
+from tests.e2e import samples
+from tests.e2e.commands import tableveil
+from tests.e2e.process import Serve, ServerProcess, durable
+from tests.e2e.samples import Document
+
+# By name, what there is beside the people of `samples`.
+TABLES = {
+    "people": samples.PEOPLE,
+    "released_before": f"{samples.PEOPLE} LIMIT 200",
+    "empty": f"{samples.PEOPLE} LIMIT 0",
+    "one_row": f"{samples.PEOPLE} LIMIT 1",
+    "visits": f"SELECT * REPLACE (id // 3 AS id) FROM ({samples.PEOPLE})",
+    "partly_nobody": f"SELECT * REPLACE (nullif(id, 5) AS id) FROM ({samples.PEOPLE})",
+    "with_numbers": f"SELECT *, 'no. ' || id AS room FROM ({samples.PEOPLE})",
+    "with_homes": f"SELECT *, 'in ' || zip AS home FROM ({samples.PEOPLE})",
+    "without_ages": f"SELECT * REPLACE (NULL::INTEGER AS age) FROM ({samples.PEOPLE})",
+    "with_lists": f"SELECT *, [diagnosis] AS history FROM ({samples.PEOPLE})",
+    "with_spans": f"SELECT *, to_days(id) AS stay FROM ({samples.PEOPLE})",
+    "taken": "SELECT 1 AS mine",
+    "half_taken_risk": "SELECT 1 AS mine",
+    "sexes": "SELECT * FROM (VALUES ('F', '*'), ('M', '*')) AS rows(sex, anyone)",
+    "sexes_with_null": "SELECT * FROM (VALUES ('F', '*'), ('M', '*'), (NULL, '*')) AS rows(sex, anyone)",
+}
+
+INVALID, INFEASIBLE, CONFLICT, BUSY = "INVALID", "INFEASIBLE", "CONFLICT", "BUSY"
+EXIT_CODES = {INVALID: 2, INFEASIBLE: 3, CONFLICT: 6, BUSY: 7}
+
+GONE = object()
+"""Instead of a value: the field is left out."""
+
+Change = dict[str, Any]
+"""Values by their path in the valid policy of `samples`; `x[+]` appends to a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """A change to a valid policy and what must come of it."""
+
+    change: Change
+    kind: str
+    code: str
+    field: str
+    words: str
+
+
+def invalid(change: Change, field: str, words: str) -> Bad:
+    return Bad(change, INVALID, "POLICY_INVALID", field, words)
+
+
+def exists(change: Change, words: str) -> Bad:
+    return Bad(change, CONFLICT, "TARGET_EXISTS", "release.name", words)
+
+
+def inline(*rows: list[str]) -> Document:
+    return {"inline": {"rows": list(rows)}}
+
+
+def intervals(**fields: object) -> Document:
+    return {"intervals": {"minimum": "0", "maximum": "99", "widths": ["5", "10"], **fields}}
+
+
+SEX = "attributes[4].hierarchy"
+AGE = "attributes[2].hierarchy"
+K = "privacy_models[0].k_anonymity.k"
+HOME = samples.attribute("home", "INSENSITIVE")
+LONG = "x" * 10_000
+
+BAD: dict[str, Bad] = {
+    # --- What is not there ---
+    "unknown table": invalid({"source.table": "peopel"}, "source.table", "'peopel' 'people'"),
+    "unknown schema": invalid({"source.schema": "mian"}, "source.schema", "'mian' 'main'"),
+    "unknown catalog": invalid({"source.catalog": "other"}, "source.catalog", "'other' 'clinic'"),
+    "a view instead of a table": invalid({"source.table": "a_view"}, "source.table", "view 'a_view' table"),
+    "the server's own tables": invalid(
+        {"source": {"schema": "tableveil", "table": "secrets"}}, "source.schema", "'tableveil' own state"
+    ),
+    "unknown column": invalid({"attributes[2].column": "agee"}, "attributes[2].column", "'agee' 'age'"),
+    "unknown person column": invalid({"person_column": "ids"}, "person_column", "'ids' 'id'"),
+    "unknown role": invalid({"attributes[6].role": "INSENSITIV"}, "attributes[6].role", "'INSENSITIV' INSENSITIVE"),
+    "unknown field": invalid({"supression_limit": "0.1"}, "supression_limit", "suppression_limit"),
+    "unknown stored hierarchy": invalid({SEX: {"stored": {"name": "sex"}}}, f"{SEX}.stored.name", "'sex' stored"),
+    "unknown version of a hierarchy": invalid(
+        {SEX: {"stored": {"name": "known", "version": 7}}}, f"{SEX}.stored.version", "7 from 1 to 1"
+    ),
+    "unknown table with a hierarchy": invalid(
+        {SEX: {"table": {"table": {"table": "sexs"}}}}, f"{SEX}.table.table.table", "'sexs' 'sexes'"
+    ),
+    "unknown column of that table": invalid(
+        {SEX: {"table": {"table": {"table": "sexes"}, "columns": ["sex", "any"]}}},
+        f"{SEX}.table.columns[1]",
+        "'any' column",
+    ),
+    "missing file with a hierarchy": invalid({SEX: {"csv": {"path": "no.csv"}}}, f"{SEX}.csv.path", "no.csv' No such file"),
+    # --- Columns and roles ---
+    "the same column twice": invalid({"attributes[5].column": "ward"}, "attributes[5].column", "'ward' more than once"),
+    "the same column in another case": invalid(
+        {"attributes[5].column": "WARD"}, "attributes[6].column", "'ward' more than once case"
+    ),
+    "a column without a role": invalid({"attributes[6]": GONE}, "source.'ward'", "no role default_role"),
+    "no quasi-identifier": invalid(
+        {f"attributes[{i}]": samples.attribute(c, "SENSITIVE") for i, c in ((2, "age"), (3, "zip"), (4, "sex"))},
+        "attributes",
+        "no column QUASI_IDENTIFIER",
+    ),
+    "a quasi-identifier without a hierarchy": invalid({SEX: GONE}, SEX, "nothing suppression_only"),
+    "a hierarchy for another role": invalid(
+        {"attributes[5].hierarchy": {"suppression_only": {}}}, "attributes[5].hierarchy", "SENSITIVE"
+    ),
+    "a marker that is a column": invalid(
+        {"suppressed_records": {"handling": "BLANK", "marker_column": "Sex"}},
+        "suppressed_records.marker_column",
+        "'Sex' column of the source",
+    ),
+    "blank rows without a marker": invalid(
+        {"suppressed_records": {"handling": "BLANK"}}, "suppressed_records.marker_column", "marker"
+    ),
+    "a type that cannot be released": invalid(
+        {"source.table": "with_lists", "attributes[+]": samples.attribute("history", "SENSITIVE")},
+        "source.'history'",
+        "VARCHAR[] scalar",
+    ),
+    "a type with two spellings of a value": invalid(
+        {"source.table": "with_spans", "attributes[+]": samples.attribute("stay", "SENSITIVE")},
+        "source.'stay'",
+        "INTERVAL cast",
+    ),
+    # --- Numbers ---
+    "k = 1": invalid({K: 1}, K, "1 from 2 promise nothing"),
+    "k = 0": invalid({K: 0}, K, "0 from 2"),
+    "k < 0": invalid({K: -5}, K, "-5 from 2"),
+    "k is no number": invalid({K: "five"}, K, "'five' whole number"),
+    "k is beyond all numbers": invalid({K: 10**30}, K, "whole number"),
+    "k is a fraction": invalid({K: 2.5}, K, "2.5 whole number"),
+    "k is above the number of rows": Bad({K: 241}, INFEASIBLE, "TOO_FEW_RECORDS", "privacy_models", "241 240"),
+    "no privacy model": invalid({"privacy_models": []}, "privacy_models", "none at least one"),
+    "the same privacy model twice": invalid(
+        {"privacy_models[+]": {"k_anonymity": {"k": 5}}}, "privacy_models[1]", "more than once"
+    ),
+    "a limit above 1": invalid({"suppression_limit": "1.01"}, "suppression_limit", "1.01 from 0 to 1"),
+    "a limit below 0": invalid({"suppression_limit": "-0.01"}, "suppression_limit", "-0.01 from 0 to 1"),
+    "a limit that is not finite": invalid({"suppression_limit": "NaN"}, "suppression_limit", "'NaN' decimal"),
+    "an infinite time limit": invalid(
+        {"search": {"time_limit_seconds": "inf"}}, "search.time_limit_seconds", "'inf' decimal"
+    ),
+    "no time at all": invalid({"search": {"time_limit_seconds": "0"}}, "search.time_limit_seconds", "0 above 0"),
+    "a weight that is not a number": invalid({"attributes[2].weight": "NaN"}, "attributes[2].weight", "NaN finite"),
+    "an infinite weight": invalid({"attributes[2].weight": "Infinity"}, "attributes[2].weight", "Infinity finite"),
+    "a negative weight": invalid({"attributes[2].weight": -1}, "attributes[2].weight", "-1 at least 0"),
+    "a threshold that is not finite": invalid({"risk_thresholds": ["nan"]}, "risk_thresholds[0]", "'nan' decimal"),
+    "a threshold of 1": invalid({"risk_thresholds": ["0.2", "1"]}, "risk_thresholds[1]", "1 below 1"),
+    "a level above the top": invalid({"attributes[4].maximum_level": 9}, "attributes[4].maximum_level", "9 from 0 to 1"),
+    "a level below 0": invalid({"attributes[4].minimum_level": -1}, "attributes[4].minimum_level", "-1 at least 0"),
+    # --- People ---
+    "several records of one person": invalid(
+        {"source.table": "visits"}, "person_column", "80 people in 240 rows not supported"
+    ),
+    "records of nobody": invalid({"source.table": "partly_nobody"}, "person_column", "1 rows without a person"),
+    "nothing said about people": invalid({"person_column": GONE}, "person_column", "nothing rows_are_people"),
+    "a person column that would be released": invalid(
+        {"attributes[0].role": "INSENSITIVE"}, "attributes[0].role", "INSENSITIVE IDENTIFYING"
+    ),
+    # --- Columns that would give people away ---
+    "a nearly unique insensitive column": invalid(
+        {"source.table": "with_numbers", "attributes[+]": samples.attribute("room", "INSENSITIVE")},
+        "attributes[7].role",
+        "'room' 240 distinct values acknowledged",
+    ),
+    "an insensitive column that determines a quasi-identifier": Bad(
+        {"source.table": "with_homes", "attributes[+]": HOME, "attributes[3].minimum_level": 4},
+        INVALID,
+        "COLUMN_DISCLOSES",
+        "attributes[7].role",
+        "'home' 'zip' 100% acknowledged",
+    ),
+    # --- Tables without much in them ---
+    "an empty table": invalid({"source.table": "empty"}, "source.table", "empty at least one row"),
+    "one row": Bad({"source.table": "one_row"}, INFEASIBLE, "TOO_FEW_RECORDS", "privacy_models", "4 1"),
+    "a column without values": invalid(
+        {"source.table": "without_ages", "attributes[2].nulls": "ERROR"}, "attributes[2].nulls", "240 NULLs 'age'"
+    ),
+    "records that are all withheld": Bad(
+        {"source.table": "without_ages", "attributes[2].nulls": "SUPPRESS"},
+        INFEASIBLE,
+        "INFEASIBLE",
+        "privacy_models",
+        "240 of 240 suppression_limit",
+    ),
+    "nothing that is private": Bad(
+        {K: 200, "attributes[4].maximum_level": 0}, INFEASIBLE, "INFEASIBLE", "privacy_models", "240 of 240 k = 120"
+    ),
+    # --- Targets ---
+    "a table in the way": exists({"release.name": "taken"}, "table 'taken' REPLACE"),
+    "a view in the way": exists({"release.name": "a_view"}, "view 'a_view'"),
+    "a name that differs in case only": exists({"release.name": "Taken"}, "'taken'"),
+    "something in the way of a companion": exists({"release.name": "half_taken"}, "'half_taken_risk'"),
+    "something in the way that no release wrote": exists(
+        {"release": {"name": "taken", "if_exists": "REPLACE"}}, "'taken' no release"
+    ),
+    "another release's companion in the way": exists(
+        {"release": {"name": "first_classes", "if_exists": "REPLACE"}}, "'first_classes'"
+    ),
+    "an earlier release in the way": exists({"release.name": "first"}, "'first' REPLACE"),
+    "the source as target": invalid({"release.name": "people"}, "release.name", "'people' source"),
+    "the source as target in another case": invalid({"release.name": "PEOPLE"}, "release.name", "source"),
+    "the source as companion of the target": invalid(
+        {"source.table": "half_taken_risk", "release.name": "half_taken"}, "release.name", "'half_taken_risk' source"
+    ),
+    "the source as target to replace": invalid(
+        {"release": {"name": "people", "if_exists": "REPLACE"}}, "release.name", "'people' source"
+    ),
+    "a missing target schema": invalid(
+        {"release": {"schema": "public", "name": "released"}}, "release.schema", "'public' CREATE SCHEMA"
+    ),
+    "the server's schema as target": invalid(
+        {"release": {"schema": "TableVeil", "name": "released"}}, "release.schema", "'TableVeil' own state"
+    ),
+    "no name for the target": invalid({"release.name": ""}, "release.name", "nothing name"),
+    "a second release without a reason": Bad(
+        {"source.table": "released_before"}, INVALID, "REPEATED_RELEASE", "repeat_reason", "releases/1 reason"
+    ),
+    "a second release for a blank reason": Bad(
+        {"source.table": "released_before", "repeat_reason": " \n"},
+        INVALID,
+        "REPEATED_RELEASE",
+        "repeat_reason",
+        "releases/1",
+    ),
+    # --- Names of tables that do not exist, and of targets that cannot ---
+    "a name that ends the statement": invalid(
+        {"source.table": "people; DROP TABLE people"}, "source.table", "'people; DROP TABLE people'"
+    ),
+    "a name that ends its quotes": invalid(
+        {"attributes[2].column": 'age"; DROP TABLE people; --'}, "attributes[2].column", "DROP TABLE"
+    ),
+    "a name of 10,000 characters": invalid({"source.table": LONG}, "source.table", "10000 characters"),
+    "a name with a null character": invalid({"release.name": "a\0b"}, "release.name", "null"),
+    # --- Hierarchies ---
+    "a hierarchy that misses values": invalid({SEX: inline(["F", "*"])}, SEX, "1 values 'sex' 'M'"),
+    "a hierarchy that repeats a value": invalid(
+        {SEX: inline(["F", "*"], ["M", "*"], ["F", "*"])}, f"{SEX}.inline.rows[2].labels[0]", "'F' repeated"
+    ),
+    "a ragged hierarchy": invalid(
+        {SEX: inline(["F", "x", "*"], ["M", "*"], ["X", "x", "*"])}, f"{SEX}.inline.rows[1]", "2 columns 3 columns"
+    ),
+    "a hierarchy that ends in two values": invalid(
+        {SEX: inline(["F", "women"], ["M", "men"])}, f"{SEX}.inline.rows[1].labels[1]", "'women' 'men' one label"
+    ),
+    "a hierarchy whose levels do not nest": invalid(
+        {SEX: inline(["F", "a", "b", "*"], ["M", "a", "c", "*"])}, f"{SEX}.inline.rows[1].labels[2]", "'a' 'b' 'c'"
+    ),
+    "a hierarchy without rows": invalid({SEX: inline()}, f"{SEX}.inline.rows", "no rows"),
+    "a hierarchy without levels": invalid({SEX: inline(["F"], ["M"])}, f"{SEX}.inline.rows", "1 column"),
+    "a table's hierarchy with a NULL": invalid(
+        {SEX: {"table": {"table": {"table": "sexes_with_null"}}}}, f"{SEX}.table.rows[2].labels[0]", "NULL"
+    ),
+    "widths that do not nest": invalid({AGE: intervals(widths=["4", "10"])}, f"{AGE}.intervals.widths[1]", "10 4"),
+    "a width of nothing": invalid({AGE: intervals(widths=["0"])}, f"{AGE}.intervals.widths[0]", "0"),
+    "a range that ends before it starts": invalid(
+        {AGE: intervals(minimum="100")}, f"{AGE}.intervals.maximum", "99 100"
+    ),
+    "a range that misses values": invalid({AGE: intervals(maximum="60")}, AGE, "9 values 'age' 61"),
+    "intervals of texts": invalid({SEX: intervals()}, f"{SEX}.intervals", "text"),
+    "dates that are numbers": invalid(
+        {AGE: {"dates": {"minimum": "2024-01-01", "maximum": "2024-12-31", "units": ["MONTH"]}}}, f"{AGE}.dates", "number"
+    ),
+    "a mask that is too short": invalid(
+        {"attributes[3].hierarchy": {"redaction": {"length": 4, "alphabet_size": 10}}},
+        "attributes[3].hierarchy",
+        "90 values 'zip' '00000'",
+    ),
+    # --- The request itself ---
+    "a request id that named another policy": Bad(
+        {"request_id": "first"}, CONFLICT, "REQUEST_ID_REUSED", "request_id", "'first' jobs/1"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, serve_all_along: Serve) -> ServerProcess:
+    """A server on the tables, one of which was released before."""
+    database = tmp_path_factory.mktemp("bad") / "clinic.duckdb"
+    samples.create(database, **TABLES)
+    with duckdb.connect(database) as connection:
+        connection.execute("CREATE VIEW a_view AS FROM people")
+    server = serve_all_along(database)
+    with Client(server.address) as client:
+        client.create_hierarchy("known", [("F", "*"), ("M", "*")])
+        first = samples.policy("released_before", "first", request_id="first")
+        assert client.wait(client.submit(samples.message(first)).name).release == "releases/1"
+    return server
+
+
+@pytest.fixture(scope="module")
+def history(server: ServerProcess) -> list[dict[str, object]]:
+    """What there was after each test; at first, before all of them."""
+    return [contents(server)]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_lost_or_left(server: ServerProcess, history: list[dict[str, object]]) -> Iterator[None]:
+    yield
+    history.append(contents(server))
+    assert history[-1] == history[-2]
+
+
+def contents(server: ServerProcess) -> dict[str, object]:
+    """What a crash would leave now: every table and view but the service's bookkeeping, and what was spilled."""
+    with durable(server.database) as connection:
+        names = connection.execute(
+            "SELECT schema_name, table_name FROM duckdb_tables() WHERE schema_name <> 'tableveil' OR "
+            "table_name LIKE 'snapshot%' OR table_name LIKE 'release%' "
+            "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"
+        ).fetchall()
+        found: dict[str, object] = {
+            f"{schema}.{name}": connection.execute(
+                f'SELECT count(*), sum(hash(rows)), any_value(typeof(rows)) FROM "{schema}"."{name}" AS rows'
+            ).fetchone()
+            for schema, name in names
+        }
+        unfinished = "FROM tableveil.jobs ANTI JOIN tableveil.job_outcomes ON number = job"
+        found["unfinished jobs"] = connection.execute(unfinished).fetchall()
+    found["spilled"] = list(server.spill_directory.iterdir())
+    return found
+
+
+def document_of(bad: Bad) -> Document:
+    document = samples.policy()
+    for path, value in bad.change.items():
+        put(document, path, value)
+    return document
+
+
+def put(document: Any, path: str, value: object) -> None:
+    *steps, last = [int(step) if step.isdigit() else step for step in re.findall(r"[^.\[\]]+", path)]
+    for step in steps:
+        document = document[step]
+    if value is GONE:
+        del document[last]
+    elif last == "+":
+        document.append(deepcopy(value))
+    else:
+        document[last] = deepcopy(value)
+
+
+@pytest.mark.parametrize("title", BAD)
+def test_the_command_line_says_what_is_wrong(title: str, server: ServerProcess, tmp_path: Path) -> None:
+    bad = BAD[title]
+    file = tmp_path / "policy.json"
+    file.write_text(json.dumps(document_of(bad)))
+    outcome = tableveil("submit", str(file), "--wait", "--json", server=server.address)
+    last = outcome.documents[-1]
+    failure = last["failure"] if "failure" in last else last["job"]["failure"]
+    assert failure["kind"] == f"FAILURE_KIND_{bad.kind}"
+    assert failure["code"] == bad.code
+    assert bad.field in [fault["field"] for fault in failure["faults"]]
+    assert outcome.exit_code == EXIT_CODES[bad.kind]
+    # People read stderr: how it is called, where it is, and words that help.
+    assert outcome.stderr.startswith(bad.kind.capitalize())
+    said = " ".join(outcome.stderr.split())
+    for word in [bad.field, *re.findall(r"'[^']*'|\S+", bad.words)]:
+        assert word in said, outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert len(outcome.stderr) < 3_000
+
+
+@pytest.mark.parametrize("title", BAD)
+def test_the_service_does_not_rely_on_its_client(title: str, server: ServerProcess) -> None:
+    bad = BAD[title]
+    policy, unreadable = read_policy(json.dumps(document_of(bad)), "json")
+    if unreadable or title == "missing file with a hierarchy":
+        pytest.skip("a message cannot say so")
+    failure = submitted(policy, server)
+    assert faults_pb2.FailureKind.Name(failure.kind) == f"FAILURE_KIND_{bad.kind}"
+    assert failure.code == bad.code
+    assert bad.field in [fault.field for fault in failure.faults]
+
+
+def submitted(policy: policy_pb2.Policy, server: ServerProcess) -> faults_pb2.Failure:
+    """Why the service refused the policy, or its job failed."""
+    with grpc.insecure_channel(server.address) as channel:
+        jobs = job_service_pb2_grpc.JobServiceStub(channel)
+        try:
+            job = jobs.SubmitJob(job_service_pb2.SubmitJobRequest(policy=policy)).job
+        except grpc.RpcError as error:
+            failure = failure_in(error)
+            assert failure is not None
+            return failure
+        *_, last = jobs.WatchJob(job_service_pb2.WatchJobRequest(name=job.name))
+        return last.job.failure
+
+
+def test_all_faults_at_once(server: ServerProcess, tmp_path: Path) -> None:
+    """Those of the document, of the policy, and of the table."""
+    wrong = ("unknown role", "k = 1", "unknown column", "a weight that is not a number", "a hierarchy without rows")
+    document = samples.policy()
+    for title in wrong:
+        for path, value in BAD[title].change.items():
+            put(document, path, value)
+    file = tmp_path / "policy.json"
+    file.write_text(json.dumps(document))
+    for verb in (["submit", str(file)], ["check-policy", str(file)]):
+        outcome = tableveil(*verb, server=server.address)
+        assert outcome.exit_code == 2
+        for title in wrong:
+            assert BAD[title].field in outcome.stderr, (verb, title)
+
+
+def test_the_valid_policy_is_valid_after_all(server: ServerProcess, tmp_path: Path) -> None:
+    """The control: it is the change that is refused each time."""
+    file = tmp_path / "policy.json"
+    file.write_text(json.dumps(samples.policy()))
+    outcome = tableveil("check-policy", str(file), server=server.address)
+    assert (outcome.exit_code, outcome.stderr) == (0, "")

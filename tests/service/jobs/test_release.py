@@ -1,0 +1,474 @@
+"""What a job writes: tables and views that meet the policy, read back by plain SQL, and the evidence about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.errors import ConflictError, InvalidError
+from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
+from tableveil.jobs.run import Report
+from tableveil.policy import (
+    AttributePolicy,
+    IfExists,
+    KAnonymity,
+    NullHandling,
+    Policy,
+    ReleaseKind,
+    ReleaseTarget,
+    Role,
+    SearchOptions,
+    SuppressedRecords,
+    TableReference,
+)
+from tableveil.state.jobs import JobPhase
+from tableveil.state.releases import ObjectKind, Release
+
+Run = Callable[..., Release]
+
+AGES = Intervals("0", "99", ("10", "50"))
+# Unlike the ages, no two of these values join below the top.
+WARDS = InlineLevels(tuple((ward, "*") for ward in ("north", "south", "east", "west")))
+
+POLICY = Policy(
+    source=TableReference("", "main", "patients"),
+    attributes=(
+        AttributePolicy("id", Role.IDENTIFYING),
+        AttributePolicy("age", Role.QUASI_IDENTIFIER, AGES),
+        AttributePolicy("ward", Role.QUASI_IDENTIFIER, WARDS),
+        AttributePolicy("illness", Role.SENSITIVE),
+    ),
+    person_column="id",
+    privacy_models=(KAnonymity(3),),
+    release=ReleaseTarget("main", "released"),
+    suppression_limit=Decimal("0.2"),
+)
+BLANK: dict[str, Any] = {"suppressed_records": SuppressedRecords.BLANK, "marker_column": "suppressed"}
+REPLACE = ReleaseTarget("main", "released", if_exists=IfExists.REPLACE)
+
+# (age, ward): classes of 4, 3 and 3 at ages by ten; the last two are alone.
+PEOPLE = (
+    [(20, "north")] * 2 + [(25, "north")] * 2 + [(31, "south")] * 3 + [(44, "east")] * 3 + [(90, "west"), (5, "west")]
+)
+
+
+@pytest.fixture(autouse=True)
+def patients(session: Session) -> None:
+    session.execute("CREATE TABLE patients (id INTEGER, ward VARCHAR, illness VARCHAR, age INTEGER)")
+    for number, (age, ward) in enumerate(PEOPLE):
+        session.execute("INSERT INTO patients VALUES (?, ?, ?, ?)", [number, ward, f"illness {number % 3}", age])
+
+
+def objects(session: Session) -> set[tuple[str, str]]:
+    """All tables and views outside of Tableveil's state, but for the source."""
+    return set(
+        session.rows(
+            "SELECT table_name, 'table' FROM duckdb_tables() WHERE schema_name = 'main' AND table_name <> 'patients' "
+            "UNION ALL SELECT view_name, 'view' FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal"
+        )
+    )
+
+
+NAMES = {"released", "released_classes", "released_risk", "released_risk_histogram"}
+KEPT = [
+    ("east", "illness 0", "[40, 49]"),
+    ("east", "illness 1", "[40, 49]"),
+    ("east", "illness 2", "[40, 49]"),
+    ("north", "illness 0", "[20, 29]"),
+    ("north", "illness 0", "[20, 29]"),
+    ("north", "illness 1", "[20, 29]"),
+    ("north", "illness 2", "[20, 29]"),
+    ("south", "illness 0", "[30, 39]"),
+    ("south", "illness 1", "[30, 39]"),
+    ("south", "illness 2", "[30, 39]"),
+]
+
+
+# --- what is written ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", list(ReleaseKind))
+def test_writes_the_rows_and_their_companions(
+    database: Database, session: Session, run: Run, kind: ReleaseKind
+) -> None:
+    release = run(database, replace(POLICY, release=replace(POLICY.release, kind=kind)))
+    assert objects(session) == {
+        (name, "view" if kind is ReleaseKind.VIEW and name == "released" else "table") for name in NAMES
+    }
+    # In the source's order of columns, sorted by all of them; no identifying column, suppressed records dropped.
+    assert session.rows("SELECT * FROM released") == KEPT
+    assert [row[:2] for row in session.rows("DESCRIBE released")] == [
+        ("ward", "VARCHAR"),
+        ("illness", "VARCHAR"),
+        ("age", "VARCHAR"),
+    ]
+    assert session.rows("SELECT * FROM released_classes") == [
+        ("east", "[40, 49]", 3, 1 / 3),
+        ("north", "[20, 29]", 4, 1 / 4),
+        ("south", "[30, 39]", 3, 1 / 3),
+    ]
+    assert session.rows("SELECT * FROM released_risk_histogram") == [(3, 2, 6, 1 / 3), (4, 1, 4, 1 / 4)]
+    assert session.rows("SELECT * FROM released_risk") == [
+        ("records", None, 10.0),
+        ("classes", None, 3.0),
+        ("highest_risk", None, 1 / 3),
+        ("average_risk", None, 0.3),
+        ("lowest_risk", None, 1 / 4),
+        ("unique_records", None, 0.0),
+        ("records_above_threshold", "0.05", 10.0),
+        ("records_above_threshold", "0.1", 10.0),
+        ("records_above_threshold", "0.2", 10.0),
+        # 1/3 is above 0.33.
+        ("records_above_threshold", "0.33", 6.0),
+        ("suppressed_records", None, 2.0),
+    ]
+    assert [(item.name, item.kind, item.row_count) for item in release.objects] == [
+        ("released", ObjectKind.ROWS, 10),
+        ("released_classes", ObjectKind.CLASSES, 3),
+        ("released_risk", ObjectKind.RISK, 11),
+        ("released_risk_histogram", ObjectKind.RISK_HISTOGRAM, 2),
+    ]
+
+
+def test_view_shows_a_snapshot_that_the_source_does_not_change(database: Database, session: Session, run: Run) -> None:
+    run(database, replace(POLICY, release=replace(POLICY.release, kind=ReleaseKind.VIEW)))
+    session.execute("DELETE FROM patients")
+    assert session.rows("SELECT * FROM released") == KEPT
+
+
+@pytest.mark.parametrize("kind", list(ReleaseKind))
+def test_suppressed_records_kept_blank_under_a_marker(
+    database: Database, session: Session, run: Run, kind: ReleaseKind
+) -> None:
+    release = run(database, replace(POLICY, **BLANK, release=replace(POLICY.release, kind=kind)))
+    rows = session.rows("SELECT * FROM released")
+    assert rows == [(*row, False) for row in KEPT] + [(None, None, None, True)] * 2
+    assert session.rows("DESCRIBE released")[-1][:2] == ("suppressed", "BOOLEAN")
+    assert session.value("SELECT sum(class_size) FROM released_classes") == 10
+    assert release.objects[0].row_count == 12
+    assert release.suppressed_records == 2
+
+
+def test_evidence(database: Database, session: Session, run: Run) -> None:
+    document = '{"as": "it was sent"}'
+    release = run(database, replace(POLICY, repeat_reason="just so"), document=document)
+    assert (release.records, release.suppressed_records, release.classes) == (12, 2, 3)
+    assert release.source == TableReference("test", "main", "patients")
+    assert (release.target_schema, release.target_name, release.kind) == ("main", "released", ReleaseKind.TABLE)
+    assert (release.policy, release.repeat_reason, release.current) == (document, "just so", True)
+    assert release.warnings == ()
+    # In the policy's order. |H| = 100 ages: (10 - 1)/99 for 10 records, 1 for 2.
+    assert [(a.column, a.level, a.top_level, a.distinct_before, a.distinct_after) for a in release.attributes] == [
+        ("age", 1, 3, 6, 3),
+        ("ward", 0, 1, 4, 3),
+    ]
+    assert [a.loss for a in release.attributes] == pytest.approx([(10 * 9 / 99 + 2) / 12, 2 / 12], rel=1e-12)
+    assert [a.hierarchy for a in release.attributes][1] == "patients.ward@1"
+    product = (1 + release.attributes[0].loss) * (1 + release.attributes[1].loss)
+    assert release.score == pytest.approx(product**0.5 - 1, rel=1e-12)
+    proof = release.proof
+    assert (proof.optimal, proof.lower_bound, proof.lattice_size) == (True, release.score, "8")
+    assert proof.checked + sum(int(count) for count in proof.pruned.values()) == 8
+    assert release.risk_before.classes == 6
+    assert release.risk_before.unique_records == 2
+    assert release.risk_after.highest == 1 / 3
+    assert list(release.phase_seconds) == ["reading", "counting", "searching", "writing", "verifying"]
+    assert 0 < sum(release.phase_seconds.values()) <= release.seconds + 0.1
+    assert set(release.versions) == {"tableveil", "duckdb", "numpy", "python"}
+
+
+def test_phases_are_told_as_they_begin(database: Database, run: Run) -> None:
+    phases: list[JobPhase] = []
+    run(database, POLICY, Report(on_phase=phases.append))
+    assert phases == list(JobPhase)
+
+
+def test_the_same_rows_give_the_same_release_in_the_same_order(database: Database, session: Session, run: Run) -> None:
+    run(database, POLICY)
+    session.execute("CREATE TABLE shuffled AS SELECT * FROM patients ORDER BY hash(id)")
+    other = replace(POLICY, source=TableReference("", "main", "shuffled"), repeat_reason="a test")
+    run(database, replace(other, release=ReleaseTarget("main", "again")))
+    for name in sorted(NAMES):
+        again = name.replace("released", "again")
+        assert session.rows(f"SELECT * FROM {name}") == session.rows(f"SELECT * FROM {again}")
+
+
+# --- extremes -------------------------------------------------------------------------------------------------------
+
+
+def test_all_suppressed(database: Database, session: Session, run: Run) -> None:
+    """No two records are alike at any allowed level, and the limit allows to suppress all."""
+    session.execute("UPDATE patients SET age = id")
+    attributes = (POLICY.attributes[0], replace(POLICY.attributes[1], maximum_level=0), *POLICY.attributes[2:])
+    release = run(database, replace(POLICY, attributes=attributes, suppression_limit=Decimal(1)))
+    assert release.warnings == ("All records are suppressed: the release is empty.",)
+    assert (release.suppressed_records, release.score) == (12, 1.0)
+    for name in ("released", "released_classes", "released_risk_histogram"):
+        assert session.rows(f"SELECT * FROM {name}") == []
+    risks = {
+        measure: value for measure, threshold, value in session.rows("SELECT * FROM released_risk") if not threshold
+    }
+    assert risks["records"] == risks["highest_risk"] == 0
+    assert risks["suppressed_records"] == 12
+
+
+def test_all_suppressed_and_kept_blank(database: Database, session: Session, run: Run) -> None:
+    session.execute("UPDATE patients SET age = id")
+    attributes = (POLICY.attributes[0], replace(POLICY.attributes[1], maximum_level=0), *POLICY.attributes[2:])
+    run(database, replace(POLICY, attributes=attributes, suppression_limit=Decimal(1), **BLANK))
+    assert session.rows("SELECT * FROM released") == [(None, None, None, True)] * 12
+
+
+def test_all_at_the_top(database: Database, session: Session, run: Run) -> None:
+    release = run(database, replace(POLICY, privacy_models=(KAnonymity(12),)))
+    assert release.warnings == ("Every quasi-identifier is at its top: the release says nothing about them.",)
+    assert session.rows("SELECT DISTINCT ward, age FROM released") == [("*", "*")]
+    assert session.value("SELECT count(*) FROM released") == 12
+
+
+def test_one_row(database: Database, session: Session, run: Run) -> None:
+    """Not even the loosest policy lets a single record out."""
+    session.execute("DELETE FROM patients WHERE id > 0")
+    with pytest.raises(Exception, match="asked of 1 records") as raised:
+        run(database, replace(POLICY, privacy_models=(KAnonymity(2),), suppression_limit=Decimal(1)))
+    assert type(raised.value).__name__ == "InfeasibleError"
+    assert objects(session) == set()
+
+
+def test_nothing_needs_generalizing(database: Database, session: Session, run: Run) -> None:
+    session.execute("UPDATE patients SET age = 30, ward = 'north'")
+    release = run(database, POLICY)
+    assert (release.score, release.suppressed_records) == (0.0, 0)
+    assert session.rows("SELECT DISTINCT ward, age FROM released") == [("north", 30)]
+    # At level 0 a column keeps its type.
+    assert session.rows("DESCRIBE released")[2][:2] == ("age", "INTEGER")
+
+
+def test_limit_is_exact(database: Database, session: Session, run: Run) -> None:
+    """2 of 12 records: 0.16666 is not enough, 0.16667 is."""
+    bounds: dict[str, Any] = {
+        "attributes": tuple(replace(a, maximum_level=1) if a.hierarchy else a for a in POLICY.attributes)
+    }
+    run(database, replace(POLICY, **bounds, suppression_limit=Decimal("0.16667")))
+    assert session.value("SELECT count(*) FROM released") == 10
+    run(database, replace(POLICY, suppression_limit=Decimal("0.16666"), release=REPLACE, repeat_reason="a test"))
+    assert session.value("SELECT count(*) FROM released") == 11
+
+
+# --- NULLs ----------------------------------------------------------------------------------------------------------
+
+
+def with_nulls(handling: NullHandling) -> tuple[AttributePolicy, ...]:
+    return (*POLICY.attributes[:2], replace(POLICY.attributes[2], nulls=handling), POLICY.attributes[3])
+
+
+def test_null_is_a_value_of_its_own(database: Database, session: Session, run: Run) -> None:
+    session.execute("UPDATE patients SET ward = NULL WHERE ward = 'south'")
+    run(database, replace(POLICY, attributes=with_nulls(NullHandling.VALUE)))
+    assert session.rows("SELECT * FROM released_classes WHERE ward IS NULL") == [(None, "[30, 39]", 3, 1 / 3)]
+
+
+def test_null_joins_the_others_at_the_top(database: Database, session: Session, run: Run) -> None:
+    session.execute("UPDATE patients SET ward = NULL WHERE ward = 'south'")
+    policy = replace(POLICY, attributes=with_nulls(NullHandling.VALUE), privacy_models=(KAnonymity(12),))
+    run(database, policy)
+    assert session.rows("SELECT DISTINCT ward FROM released") == [("*",)]
+
+
+@pytest.mark.parametrize("suppressed", [{}, BLANK])
+def test_records_with_null_are_suppressed(
+    database: Database, session: Session, run: Run, suppressed: dict[str, Any]
+) -> None:
+    """They count against the limit: 3 withheld and 2 outliers."""
+    session.execute("UPDATE patients SET ward = NULL WHERE ward = 'south'")
+    policy = replace(
+        POLICY, attributes=with_nulls(NullHandling.SUPPRESS), suppression_limit=Decimal("0.42"), **suppressed
+    )
+    release = run(database, policy)
+    assert release.suppressed_records == 5
+    kept = session.rows(f"SELECT ward, illness, age FROM released {'WHERE NOT suppressed' if suppressed else ''}")
+    assert kept == [row for row in KEPT if row[0] != "south"]
+    assert session.value("SELECT count(*) FROM released") == (12 if suppressed else 7)
+
+
+def test_records_with_null_are_suppressed_at_the_top_too(database: Database, session: Session, run: Run) -> None:
+    session.execute("UPDATE patients SET ward = NULL WHERE ward = 'south'")
+    policy = replace(POLICY, attributes=with_nulls(NullHandling.SUPPRESS), privacy_models=(KAnonymity(9),))
+    release = run(database, replace(policy, suppression_limit=Decimal("0.25")))
+    assert release.suppressed_records == 3
+    assert session.rows("SELECT ward, age, count(*) FROM released GROUP BY ALL") == [("*", "*", 9)]
+
+
+def test_nulls_are_refused_where_they_are_an_error(database: Database, session: Session, run: Run) -> None:
+    session.execute("UPDATE patients SET ward = NULL WHERE ward = 'south'")
+    with pytest.raises(InvalidError) as raised:
+        run(database, replace(POLICY, attributes=with_nulls(NullHandling.ERROR)))
+    assert [fault.field for fault in raised.value.faults] == ["attributes[2].nulls"]
+    assert objects(session) == set()
+
+
+def test_all_null_column(database: Database, session: Session, run: Run) -> None:
+    session.execute("UPDATE patients SET ward = NULL")
+    run(database, POLICY)
+    assert session.rows("SELECT DISTINCT ward FROM released") == [(None,)]
+
+
+# --- what looks different is different ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("type_", "values"),
+    [
+        ("DOUBLE", ["0.0", "-0.0", "-0.0", "nan", "nan", "nan"]),
+        ("FLOAT", ["0.0", "-0.0", "-0.0", "1.5", "1.5", "1.5"]),
+        ("TIMETZ", ["12:00:00+00", "12:00:00+00", "12:00:00+00", "13:00:00+01", "13:00:00+01", "13:00:00+01"]),
+        ("JSON", ['{"a":1}', '{"a":1}', '{"a":1}', '{"a": 1}', '{"a": 1}', '{"a": 1}']),
+        ("VARCHAR", ["é", "é", "é", "e\u0301", "e\u0301", "e\u0301"]),
+        ("BLOB", ["a", "a", "a", "A", "A", "A"]),
+    ],
+)
+def test_equal_values_look_alike(database: Database, session: Session, run: Run, type_: str, values: list[str]) -> None:
+    """At least k records share what is seen, not just what the database calls equal."""
+    session.execute(f"CREATE TABLE odd (v {type_})")
+    for value in values:
+        session.execute(f"INSERT INTO odd SELECT ?::{type_}", [value])
+    attribute = AttributePolicy("v", Role.QUASI_IDENTIFIER, SuppressionOnly())
+    source = TableReference("", "main", "odd")
+    run(database, replace(POLICY, source=source, attributes=(attribute,), person_column=None))
+    seen = Counter(text for (text,) in session.rows("SELECT v::VARCHAR FROM released"))
+    assert sum(seen.values()) == 6
+    assert min(seen.values()) >= 3
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("top", ["", "any ward"])
+def test_the_tops_label_is_the_hierarchys(database: Database, session: Session, run: Run, top: str) -> None:
+    wards = InlineLevels(tuple((row[0], top) for row in WARDS.rows))
+    attributes = (*POLICY.attributes[:2], replace(POLICY.attributes[2], hierarchy=wards), POLICY.attributes[3])
+    run(database, replace(POLICY, attributes=attributes, privacy_models=(KAnonymity(12),)))
+    assert session.rows("SELECT DISTINCT ward, age FROM released") == [(top, "*")]
+
+
+# --- the target -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", list(ReleaseKind))
+@pytest.mark.parametrize("second", list(ReleaseKind))
+@pytest.mark.parametrize("name", ["released", "Released"])
+def test_replaces_an_earlier_release(
+    database: Database, session: Session, run: Run, first: ReleaseKind, second: ReleaseKind, name: str
+) -> None:
+    """Tables and views each by each, whatever the case: nothing of the first stays behind."""
+    earlier = run(database, replace(POLICY, release=replace(POLICY.release, kind=first), **BLANK))
+    target = ReleaseTarget("main", name, second, IfExists.REPLACE)
+    later = run(database, replace(POLICY, release=target, repeat_reason="a better one"))
+    assert session.rows("SELECT * FROM released") == KEPT
+    assert {found.casefold() for found, _ in objects(session)} == NAMES
+    assert len(objects(session)) == 4
+    snapshots = session.rows("SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'snapshot%'")
+    assert snapshots == ([(f"snapshot_{later.number}",)] if second is ReleaseKind.VIEW else [])
+    current = [number for (number,) in session.rows("SELECT number FROM tableveil.releases ORDER BY number")]
+    assert current == [earlier.number, later.number]
+
+
+def test_a_release_of_another_name_is_not_replaced(database: Database, session: Session, run: Run) -> None:
+    """`released_classes` belongs to the release `released`: a release of that name must not take it."""
+    run(database, POLICY)
+    before = session.rows("SELECT * FROM released_classes")
+    target = ReleaseTarget("main", "released_classes", if_exists=IfExists.REPLACE)
+    with pytest.raises(ConflictError) as raised:
+        run(database, replace(POLICY, release=target, repeat_reason="a test"))
+    assert raised.value.code == "TARGET_EXISTS"
+    assert session.rows("SELECT * FROM released_classes") == before
+
+
+def test_existing_target_is_kept_by_default(database: Database, session: Session, run: Run) -> None:
+    run(database, POLICY)
+    with pytest.raises(ConflictError) as raised:
+        run(database, replace(POLICY, repeat_reason="a test"))
+    assert raised.value.code == "TARGET_EXISTS"
+    assert len(raised.value.faults) == 4
+    assert session.value("SELECT count(*) FROM tableveil.releases") == 1
+
+
+# --- the ledger -----------------------------------------------------------------------------------------------------
+
+
+def test_a_second_release_needs_a_reason(database: Database, session: Session, run: Run) -> None:
+    first = run(database, POLICY)
+    again = replace(POLICY, release=ReleaseTarget("main", "again"))
+    for reason in ("", "  \n"):
+        with pytest.raises(InvalidError) as raised:
+            run(database, replace(again, repeat_reason=reason))
+        assert raised.value.code == "REPEATED_RELEASE"
+        assert f"releases/{first.number}" in str(raised.value)
+    assert {name for name, _ in objects(session)} == NAMES
+    run(database, replace(again, repeat_reason="for the ministry"))
+    assert session.value("SELECT count(*) FROM again") == 10
+
+
+def test_the_ledger_knows_the_rows_under_another_name(database: Database, session: Session, run: Run) -> None:
+    run(database, POLICY)
+    session.execute("ALTER TABLE patients RENAME TO people")
+    moved = replace(POLICY, source=TableReference("", "main", "people"), release=ReleaseTarget("main", "again"))
+    with pytest.raises(InvalidError) as raised:
+        run(database, moved)
+    assert raised.value.code == "REPEATED_RELEASE"
+
+
+def test_the_ledger_knows_the_name_with_other_rows(database: Database, session: Session, run: Run) -> None:
+    """Mostly the same people, even if one was added."""
+    run(database, POLICY)
+    session.execute("INSERT INTO patients VALUES (99, 'north', 'illness 0', 21)")
+    with pytest.raises(InvalidError) as raised:
+        run(database, replace(POLICY, release=ReleaseTarget("main", "again")))
+    assert raised.value.code == "REPEATED_RELEASE"
+
+
+def test_other_rows_of_another_name_are_no_repetition(database: Database, session: Session, run: Run) -> None:
+    run(database, POLICY)
+    session.execute("CREATE TABLE others AS SELECT id + 100 AS id, ward, illness, age FROM patients")
+    other = replace(POLICY, source=TableReference("", "main", "others"), release=ReleaseTarget("main", "again"))
+    run(database, other)
+    assert session.value("SELECT count(*) FROM again") == 10
+
+
+# --- what the search says ------------------------------------------------------------------------------------------
+
+
+def test_a_search_stopped_by_time_says_so(database: Database, run: Run) -> None:
+    release = run(database, replace(POLICY, search=SearchOptions(Decimal("0.000000001"))))
+    assert not release.proof.optimal
+    (warning, *_) = [text for text in release.warnings if "time limit" in text]
+    assert f"{release.proof.lower_bound:.6g}" in warning
+    assert release.proof.lower_bound <= release.score
+
+
+def test_runners_up_are_kept_in_order(database: Database, run: Run) -> None:
+    release = run(database, replace(POLICY, suppression_limit=Decimal(1)))
+    scores = [(other.score, sum(other.levels)) for other in release.proof.runners_up]
+    assert scores == sorted(scores)
+    assert all(score >= release.score for score, _ in scores)
+    assert len(scores) >= 1
+
+
+def test_infeasible_hints_work(database: Database, session: Session, run: Run) -> None:
+    bounds: dict[str, Any] = {
+        "attributes": tuple(replace(a, maximum_level=0) if a.hierarchy else a for a in POLICY.attributes)
+    }
+    policy = replace(POLICY, **bounds, suppression_limit=Decimal("0.1"))
+    with pytest.raises(Exception, match="no transformation that meets them") as raised:
+        run(database, policy)
+    assert type(raised.value).__name__ == "InfeasibleError"
+    # At level 0 the ages 20 and 25 are classes of two: 6 of 12 records are in classes of fewer than 3.
+    assert "6 of 12 records (50.00%)" in str(raised.value)
+    assert "a suppression_limit of at least 0.5000" in str(raised.value)
+    assert objects(session) == set()
+    run(database, replace(policy, suppression_limit=Decimal("0.5000")))
+    assert session.value("SELECT count(*) FROM released") == 6

@@ -1,0 +1,262 @@
+"""A release that is not what it should be is caught before the commit and leaves nothing behind, whoever broke it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.errors import InternalError
+from tableveil.hierarchy import InlineLevels, Intervals
+from tableveil.policy import (
+    AttributePolicy,
+    IfExists,
+    KAnonymity,
+    Policy,
+    ReleaseKind,
+    ReleaseTarget,
+    Role,
+    SuppressedRecords,
+    TableReference,
+)
+from tableveil.release import write
+from tableveil.state.releases import Release
+
+Run = Callable[..., Release]
+
+AGES = Intervals("0", "99", ("10", "50"))
+WARDS = InlineLevels((("n", "*"), ("s", "*"), ("e", "*"), ("w", "*")))
+
+POLICY = Policy(
+    source=TableReference("", "main", "patients"),
+    attributes=(
+        AttributePolicy("id", Role.IDENTIFYING),
+        AttributePolicy("age", Role.QUASI_IDENTIFIER, AGES, minimum_level=1, maximum_level=1),
+        AttributePolicy("ward", Role.QUASI_IDENTIFIER, WARDS, maximum_level=0),
+        AttributePolicy("illness", Role.SENSITIVE),
+    ),
+    person_column="id",
+    privacy_models=(KAnonymity(3),),
+    release=ReleaseTarget("main", "released"),
+    suppression_limit=Decimal("0.9"),
+    suppressed_records=SuppressedRecords.BLANK,
+    marker_column="suppressed",
+)
+
+# The first three wards are classes of 4, 3 and 3 at ages by ten; the last two records are suppressed.
+PEOPLE = [(20, "n")] * 4 + [(31, "s")] * 3 + [(44, "e")] * 3 + [(90, "w"), (5, "w")]
+
+
+@pytest.fixture
+def database(shared_database: Database) -> Database:
+    return shared_database
+
+
+@pytest.fixture(autouse=True)
+def patients(session: Session) -> None:
+    session.execute("CREATE OR REPLACE TABLE patients (id INTEGER, ward VARCHAR, illness VARCHAR, age INTEGER)")
+    for number, (age, ward) in enumerate(PEOPLE):
+        session.execute("INSERT INTO patients VALUES (?, ?, ?, ?)", [number, ward, f"illness {number % 3}", age])
+
+
+def everything(session: Session) -> list[tuple[str, int]]:
+    """All tables and views, and how many rows they have; what a job appends about itself aside."""
+    names = session.rows(
+        "SELECT schema_name, table_name FROM duckdb_tables() WHERE table_name NOT IN ('jobs', 'job_events') "
+        "AND table_name NOT LIKE 'hierarch%' UNION ALL "
+        "SELECT schema_name, view_name FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal ORDER BY ALL"
+    )
+    return [(name, session.value(f'SELECT count(*) FROM "{schema}"."{name}"')) for schema, name in names]
+
+
+Written = Callable[..., Any]
+
+
+def broken(monkeypatch: pytest.MonkeyPatch, writer: str, *statements: str) -> None:
+    """Lets the writer of that name do its work, and then these statements."""
+    original: Written = getattr(write, writer)
+
+    def write_badly(session: Session, *arguments: Any) -> Any:
+        result = original(session, *arguments)
+        for statement in statements:
+            session.execute(statement.format(target=arguments[-1].sql(dialect="duckdb")))
+        return result
+
+    monkeypatch.setattr(write, writer, write_badly)
+
+
+@pytest.mark.parametrize(
+    ("writer", "statement", "problem"),
+    [
+        pytest.param(
+            "write_rows",
+            "UPDATE {target} SET ward = 's' WHERE rowid = (SELECT min(rowid) FROM {target} WHERE ward = 'e')",
+            "a released class has 2 records|a released class has 1 records",
+            id="class below k",
+        ),
+        pytest.param(
+            "write_rows",
+            "DELETE FROM {target} WHERE ward = 'e'",
+            "7 records were released where the search kept 10",
+            id="lost class",
+        ),
+        pytest.param(
+            "write_rows",
+            "DELETE FROM {target} WHERE rowid = (SELECT min(rowid) FROM {target} WHERE ward = 'n')",
+            "9 records were released where the search kept 10",
+            id="lost row",
+        ),
+        pytest.param(
+            "write_rows",
+            "INSERT INTO {target} SELECT * FROM {target} WHERE ward = 'n'",
+            "14 records were released where the search kept 10",
+            id="doubled class",
+        ),
+        pytest.param(
+            "write_rows",
+            "DELETE FROM {target} WHERE rowid = (SELECT min(rowid) FROM {target} WHERE suppressed)",
+            "11 rows were written for 10 released and 2 suppressed records",
+            id="lost suppressed row",
+        ),
+        pytest.param(
+            "write_rows",
+            "UPDATE {target} SET illness = 'flu' WHERE suppressed",
+            "2 suppressed rows are not blank",
+            id="value in a suppressed row",
+        ),
+        pytest.param(
+            "write_rows",
+            "UPDATE {target} SET suppressed = NULL WHERE suppressed",
+            "2 suppressed rows are not blank",
+            id="suppressed row without its mark",
+        ),
+        pytest.param(
+            "write_rows",
+            "UPDATE {target} SET age = '[0, 4]' WHERE ward = 'n'",
+            "1 labels of a quasi-identifier are not in its hierarchy",
+            id="label of another level",
+        ),
+        pytest.param(
+            "write_rows",
+            "UPDATE {target} SET ward = 'Smith' WHERE ward = 'n'",
+            "1 labels of a quasi-identifier are not in its hierarchy",
+            id="value that is not in the source",
+        ),
+        pytest.param(
+            "write_rows",
+            "ALTER TABLE {target} ADD COLUMN id INTEGER",
+            "columns that are not the 4 expected ones.*an identifying column",
+            id="identifying column",
+        ),
+        pytest.param(
+            "write_rows",
+            "ALTER TABLE {target} ALTER illness TYPE ENUM('illness 0', 'illness 1', 'illness 2', 'not released')",
+            "columns that are not the 4 expected ones",
+            id="type with absent values",
+        ),
+        pytest.param(
+            "write_classes",
+            "UPDATE {target} SET class_size = class_size + 1 WHERE ward = 'n'",
+            "the table of classes does not say what the rows say",
+            id="wrong class size",
+        ),
+        pytest.param(
+            "write_classes",
+            "UPDATE {target} SET risk = risk / 2",
+            "the table of classes does not say what the rows say",
+            id="wrong class risk",
+        ),
+        pytest.param(
+            "write_classes",
+            "INSERT INTO {target} VALUES ('w', '[90, 99]', 1, 1.0)",
+            "the table of classes does not say what the rows say",
+            id="suppressed class shown",
+        ),
+        pytest.param(
+            "write_risk_histogram",
+            "UPDATE {target} SET classes = classes + 1 WHERE class_size = 3",
+            "the risk histogram does not say what the rows say",
+            id="wrong histogram",
+        ),
+        pytest.param(
+            "write_risk_histogram",
+            "UPDATE {target} SET risk = 0",
+            "the risk histogram does not say what the rows say",
+            id="wrong risk in the histogram",
+        ),
+        *(
+            pytest.param(
+                "write_risk",
+                f"UPDATE {{target}} SET value = value + 1 WHERE measure = '{measure}'",
+                "the risk measures do not say what the rows say",
+                id=f"wrong {measure}",
+            )
+            for measure in (
+                "records",
+                "classes",
+                "highest_risk",
+                "average_risk",
+                "lowest_risk",
+                "unique_records",
+                "records_above_threshold",
+                "suppressed_records",
+            )
+        ),
+        pytest.param(
+            "write_risk",
+            "DELETE FROM {target} WHERE threshold = '0.2'",
+            "the risk measures do not say what the rows say",
+            id="missing threshold",
+        ),
+    ],
+)
+def test_a_broken_writer_is_caught(
+    database: Database,
+    session: Session,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    writer: str,
+    statement: str,
+    problem: str,
+) -> None:
+    before = everything(session)
+    broken(monkeypatch, writer, statement)
+    with pytest.raises(InternalError, match=problem) as raised:
+        run(database, POLICY)
+    assert raised.value.code == "VERIFICATION_FAILED"
+    assert everything(session) == before
+
+
+def test_a_broken_writer_of_a_view_is_caught(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is checked is what analysts see."""
+    before = everything(session)
+    broken(monkeypatch, "write_rows", "UPDATE {target} SET ward = 'Smith' WHERE ward = 'n'")
+    with pytest.raises(InternalError, match="1 labels of a quasi-identifier"):
+        run(database, replace(POLICY, release=replace(POLICY.release, kind=ReleaseKind.VIEW)))
+    assert everything(session) == before
+
+
+def test_more_suppressed_than_allowed_is_caught(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch, "write_rows", "DELETE FROM {target} WHERE ward = 'e' AND NOT suppressed")
+    with pytest.raises(InternalError, match="5 of 12 records are suppressed, outside the limit"):
+        run(database, replace(POLICY, suppression_limit=Decimal("0.2")))
+
+
+def test_a_replaced_release_is_back_after_a_failed_verification(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(database, POLICY)
+    before, rows = everything(session), session.rows("SELECT * FROM released")
+    broken(monkeypatch, "write_risk_histogram", "DELETE FROM {target}")
+    target = replace(POLICY.release, if_exists=IfExists.REPLACE, kind=ReleaseKind.VIEW)
+    with pytest.raises(InternalError):
+        run(database, replace(POLICY, release=target, repeat_reason="a test"))
+    assert (everything(session), session.rows("SELECT * FROM released")) == (before, rows)
