@@ -253,7 +253,6 @@ BAD: dict[str, Bad] = {
         {"attributes[2].column": 'age"; DROP TABLE people; --'}, "attributes[2].column", "DROP TABLE"
     ),
     "a name of 10,000 characters": invalid({"source.table": LONG}, "source.table", "10000 characters"),
-    "a name with a null character": invalid({"release.name": "a\0b"}, "release.name", "null"),
     # --- Hierarchies ---
     "a hierarchy that misses values": invalid({SEX: inline(["F", "*"])}, SEX, "1 values 'sex' 'M'"),
     "a hierarchy that repeats a value": invalid(
@@ -279,9 +278,9 @@ BAD: dict[str, Bad] = {
         {AGE: intervals(minimum="100")}, f"{AGE}.intervals.maximum", "99 100"
     ),
     "a range that misses values": invalid({AGE: intervals(maximum="60")}, AGE, "9 values 'age' 61"),
-    "intervals of texts": invalid({SEX: intervals()}, f"{SEX}.intervals", "text"),
+    "intervals of texts": invalid({SEX: intervals()}, f"{SEX}.intervals", "TEXT INTEGER"),
     "dates that are numbers": invalid(
-        {AGE: {"dates": {"minimum": "2024-01-01", "maximum": "2024-12-31", "units": ["MONTH"]}}}, f"{AGE}.dates", "number"
+        {AGE: {"dates": {"minimum": "2024-01-01", "maximum": "2024-12-31", "units": ["MONTH"]}}}, f"{AGE}.dates", "INTEGER DATE"
     ),
     "a mask that is too short": invalid(
         {"attributes[3].hierarchy": {"redaction": {"length": 4, "alphabet_size": 10}}},
@@ -331,12 +330,11 @@ def contents(server: ServerProcess) -> dict[str, object]:
             "table_name LIKE 'snapshot%' OR table_name LIKE 'release%' "
             "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"
         ).fetchall()
-        found: dict[str, object] = {
-            f"{schema}.{name}": connection.execute(
-                f'SELECT count(*), sum(hash(rows)), any_value(typeof(rows)) FROM "{schema}"."{name}" AS rows'
-            ).fetchone()
+        each = (
+            f"SELECT '{schema}.{name}', count(*), sum(hash(rows)), any_value(typeof(rows)) FROM {schema}.{name} AS rows"
             for schema, name in names
-        }
+        )
+        found: dict[str, object] = {row[0]: row[1:] for row in connection.execute(" UNION ALL ".join(each)).fetchall()}
         unfinished = "FROM tableveil.jobs ANTI JOIN tableveil.job_outcomes ON number = job"
         found["unfinished jobs"] = connection.execute(unfinished).fetchall()
     found["spilled"] = list(server.spill_directory.iterdir())
@@ -363,10 +361,11 @@ def put(document: Any, path: str, value: object) -> None:
 
 
 @pytest.mark.parametrize("title", BAD)
-def test_the_command_line_says_what_is_wrong(title: str, server: ServerProcess, tmp_path: Path) -> None:
+def test_a_clear_error(title: str, server: ServerProcess, tmp_path: Path) -> None:
     bad = BAD[title]
+    document = json.dumps(document_of(bad))
     file = tmp_path / "policy.json"
-    file.write_text(json.dumps(document_of(bad)))
+    file.write_text(document)
     outcome = tableveil("submit", str(file), "--wait", "--json", server=server.address)
     last = outcome.documents[-1]
     failure = last["failure"] if "failure" in last else last["job"]["failure"]
@@ -382,17 +381,13 @@ def test_the_command_line_says_what_is_wrong(title: str, server: ServerProcess, 
     assert "Traceback" not in outcome.stderr
     assert len(outcome.stderr) < 3_000
 
-
-@pytest.mark.parametrize("title", BAD)
-def test_the_service_does_not_rely_on_its_client(title: str, server: ServerProcess) -> None:
-    bad = BAD[title]
-    policy, unreadable = read_policy(json.dumps(document_of(bad)), "json")
-    if unreadable or title == "missing file with a hierarchy":
-        pytest.skip("a message cannot say so")
-    failure = submitted(policy, server)
-    assert faults_pb2.FailureKind.Name(failure.kind) == f"FAILURE_KIND_{bad.kind}"
-    assert failure.code == bad.code
-    assert bad.field in [fault.field for fault in failure.faults]
+    # The service does not rely on its clients to find what a message can say.
+    policy, unreadable = read_policy(document, "json")
+    if not unreadable and "csv" not in document:
+        told = submitted(policy, server)
+        assert faults_pb2.FailureKind.Name(told.kind) == f"FAILURE_KIND_{bad.kind}"
+        assert told.code == bad.code
+        assert bad.field in [fault.field for fault in told.faults]
 
 
 def submitted(policy: policy_pb2.Policy, server: ServerProcess) -> faults_pb2.Failure:
@@ -411,7 +406,7 @@ def submitted(policy: policy_pb2.Policy, server: ServerProcess) -> faults_pb2.Fa
 
 def test_all_faults_at_once(server: ServerProcess, tmp_path: Path) -> None:
     """Those of the document, of the policy, and of the table."""
-    wrong = ("unknown role", "k = 1", "unknown column", "a weight that is not a number", "a hierarchy without rows")
+    wrong = ("k = 1", "unknown column", "a weight that is not a number", "a hierarchy without rows")
     document = samples.policy()
     for title in wrong:
         for path, value in BAD[title].change.items():

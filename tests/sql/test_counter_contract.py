@@ -66,13 +66,14 @@ def base_of(session: Session, table: Table) -> BaseHistogram:
     return build_base(session, source, dictionaries)
 
 
-Opened = Callable[[Session, BaseHistogram], ClassCounter]
+Opened = Callable[[Session, BaseHistogram, Transformation | None], ClassCounter]
+"""Opens a counter for the transformations from a least one on, or for all."""
 
 IMPLEMENTATIONS: dict[str, Opened] = {
     "numpy": open_counter,
-    "duckdb": lambda session, base: DuckDBCounter(session, base, hand_over_rows=0),
-    "duckdb that hands over small roll-ups": lambda session, base: DuckDBCounter(session, base, hand_over_rows=10),
-    "duckdb that hands over all": lambda session, base: DuckDBCounter(session, base),
+    "duckdb": lambda session, base, bottom: DuckDBCounter(session, base, hand_over_rows=0, bottom=bottom),
+    "duckdb that hands over small roll-ups": lambda session, base, bottom: DuckDBCounter(session, base, 10, bottom),
+    "duckdb that hands over all": lambda session, base, bottom: DuckDBCounter(session, base, bottom=bottom),
 }
 
 
@@ -171,9 +172,13 @@ def tables(draw: st.DrawFn) -> Table:
 @given(table=tables(), data=st.data())
 def test_counts_any_table(shared: Database, implementation: Opened, table: Table, data: st.DataObject) -> None:
     with shared.session() as session:
-        counter = implementation(session, base_of(session, table))
+        base = base_of(session, table)
+        tops = [dictionary.levels.top for dictionary in base.dictionaries]
+        bottom = data.draw(st.none() | st.tuples(*(st.integers(0, top) for top in tops)))
+        counter = implementation(session, base, bottom)
         check_totals(table, counter)
-        lattice = st.tuples(*(st.integers(0, levels.top) for levels in counter.levels))
+        least = bottom or (0,) * len(tops)
+        lattice = st.tuples(*(st.integers(low, top) for low, top in zip(least, tops, strict=True)))
         for transformation in data.draw(st.lists(lattice, min_size=1, max_size=15)):
             # Small classes may be asked for after the classes, or without them.
             if data.draw(st.booleans()):
@@ -192,7 +197,7 @@ def random_table(rows: int, width: int, values: int, seed: int) -> Table:
 def test_a_long_search_in_one_region(session: Session, implementation: Opened) -> None:
     """Roll-ups are made and used: answers stay the same, whatever was asked before."""
     table = random_table(rows=400, width=3, values=200, seed=1)
-    counter = implementation(session, base_of(session, table))
+    counter = implementation(session, base_of(session, table), None)
     random = Random(2)
     for least in ((1, 1, 1), (2, 1, 2), (0, 2, 3), (2, 3, 2), (0, 0, 0)):
         for _ in range(15):
@@ -209,7 +214,7 @@ def test_keys_of_several_words(session: Session, implementation: Opened) -> None
     # A few equal rows, so that not every class is a single record.
     rows = (*table.rows[:1200], *table.rows[:300])
     table = Table(table.types, table.hierarchies, table.nulls, rows)
-    counter = implementation(session, base_of(session, table))
+    counter = implementation(session, base_of(session, table), None)
     assert all(len(levels.groups[0]) >= 900 for levels in counter.levels)
     assert len(counter.classes((0,) * 12).words) > 1
     check_totals(table, counter)
@@ -236,7 +241,7 @@ def test_extremes(
     session: Session, implementation: Opened, rows: list[tuple[Value, ...]], nulls: tuple[NullHandling, NullHandling]
 ) -> None:
     table = Table(("VARCHAR", "INTEGER"), (LISTED, NUMBERS), nulls, tuple(rows))
-    counter = implementation(session, base_of(session, table))
+    counter = implementation(session, base_of(session, table), None)
     check_totals(table, counter)
     for transformation in ((0, 0), (1, 2), (3, 3), (0, 3)):
         check_classes(table, counter, transformation)

@@ -32,6 +32,16 @@ def _check_source_and_target(policy: Policy) -> Iterator[Fault]:
     target = policy.release
     if not target.name:
         yield Fault("release.name", "nothing", "the name of the table or view to write")
+    # Arrow ends names there, in whatever reads the release.
+    names = {"release.name": target.name, "suppressed_records.marker_column": policy.marker_column}
+    names |= {
+        f"attributes[{i}].column": attribute.column
+        for i, attribute in enumerate(policy.attributes)
+        if attribute.role is not Role.IDENTIFYING
+    }
+    for field, name in names.items():
+        if "\0" in name:
+            yield Fault(field, f"{shortened(name)}, in which there is a null character", "a name without one")
 
 
 def _check_attributes(policy: Policy) -> Iterator[Fault]:

@@ -207,7 +207,7 @@ class _Search:
                 self.checked,
                 self.lattice.size,
                 best.score if best else None,
-                self.bound(),
+                self.bound() if best or self.open else None,
                 best.suppressed / max(self.counter.records, 1) if best else None,
             )
         )

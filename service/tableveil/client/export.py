@@ -86,21 +86,27 @@ def _write_parquet(names: Sequence[str], read: Read, target: Path) -> list[str]:
 
 
 def _write_duckdb(names: Sequence[str], read: Read, target: Path, spill: Path) -> list[str]:
-    connection = duckdb.connect(target, config={"temp_directory": str(spill)})
     # DuckDB swallows what signal handlers raise while it works: it has a thread of its own, this one waits for it.
-    with connection, ThreadPoolExecutor(1) as worker:
+    with duckdb.connect(target, config={"temp_directory": str(spill)}) as connection, ThreadPoolExecutor(1) as worker:
         for name in names:
             table = render(identifier(name))
             with read(name) as reader:
-                connection.from_arrow(reader.schema.empty_table()).create(table)
-                connection.begin()
+                worker.submit(_create, connection, table, reader.schema).result()
                 for chunk in _chunks(reader):
-                    rows = connection.from_arrow(chunk)
-                    worker.submit(rows.insert_into, table).result()
+                    worker.submit(_append, connection, table, chunk).result()
                 worker.submit(connection.commit).result()
         # Closing would move the log into the file too, but not say if that failed.
         worker.submit(connection.execute, "CHECKPOINT").result()
     return []
+
+
+def _create(connection: duckdb.DuckDBPyConnection, table: str, schema: pa.Schema) -> None:
+    connection.begin()
+    connection.from_arrow(schema.empty_table()).create(table)
+
+
+def _append(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
+    connection.from_arrow(rows).insert_into(table)
 
 
 def _chunks(reader: pa.RecordBatchReader) -> Iterator[pa.Table]:

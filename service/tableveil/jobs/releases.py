@@ -57,4 +57,6 @@ class Releases:
                 "a release whose objects are still its own",
             )
         with self._database.session() as session:
-            yield session.batches(exp.select("*").from_(table(name, release.target_schema)), ROWS_PER_BATCH)
+            # By its full name: the schema may be called as the database is.
+            public = table(name, release.target_schema, session.value("SELECT current_database()"))
+            yield session.batches(exp.select("*").from_(public), ROWS_PER_BATCH)

@@ -188,13 +188,13 @@ def _hierarchies(session: Session, policy: Policy) -> _Hierarchies:
 def _search(session: Session, counted: _Counted, report: Report) -> tuple[ClassCounter, SearchOutcome]:
     report.phase(JobPhase.SEARCHING)
     policy = counted.policy
-    counter = open_counter(session, counted.base)
     attributes = policy.quasi_identifiers
     tops = [dictionary.levels.top for dictionary in counted.dictionaries]
     lattice = Lattice(
         tuple(attribute.minimum_level for attribute in attributes),
         tuple(top if a.maximum_level is None else a.maximum_level for a, top in zip(attributes, tops, strict=True)),
     )
+    counter = open_counter(session, counted.base, lattice.bottom)
     weights = [attribute.weight for attribute in attributes]
     quality = Loss(policy.quality_model, counter.levels, weights, counter.marginals(), counter.withheld)
     assert session.control is not None

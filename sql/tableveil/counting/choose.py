@@ -8,12 +8,13 @@ from tableveil.backend import Session, column
 from tableveil.classes import ClassCounter, NumpyCounter
 from tableveil.counting.base import BaseHistogram
 from tableveil.counting.duckdb_counter import HAND_OVER_ROWS, DuckDBCounter
+from tableveil.lattice import Transformation
 
 
-def open_counter(session: Session, base: BaseHistogram) -> ClassCounter:
-    """The counter for the base histogram."""
+def open_counter(session: Session, base: BaseHistogram, bottom: Transformation | None = None) -> ClassCounter:
+    """The counter for transformations from `bottom` on, or for all."""
     if base.combinations > HAND_OVER_ROWS:
-        return DuckDBCounter(session, base)
+        return DuckDBCounter(session, base, bottom=bottom)
     names = [f"c{j}" for j in range(len(base.dictionaries))]
     found = session.arrays(base.searchable().select(*(column(name) for name in names), column("n")))
     levels = [dictionary.levels for dictionary in base.dictionaries]

@@ -47,20 +47,29 @@ class DuckDBCounter:
     database.
     """
 
-    def __init__(self, session: Session, base: BaseHistogram, hand_over_rows: int = HAND_OVER_ROWS) -> None:
+    def __init__(
+        self,
+        session: Session,
+        base: BaseHistogram,
+        hand_over_rows: int = HAND_OVER_ROWS,
+        bottom: Transformation | None = None,
+    ) -> None:
+        """`bottom` is the least transformation that will be asked for, if it is known."""
         self._session = session
         self._base = base
         self._hand_over_rows = hand_over_rows
         self._levels = tuple(dictionary.levels for dictionary in base.dictionaries)
         self._maps = LevelMaps(self._levels)
-        self._bottom = (0,) * len(self._levels)
+        self._finest = (0,) * len(self._levels)
         name = "searchable"
         query = base.searchable().select(*self._code_columns(), column("n"))
         temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
         session.execute(exp.Create(this=table(name), kind="VIEW", expression=query, properties=temporary))
-        self._kept = [_RollUp(self._bottom, name, base.combinations)]
+        self._kept = [_RollUp(self._finest, name, base.combinations)]
         self._level_tables: dict[tuple[int, int], str] = {}
         self._last: tuple[Transformation, _RollUp, EquivalenceClasses] | None = None
+        if bottom is not None and bottom != self._finest:
+            self._roll_up_if_worth(self._kept[0], bottom)
 
     @property
     def name(self) -> str:
@@ -92,7 +101,7 @@ class DuckDBCounter:
             counts = np.zeros(len(levels.groups[0]), np.int64)
             counts[found["code"]] = found["records"]
             marginals.append(counts)
-        return Marginals(self._bottom, tuple(marginals))
+        return Marginals(self._finest, tuple(marginals))
 
     def classes(self, transformation: Transformation) -> EquivalenceClasses:
         """The equivalence classes at the transformation."""
@@ -132,10 +141,15 @@ class DuckDBCounter:
             if len(source.recent) == REGION:
                 meet = tuple(map(min, *source.recent))
                 source.recent.clear()
-                if self._estimated_rows(source, meet) <= WORTH_MAKING * source.rows:
-                    source = self._roll_up(source, meet)
+                source = self._roll_up_if_worth(source, meet)
         if source.arrays is None and source.rows <= self._hand_over_rows:
             source.arrays = self._fetched(source)
+        return source
+
+    def _roll_up_if_worth(self, source: _RollUp, at: Transformation) -> _RollUp:
+        """A roll-up at the transformation if it is much smaller than its source, else the source."""
+        if self._estimated_rows(source, at) <= WORTH_MAKING * source.rows:
+            return self._roll_up(source, at)
         return source
 
     def _estimated_rows(self, source: _RollUp, at: Transformation) -> float:

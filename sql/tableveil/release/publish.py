@@ -107,7 +107,7 @@ def _drop_replaced(session: Session, plan: ReleasePlan) -> None:
     """Drops the earlier release's objects; `check_existing` made sure that they are one's."""
     target = plan.policy.release
     for name, kind in existing_objects(session, plan.policy).items():
-        session.execute(drop(kind.upper(), table(name, target.schema)))
+        session.execute(drop(kind.upper(), _public(plan, name)))
     earlier = session.rows(
         "SELECT number FROM tableveil.releases "
         "WHERE target_schema = ? AND lower(target_name) = lower(?) AND kind = 'VIEW'",
@@ -121,18 +121,17 @@ def _write(
     session: Session, plan: ReleasePlan, number: int
 ) -> tuple[tuple[ReleaseObject, ...], ClassSizes, ProsecutorRisk]:
     target = plan.policy.release
-    rows = classes = table(target.name, target.schema)
+    rows, classes = _public(plan, target.name), _public(plan, target.classes_name)
     if target.kind is ReleaseKind.VIEW:
         write.write_rows(session, plan, _snapshot(number))
         write.write_view(session, plan, rows, _snapshot(number))
     else:
         write.write_rows(session, plan, rows)
-    classes = table(target.classes_name, target.schema)
     write.write_classes(session, plan, rows, classes)
     sizes = write.class_sizes(session, plan, classes)
     risk = prosecutor_risk(sizes, plan.policy.risk_thresholds)
-    risk_rows = write.write_risk(session, risk, plan.suppressed_records, table(target.risk_name, target.schema))
-    write.write_risk_histogram(session, sizes, table(target.risk_histogram_name, target.schema))
+    risk_rows = write.write_risk(session, risk, plan.suppressed_records, _public(plan, target.risk_name))
+    write.write_risk_histogram(session, sizes, _public(plan, target.risk_histogram_name))
     written_rows = plan.records if plan.marker else plan.kept_records
     return (
         (
@@ -156,11 +155,12 @@ def _written(plan: ReleasePlan, number: int) -> Written:
         for released in plan.quasi_identifiers()
         if (dictionary := released.dictionary) is not None
     ]
+    catalog, schema = plan.source.reference.catalog, target.schema
     return Written(
-        rows=(target.schema, target.name),
-        classes=(target.schema, target.classes_name),
-        risk=(target.schema, target.risk_name),
-        risk_histogram=(target.schema, target.risk_histogram_name),
+        rows=(catalog, schema, target.name),
+        classes=(catalog, schema, target.classes_name),
+        risk=(catalog, schema, target.risk_name),
+        risk_histogram=(catalog, schema, target.risk_histogram_name),
         kept=plan.kept_records,
         types=tuple(types),
         labels=tuple(labels),
@@ -177,7 +177,7 @@ def _release(
     risk_after: ProsecutorRisk,
 ) -> Release:
     target, search, best = plan.policy.release, evidence.search, evidence.best
-    distinct_after = write.distinct_labels(session, plan, table(target.classes_name, target.schema))
+    distinct_after = write.distinct_labels(session, plan, _public(plan, target.classes_name))
     attributes = tuple(
         AttributeResult(
             column=dictionary.attribute.column,
@@ -232,6 +232,11 @@ def _release(
     )
 
 
+def _public(plan: ReleasePlan, name: str) -> exp.Table:
+    """A public object by its full name: with less, a temporary table of the same name would be meant."""
+    return table(name, plan.policy.release.schema, plan.source.reference.catalog)
+
+
 def _snapshot(number: int) -> exp.Table:
     return table(f"snapshot_{number}", STATE_SCHEMA)
 
@@ -240,7 +245,7 @@ def _look(database: Database, plan: ReleasePlan, number: int, rows: ReleaseObjec
     """A commit that reports success may have written nothing."""
     with database.session() as session:
         found = session.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
-        target = table(rows.name, plan.policy.release.schema)
-        count = session.value(exp.select(exp.Count(this=exp.Star())).from_(target)) if found else -1
+        query = exp.select(exp.Count(this=exp.Star())).from_(_public(plan, rows.name))
+        count = session.value(query) if found else -1
     if count != rows.row_count:
         raise InternalError("COMMIT_LOST", f"the commit of releases/{number} reported success but left nothing behind")

@@ -16,17 +16,17 @@ from tableveil.policy import KAnonymity, Policy, Role, SuppressedRecords
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What to check: objects as (schema, name).
+    """What to check: objects as (catalog, schema, name).
 
     `kept` is the number of records that the search kept; `types` is what the columns of the rows should be, in order;
     `labels` names, per quasi-identifier, the table and the column that list its possible labels, or values at level 0;
     `class_columns` are those for the size and the risk of a class.
     """
 
-    rows: tuple[str, str]
-    classes: tuple[str, str]
-    risk: tuple[str, str]
-    risk_histogram: tuple[str, str]
+    rows: tuple[str, str, str]
+    classes: tuple[str, str, str]
+    risk: tuple[str, str, str]
+    risk_histogram: tuple[str, str, str]
     kept: int
     types: tuple[tuple[str, str], ...]
     labels: tuple[tuple[str, str, str], ...]

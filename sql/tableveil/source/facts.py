@@ -46,7 +46,8 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
         faults += _check_people(session, source, person, records, present=found.pop(0))
     estimates, found = found[: len(suspects)], found[len(suspects) :]
     for (i, attribute), estimate, present in zip(suspects, estimates, found, strict=False):
-        if present and estimate >= CLEARLY_REPEATED * present:
+        # Of a single record every value is unique, but that is not what is wrong with it.
+        if records > 1 and present and estimate >= CLEARLY_REPEATED * present:
             distinct = _distinct(session, source, attribute.column, at_least=NEARLY_UNIQUE * present)
             if distinct >= NEARLY_UNIQUE * present:
                 faults.append(

@@ -10,6 +10,8 @@ from importlib import resources
 from tableveil.backend import Session
 from tableveil.errors import InvalidError
 
+SCHEMA = "tableveil"
+
 
 @dataclass(frozen=True, slots=True)
 class Migration:
@@ -33,8 +35,16 @@ def migrate(session: Session) -> None:
     """Creates the state or brings it up to date.
 
     Raises:
-        InvalidError: the database was written by a newer Tableveil.
+        InvalidError: the database was written by a newer Tableveil, or its name would be taken for the state's.
     """
+    if session.value("SELECT current_database()").casefold() == SCHEMA:
+        raise InvalidError.of(
+            "DATABASE_NAME",
+            "database",
+            f"a file that the database calls '{SCHEMA}', as it calls the schema of Tableveil's own state",
+            "a file of another name",
+            "Rename the file.",
+        )
     session.execute("CREATE SCHEMA IF NOT EXISTS tableveil")
     session.execute(
         "CREATE TABLE IF NOT EXISTS tableveil.migrations "

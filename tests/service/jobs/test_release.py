@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.errors import ConflictError, InvalidError
+from tableveil.errors import ConflictError, InternalError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
 from tableveil.jobs.run import Report
 from tableveil.policy import (
@@ -27,6 +27,7 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
+from tableveil.release import write
 from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import ObjectKind, Release
 
@@ -386,6 +387,21 @@ def test_a_release_of_another_name_is_not_replaced(database: Database, session: 
         run(database, replace(POLICY, release=target, repeat_reason="a test"))
     assert raised.value.code == "TARGET_EXISTS"
     assert session.rows("SELECT * FROM released_classes") == before
+
+
+def test_a_replaced_release_is_back_if_the_job_fails(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(database, replace(POLICY, release=replace(POLICY.release, kind=ReleaseKind.VIEW)))
+    before, tables = session.rows("SELECT * FROM released"), objects(session)
+
+    def fail(*arguments: object) -> None:
+        raise InternalError("TEST", "a writer that fails")
+
+    monkeypatch.setattr(write, "write_risk_histogram", fail)
+    with pytest.raises(InternalError):
+        run(database, replace(POLICY, release=REPLACE, repeat_reason="a test"))
+    assert (session.rows("SELECT * FROM released"), objects(session)) == (before, tables)
 
 
 def test_existing_target_is_kept_by_default(database: Database, session: Session, run: Run) -> None:

@@ -14,7 +14,6 @@ from tableveil.errors import InternalError
 from tableveil.hierarchy import InlineLevels, Intervals
 from tableveil.policy import (
     AttributePolicy,
-    IfExists,
     KAnonymity,
     Policy,
     ReleaseKind,
@@ -248,15 +247,3 @@ def test_more_suppressed_than_allowed_is_caught(
     broken(monkeypatch, "write_rows", "DELETE FROM {target} WHERE ward = 'e' AND NOT suppressed")
     with pytest.raises(InternalError, match="5 of 12 records are suppressed, outside the limit"):
         run(database, replace(POLICY, suppression_limit=Decimal("0.2")))
-
-
-def test_a_replaced_release_is_back_after_a_failed_verification(
-    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run(database, POLICY)
-    before, rows = everything(session), session.rows("SELECT * FROM released")
-    broken(monkeypatch, "write_risk_histogram", "DELETE FROM {target}")
-    target = replace(POLICY.release, if_exists=IfExists.REPLACE, kind=ReleaseKind.VIEW)
-    with pytest.raises(InternalError):
-        run(database, replace(POLICY, release=target, repeat_reason="a test"))
-    assert (everything(session), session.rows("SELECT * FROM released")) == (before, rows)

@@ -1,0 +1,126 @@
+"""Names that would end a statement, a path or somebody's patience: all of them are names, and work like any other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import pyarrow.parquet as pq
+import pytest
+
+from tableveil.client import Client, ExportFormat
+from tableveil.v1 import job_service_pb2
+from tests.e2e import samples
+from tests.e2e.process import Serve, ServerProcess, durable
+from tests.e2e.samples import Document, attribute
+
+NAMES = {
+    "quotes": "a\"b'c`d",
+    "a statement": 'x"; DROP TABLE main.people; --',
+    "a comment": "/* x */ -- y",
+    "spaces": "  two  words ",
+    "a keyword": "select",
+    "another script": "Größe 表 نص 😀",
+    "combining characters": "e\u0301\u200d\u202e",
+    "many characters": "n" * 10_000,
+    "control characters": "a\nb\tc\x1b[31m",
+    "a null character": "a\0b",
+    "placeholders": "%s {0} $1 ? :x \\",
+    "a path": "../../etc/passwd",
+    "the schema of the service": "tableveil_",
+    "tables the service makes for itself": "base_histogram",
+    "more of them": "dictionary_0",
+    "and more": "suppressed_classes",
+    "and what it verifies with": "recounted",
+    "aliases it uses": "source",
+    "its columns": "code",
+    "its labels": "l1",
+    "its measures": "class_size",
+    "its risks": "risk",
+}
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def policy(name: str, target: Document) -> Document:
+    """For a table, all of whose names are the hostile one, as far as they may be the same."""
+    return {
+        "source": {"schema": name, "table": name},
+        "rows_are_people": True,
+        "attributes": [
+            attribute(name, "QUASI_IDENTIFIER", hierarchy={"suppression_only": {}}, maximum_level=0),
+            attribute(f"{name}.2", "QUASI_IDENTIFIER", hierarchy={"redaction": {"length": 5, "alphabet_size": 10}}),
+            attribute(f"{name}.3", "SENSITIVE"),
+            attribute(f"{name}.4", "INSENSITIVE"),
+        ],
+        "privacy_models": [{"k_anonymity": {"k": 4}}],
+        "suppression_limit": "0.5",
+        "suppressed_records": {"handling": "BLANK", "marker_column": f"{name}.5"},
+        "release": {"schema": name, **target},
+    }
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, serve_all_along: Serve) -> ServerProcess:
+    database = tmp_path_factory.mktemp("names") / "my clinic's; data.duckdb"
+    samples.create(database, people=samples.PEOPLE)
+    with duckdb.connect(database) as connection:
+        for name in NAMES.values():
+            columns = ", ".join(quoted(column) for column in (name, f"{name}.2", f"{name}.3", f"{name}.4"))
+            connection.execute(f"CREATE SCHEMA {quoted(name)}")
+            connection.execute(
+                f"CREATE TABLE {quoted(name)}.{quoted(name)} AS "
+                f"SELECT * FROM (SELECT sex, zip, diagnosis, ward FROM people) AS t({columns})"
+            )
+    return serve_all_along(database)
+
+
+@pytest.mark.parametrize("title", NAMES)
+def test_a_release_of_that_name(title: str, server: ServerProcess, tmp_path: Path) -> None:
+    name = NAMES[title]
+    with Client(server.address) as client:
+        replacing = {"name": f"{name}.out", "if_exists": "REPLACE"}
+        # A view, then a table in its place.
+        for kind in ("VIEW", "TABLE"):
+            document = {**policy(name, {**replacing, "kind": kind}), "repeat_reason": name}
+            job = client.wait(client.submit(samples.message(document)).name)
+            assert job.state == job_service_pb2.JOB_STATE_SUCCEEDED, job.failure
+        released = client.read_table(job.release, f"{name}.out")
+        assert released.column_names == [name, *(f"{name}.{i}" for i in range(2, 6))]
+        assert released.num_rows == samples.ROWS
+        rows = zip(*(released.column(i).to_pylist() for i in (0, 1, 4)), strict=True)
+        sizes = Counter((sex, zip_code) for sex, zip_code, gone in rows if not gone)
+        assert min(sizes.values()) >= 4
+
+        client.export(job.release, tmp_path / "out.duckdb", ExportFormat.DUCKDB)
+        file, *_ = client.export(job.release, tmp_path / "out", ExportFormat.PARQUET)
+    with duckdb.connect(tmp_path / "out.duckdb", read_only=True) as connection:
+        assert connection.table(quoted(f"{name}.out")).to_arrow_table().equals(released)
+    assert pq.read_table(file).equals(released)
+    with durable(server.database) as connection:
+        assert connection.execute("SELECT count(*) FROM people").fetchone() == (samples.ROWS,)
+        mine = connection.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = ?", [name]).fetchall()
+        assert {table for (table,) in mine} == {name, *(f"{name}.out{suffix}" for suffix in SUFFIXES)}
+
+
+SUFFIXES = ("", "_classes", "_risk", "_risk_histogram")
+
+
+@pytest.mark.parametrize("file", ["main.duckdb", "tableveil.duckdb", "temp.duckdb", "system.duckdb", "x.y z.db", "é"])
+def test_a_file_of_that_name(file: str, serve: Serve, tmp_path: Path) -> None:
+    """DuckDB calls the catalog after the file, and schemas may be called the same."""
+    database = tmp_path / file
+    samples.create(database, people=samples.PEOPLE)
+    with duckdb.connect(database) as connection:
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {quoted(database.stem)}")
+    server = serve(database)
+    with Client(server.address) as client:
+        for schema in ("main", database.stem):
+            document = samples.policy(release={"schema": schema, "name": "released"}, repeat_reason="a test")
+            job = client.wait(client.submit(samples.message(document)).name)
+            assert job.state == job_service_pb2.JOB_STATE_SUCCEEDED, job.failure
+            assert client.read_table(job.release, "released_risk").num_rows > 0
+    assert server.terminate() == 0
