@@ -17,6 +17,10 @@ import duckdb
 SECONDS_TO_STOP = 30
 
 
+class NotServingError(Exception):
+    """A server did not start; the text is its log."""
+
+
 class ServerProcess:
     """A running server. Its log goes to a file beside the database."""
 
@@ -35,7 +39,9 @@ class ServerProcess:
             )
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert " on " in line, self.log_file.read_text()
+        if " on " not in line:
+            self.kill()
+            raise NotServingError(self.log_file.read_text())
         self.address = line.rpartition(" on ")[2].strip()
 
     @property

@@ -67,3 +67,16 @@ def message(document: Document) -> policy_pb2.Policy:
     policy, faults = read_policy(json.dumps(document), "json")
     assert not faults
     return policy
+
+
+def wide(columns: int, rows: int = 2_000) -> str:
+    """The query for a table of yes-and-no columns: each doubles the lattice, and hardly any can be excluded."""
+    answers = ", ".join(f"(hash(i, {j}) % 100 < {10 + 4 * j})::INT AS q{j}" for j in range(columns))
+    return f"SELECT i AS id, {answers} FROM range({rows}) AS numbers(i)"
+
+
+def wide_policy(columns: int, source: str = "wide", target: str = "released", **fields: object) -> Document:
+    """A valid policy for it. With 24 columns, the search takes minutes."""
+    hierarchy = {"suppression_only": {}}
+    answers = [attribute(f"q{j}", "QUASI_IDENTIFIER", hierarchy=hierarchy) for j in range(columns)]
+    return policy(source, target, attributes=[attribute("id", "IDENTIFYING"), *answers], **fields)

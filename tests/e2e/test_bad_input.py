@@ -253,6 +253,12 @@ BAD: dict[str, Bad] = {
         {"attributes[2].column": 'age"; DROP TABLE people; --'}, "attributes[2].column", "DROP TABLE"
     ),
     "a name of 10,000 characters": invalid({"source.table": LONG}, "source.table", "10000 characters"),
+    "a target with a null character": invalid({"release.name": "a\0b"}, "release.name", "null character"),
+    "a marker with a null character": invalid(
+        {"suppressed_records": {"handling": "BLANK", "marker_column": "a\0b"}},
+        "suppressed_records.marker_column",
+        "null character",
+    ),
     # --- Hierarchies ---
     "a hierarchy that misses values": invalid({SEX: inline(["F", "*"])}, SEX, "1 values 'sex' 'M'"),
     "a hierarchy that repeats a value": invalid(

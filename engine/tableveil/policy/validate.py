@@ -18,6 +18,7 @@ def validate_policy(policy: Policy) -> list[Fault]:
     """All faults of a policy by itself, with field paths as in the proto; empty if there are none."""
     return [
         *_check_source_and_target(policy),
+        *_check_names(policy),
         *_check_attributes(policy),
         *_check_person(policy),
         *_check_privacy(policy),
@@ -32,13 +33,14 @@ def _check_source_and_target(policy: Policy) -> Iterator[Fault]:
     target = policy.release
     if not target.name:
         yield Fault("release.name", "nothing", "the name of the table or view to write")
-    # Arrow ends names there, in whatever reads the release.
-    names = {"release.name": target.name, "suppressed_records.marker_column": policy.marker_column}
-    names |= {
-        f"attributes[{i}].column": attribute.column
-        for i, attribute in enumerate(policy.attributes)
-        if attribute.role is not Role.IDENTIFYING
-    }
+
+
+def _check_names(policy: Policy) -> Iterator[Fault]:
+    """Names that are released must not hold what ends them in Arrow, and so for whoever reads the release."""
+    names = {"release.name": policy.release.name, "suppressed_records.marker_column": policy.marker_column}
+    for i, attribute in enumerate(policy.attributes):
+        if attribute.role is not Role.IDENTIFYING:
+            names[f"attributes[{i}].column"] = attribute.column
     for field, name in names.items():
         if "\0" in name:
             yield Fault(field, f"{shortened(name)}, in which there is a null character", "a name without one")

@@ -177,7 +177,8 @@ class _Search:
 
     def prune(self, lo: Transformation, hi: Transformation, reason: str) -> None:
         """Counts the transformations of an excluded interval, all but hi, which was checked."""
-        self.pruned[reason] += Lattice(lo, hi).size - 1
+        if lo != hi:
+            self.pruned[reason] += Lattice(lo, hi).size - 1
 
     def nearest(self, top: Transformation, classes: EquivalenceClasses, below: int) -> Infeasible:
         """What would be feasible at the most general transformation."""

@@ -492,7 +492,7 @@ class StoredHierarchy(_message.Message):
     VERSION_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     version: _builtins.int
-    """0: the newest version when the job is submitted."""
+    """0: the newest version when the job reads its source."""
     def __init__(
         self,
         *,

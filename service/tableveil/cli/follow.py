@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from rich.console import Console
 
 from tableveil.cli.exit_codes import ExitCode, of_job
+from tableveil.cli.interruptible import interruptible
 from tableveil.cli.progress import progress_view
 from tableveil.cli.verb import Session
 from tableveil.client.failures import error_from
@@ -20,21 +21,27 @@ def follow(session: Session, name: str, console: Console) -> job_service_pb2.Job
     Ends the process if the job does not succeed, or at Ctrl-C, which leaves the job alone.
     """
     output = session.output
-    job = job_service_pb2.Job(name=name)
     try:
-        with nullcontext() if output.as_json else progress_view(console) as view:
-            for job in session.client.watch_job(name):
-                if view is None:
-                    output.json(job_service_pb2.WatchJobResponse(job=job))
-                else:
-                    view.show(job)
+        job = interruptible(session.client, lambda: _show_changes(session, name, console))
     except KeyboardInterrupt:
         output.tell(
-            f"Stopped watching; {job.name} goes on. Watch it again with `tableveil watch {job.name}`, "
-            f"or stop it with `tableveil cancel {job.name}`."
+            f"Stopped watching; {name} goes on. Watch it again with `tableveil watch {name}`, "
+            f"or stop it with `tableveil cancel {name}`."
         )
         sys.exit(ExitCode.CTRL_C)
     if job.state != job_service_pb2.JOB_STATE_SUCCEEDED:
         output.report(error_from(job.failure))
         sys.exit(of_job(job))
+    return job
+
+
+def _show_changes(session: Session, name: str, console: Console) -> job_service_pb2.Job:
+    """Returns the job once it has ended."""
+    job = job_service_pb2.Job()
+    with nullcontext() if session.output.as_json else progress_view(console) as view:
+        for job in session.client.watch_job(name):
+            if view is None:
+                session.output.json(job_service_pb2.WatchJobResponse(job=job))
+            else:
+                view.show(job)
     return job

@@ -9,6 +9,7 @@ import click
 
 from tableveil.cli import wording
 from tableveil.cli.account import account
+from tableveil.cli.interruptible import interruptible
 from tableveil.cli.jobs import job_details
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import LIMIT, Session, verb
@@ -87,7 +88,8 @@ def export(session: Session, release: str, path: Path, format_name: str | None, 
     """
     by_suffix = ExportFormat.DUCKDB if path.suffix.lower() in _DATABASE_SUFFIXES else ExportFormat.PARQUET
     export_format = ExportFormat(format_name) if format_name else by_suffix
-    files = session.client.export(release, path, export_format, overwrite)
+    client = session.client
+    files = interruptible(client, lambda: client.export(release, path, export_format, overwrite))
     if session.output.as_json:
         session.output.json({"files": [str(file) for file in files]})
         return

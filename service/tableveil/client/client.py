@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
@@ -36,7 +37,6 @@ _CHANNEL_OPTIONS = (
     ("grpc.max_receive_message_length", -1),
     # A server that was restarted is found again within a second.
     ("grpc.initial_reconnect_backoff_ms", 100),
-    ("grpc.min_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
     # Tells a quiet stream from a machine that is gone; servers take more than one ping in five minutes for abuse.
     ("grpc.keepalive_time_ms", 310_000),
@@ -70,6 +70,7 @@ class Client:
 
     def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
         self._address = address
+        self._closed = threading.Event()
         self._channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
         self._jobs = JobServiceStub(self._channel)
         self._releases = ReleaseServiceStub(self._channel)
@@ -82,7 +83,8 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Ends the connection and whatever still streams over it."""
+        """Ends the connection and every call that is under way, whatever thread waits for it."""
+        self._closed.set()
         self._channel.close()
 
     def wait_until_ready(self, seconds: float) -> None:
@@ -174,6 +176,7 @@ class Client:
             lambda: self._jobs.WatchJob(job_service_pb2.WatchJobRequest(name=name)),
             lambda: self._jobs.GetJob(job_service_pb2.GetJobRequest(name=name), timeout=SECONDS_TO_ANSWER).job,
             self._error_of,
+            self._closed.wait,
         )
 
     def wait(self, job: str) -> job_service_pb2.Job:

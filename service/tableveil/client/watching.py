@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
@@ -34,7 +33,7 @@ def watch(
     open_stream: Streams,
     get: Callable[[], job_service_pb2.Job],
     error_of: ErrorOf,
-    sleep: Callable[[float], None] = time.sleep,
+    sleep: Callable[[float], object],
 ) -> Jobs:
     """The job as it is, then each change, the last one ended.
 

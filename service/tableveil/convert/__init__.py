@@ -1,6 +1,6 @@
 """The only place that maps protos to domain objects and back; names, page tokens and canonical JSON included."""
 
-from tableveil.convert.canonical import canonical_json, policy_digest, policy_from_json
+from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.failures import failure_from_proto, failure_to_proto, fault_from_proto, fault_to_proto
 from tableveil.convert.hierarchies import stored_hierarchy_to_proto
 from tableveil.convert.jobs import job_to_proto
@@ -28,7 +28,6 @@ __all__ = [
     "job_to_proto",
     "number_token",
     "page_size",
-    "policy_digest",
     "policy_from_json",
     "policy_from_proto",
     "policy_to_proto",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 
 from google.protobuf import json_format
@@ -19,11 +18,3 @@ def canonical_json(message: policy_pb2.Policy) -> str:
 def policy_from_json(document: str) -> policy_pb2.Policy:
     """What `canonical_json` was given."""
     return json_format.Parse(document, policy_pb2.Policy())
-
-
-def policy_digest(message: policy_pb2.Policy) -> str:
-    """What stays the same if only the request id differs: SHA-256 of the canonical JSON without it, in hexadecimal."""
-    anonymous = policy_pb2.Policy()
-    anonymous.CopyFrom(message)
-    anonymous.ClearField("request_id")
-    return hashlib.sha256(canonical_json(anonymous).encode()).hexdigest()

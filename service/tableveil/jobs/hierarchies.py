@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tableveil.backend import Database
 from tableveil.errors import Fault, InvalidError
@@ -23,7 +24,9 @@ class Hierarchies:
         Raises:
             InvalidError: with everything that is wrong with the rows.
         """
-        faults = check_levels(rows, "rows")
+        # The rows are the request's own, not those of a hierarchy in a policy.
+        found = check_levels(rows, "hierarchy")
+        faults = [replace(fault, field=fault.field.removeprefix("hierarchy.")) for fault in found]
         if not name:
             faults.insert(0, Fault("name", "nothing", "a name for the hierarchy"))
         if faults:

@@ -188,7 +188,8 @@ class JobManager:
 
     def close(self, grace_seconds: float) -> None:
         """Takes no more jobs, ends queued and running ones as interrupted, and waits for the workers."""
-        with self._changed:
+        # A submission under way is let through first: it would queue a job that nobody ends.
+        with self._submitting, self._changed:
             self._closing = True
             queued = [self._active[number] for number in self._queue]
             self._queue.clear()

@@ -8,12 +8,23 @@ from contextlib import contextmanager
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Database, table
+from tableveil.backend import Database, Session, alias, cast, column, table
 from tableveil.errors import ConflictError, NotFoundError, nearest, shortened
 from tableveil.state import releases
 from tableveil.state.releases import Release
 
 ROWS_PER_BATCH = 8192
+
+# DuckDB would hand out others of the same bits in their place: without time zones, without the largest numbers. A
+# number of more than 38 digits ends the reading rather than come out wrong.
+_WITHOUT_ARROW = {
+    "HUGEINT": "DECIMAL(38,0)",
+    "UHUGEINT": "VARCHAR",
+    "TIME WITH TIME ZONE": "VARCHAR",
+    "BIT": "VARCHAR",
+    "UUID": "VARCHAR",
+}
+"""Types that Arrow does not have, and what they are read as."""
 
 
 class Releases:
@@ -57,6 +68,20 @@ class Releases:
                 "a release whose objects are still its own",
             )
         with self._database.session() as session:
-            # By its full name: the schema may be called as the database is.
-            public = table(name, release.target_schema, session.value("SELECT current_database()"))
-            yield session.batches(exp.select("*").from_(public), ROWS_PER_BATCH)
+            yield session.batches(_readable(session, release.target_schema, name), ROWS_PER_BATCH)
+
+
+def _readable(session: Session, schema: str, name: str) -> exp.Select:
+    """The query for all columns of an object, as types that Arrow has."""
+    # By its full name: the schema may be called as the database is.
+    catalog: str = session.value("SELECT current_database()")
+    columns = session.rows(
+        "SELECT column_name, data_type FROM duckdb_columns() "
+        "WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index",
+        [catalog, schema, name],
+    )
+    read = [
+        alias(cast(column(found), _WITHOUT_ARROW[type_]), found) if type_ in _WITHOUT_ARROW else column(found)
+        for found, type_ in columns
+    ]
+    return exp.select(*read).from_(table(name, schema, catalog))

@@ -116,18 +116,18 @@ def check_request(session: Session, policy: Policy) -> tuple[Source | None, Poli
 def check_rows(session: Session, policy: Policy, report: Report) -> None:
     """Raises what `run_job` would raise before it counts."""
     report.phase(JobPhase.READING)
-    source, policy, hierarchies = _resolve(session, policy)
+    source, policy, hierarchies = _resolve(session, policy, store=False)
     with session.transaction():
         _read(session, source, policy, hierarchies)
 
 
-def _resolve(session: Session, policy: Policy) -> tuple[Source, Policy, _Hierarchies]:
+def _resolve(session: Session, policy: Policy, store: bool) -> tuple[Source, Policy, _Hierarchies]:
     """The source, the policy with a role for every column, and the hierarchies with the rows of listed ones."""
     source, policy, faults = check_request(session, policy)
     if source is None or faults:
         raise _invalid(faults)
     check_existing(session, policy)
-    return source, policy, _hierarchies(session, policy)
+    return source, policy, _hierarchies(session, policy, store)
 
 
 def _read(session: Session, source: Source, policy: Policy, hierarchies: _Hierarchies) -> tuple[str, list[Dictionary]]:
@@ -160,7 +160,7 @@ def _read(session: Session, source: Source, policy: Policy, hierarchies: _Hierar
 
 def _count(session: Session, policy: Policy, report: Report) -> _Counted:
     report.phase(JobPhase.READING)
-    source, policy, hierarchies = _resolve(session, policy)
+    source, policy, hierarchies = _resolve(session, policy, store=True)
     # One transaction, so that everything is read of the same rows.
     with session.transaction():
         mark, dictionaries = _read(session, source, policy, hierarchies)
@@ -170,13 +170,13 @@ def _count(session: Session, policy: Policy, report: Report) -> _Counted:
     return _Counted(policy, source, mark, base, sizes_before)
 
 
-def _hierarchies(session: Session, policy: Policy) -> _Hierarchies:
+def _hierarchies(session: Session, policy: Policy, store: bool) -> _Hierarchies:
     hierarchies = _Hierarchies()
     for i, attribute in enumerate(policy.attributes):
         definition = attribute.hierarchy
         if isinstance(definition, ListedHierarchy):
             name = f"{policy.source.table}.{attribute.column}"
-            levels, reference, faults = listed_levels(session, definition, f"attributes[{i}].hierarchy", name)
+            levels, reference, faults = listed_levels(session, definition, f"attributes[{i}].hierarchy", name, store)
             hierarchies.faults.extend(faults)
             if levels is not None:
                 hierarchies.found[attribute.column] = (levels, reference)
@@ -216,7 +216,8 @@ def _best(found: SearchOutcome, policy: Policy) -> Candidate:
     if found.best is not None:
         return found.best
     why = found.infeasible
-    assert why is not None
+    if why is None:
+        raise InfeasibleError("INFEASIBLE", "no transformation within the level limits meets the privacy models")
     share = why.suppressed / why.records
     suppressed = f"{why.suppressed} of {why.records} records ({share:.2%}) would have to be suppressed"
     hints = [f"a suppression_limit of at least {_rounded_up(why.suppressed, why.records)}"]

@@ -28,6 +28,8 @@ def run_server(settings: Settings) -> int:
         TableveilError: a setting is invalid, the database cannot be opened, or the address cannot be used.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    # The database, if the server creates it, and what it keeps beside it hold raw values.
+    os.umask(0o077)
     stop = threading.Event()
     with _on_signals(stop):
         server = TableveilServer(settings)

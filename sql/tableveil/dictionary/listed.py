@@ -11,11 +11,12 @@ from tableveil.state import hierarchies
 
 
 def listed_levels(
-    session: Session, definition: ListedHierarchy, field: str, name: str
+    session: Session, definition: ListedHierarchy, field: str, name: str, store: bool = True
 ) -> tuple[InlineLevels | None, str, list[Fault]]:
     """The written-out rows, how the evidence calls the hierarchy (`name@version`), and all faults found.
 
-    Rows that are not in the store yet are stored under `name`, so that a release can name what it used.
+    Rows that are not in the store yet are stored under `name`, so that a release can name what it used; not if `store`
+    is False, as for a mere check.
     """
     if isinstance(definition, StoredLevels):
         try:
@@ -38,8 +39,8 @@ def listed_levels(
     faults = faults or check_levels(rows, field)
     if faults:
         return None, "", faults
-    stored = hierarchies.create(session, name, rows)
-    return InlineLevels(rows), stored.reference, []
+    reference = hierarchies.create(session, name, rows).reference if store else name
+    return InlineLevels(rows), reference, []
 
 
 def _table_rows(

@@ -17,8 +17,8 @@ DETERMINED = 0.9
 def check_disclosure(session: Session, plan: ReleasePlan) -> None:
     """Raises `InvalidError` for every unacknowledged insensitive column that determines a quasi-identifier.
 
-    It does if, for at least `DETERMINED` of the records, the column's value occurs with only one group of the
-    quasi-identifier on the highest level that tells more than the released one.
+    It does if, for at least `DETERMINED` of the records that have a value in it, that value occurs with only one group
+    of the quasi-identifier on the highest level that tells more than the released one.
     """
     generalized = [released for released in plan.quasi_identifiers() if _finer_level(released) is not None]
     faults = []
@@ -49,12 +49,13 @@ def _finer_level(released: ReleasedColumn) -> int | None:
 
 
 def _determined(session: Session, plan: ReleasePlan, name: str, generalized: list[ReleasedColumn]) -> list[float]:
-    """Per generalized quasi-identifier, the share of records whose value in `name` determines it."""
+    """Per generalized quasi-identifier, the share of the records with a value in `name` whose value determines it."""
     query = exp.select().from_(plan.source.table("source")).where(column(name, "source").is_(exp.null()).not_())
     groups = []
     for j, released in enumerate(generalized):
         level = _finer_level(released)
-        assert released.dictionary is not None and level is not None
+        assert released.dictionary is not None
+        assert level is not None
         query, group = joined_code(query, released.dictionary, "source", f"d{j}", level)
         groups.append(group)
     ranges = [alias(call(f, group.copy()), f"{f}{j}") for j, group in enumerate(groups) for f in ("min", "max")]
@@ -69,6 +70,6 @@ def _determined(session: Session, plan: ReleasePlan, name: str, generalized: lis
         )
         for j in range(len(groups))
     ]
-    return [
-        float(records) / plan.records for records in session.row(exp.select(*determined).from_(per_value.subquery("v")))
-    ]
+    counts = exp.select(exp.Sum(this=column("n")), *determined).from_(per_value.subquery("values_found"))
+    present, *records = session.row(counts)
+    return [float(count) / float(present or 1) for count in records]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tableveil.backend import Session
+from sqlglot import exp
+
+from tableveil.backend import Session, table
 from tableveil.errors import ConflictError, Fault, InvalidError, nearest, shortened
 from tableveil.policy import IfExists, Policy
 from tableveil.source import Source
@@ -54,18 +56,30 @@ def check_existing(session: Session, policy: Policy) -> None:
         ]
         raise ConflictError.about("TARGET_EXISTS", "the release cannot be written where the policy wants it", faults)
     owned = releases.owned_objects(session, target.schema, target.name)
-    foreign = {name: kind for name, kind in existing.items() if name not in owned}
+    foreign = {
+        name: kind
+        for name, kind in existing.items()
+        if name not in owned or _rows(session, name, target.schema) != owned[name]
+    }
     if foreign:
         faults = [
             Fault(
                 "release.name",
-                f"{kind} {shortened(name)}, which no release of this name wrote",
+                f"{kind} {shortened(name)}, which is not what an earlier release of this name wrote",
                 "only objects of an earlier release to replace",
                 "Choose another name, or remove it yourself.",
             )
             for name, kind in foreign.items()
         ]
         raise ConflictError.about("TARGET_EXISTS", "the release cannot be written where the policy wants it", faults)
+
+
+def _rows(session: Session, name: str, schema: str) -> int:
+    """A table of one's own may have taken the name of a release that was dropped; it has other rows."""
+    # By its whole name: a job's own temporary table may have the same one.
+    own: str = session.value("SELECT current_database()")
+    count: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(table(name, schema, own)))
+    return count
 
 
 def existing_objects(session: Session, policy: Policy) -> dict[str, str]:

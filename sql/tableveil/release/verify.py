@@ -1,4 +1,4 @@
-"""Checks what was written, by code that shares nothing with the code that wrote it.
+"""Checks what was written, by queries of its own over the written objects.
 
 It knows the policy, how many records the search kept, and the written objects' names; it quotes, counts and compares in
 its own SQL text, does its own exact arithmetic, and trusts none of the writer's numbers.

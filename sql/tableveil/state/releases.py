@@ -211,20 +211,20 @@ def earlier_releases(session: Session, source: TableReference, fingerprint: str 
     """Numbers of the releases made of a source: of a table of that name, or of rows with that fingerprint."""
     rows = session.rows(
         "SELECT number FROM tableveil.releases WHERE source_fingerprint = ? "
-        "OR (source_catalog = ? AND source_schema = ? AND source_table = ?) ORDER BY number",
-        [fingerprint or "", source.catalog, source.schema, source.table],
+        "OR (source_schema = ? AND source_table = ?) ORDER BY number",
+        [fingerprint or "", source.schema, source.table],
     )
     return [number for (number,) in rows]
 
 
-def owned_objects(session: Session, schema: str, name: str) -> set[str]:
-    """Names of all objects that releases to that schema and name wrote."""
+def owned_objects(session: Session, schema: str, name: str) -> dict[str, int]:
+    """The objects that the latest release of that target wrote, with their numbers of rows."""
     rows = session.rows(
-        "SELECT DISTINCT o.name FROM tableveil.release_objects o JOIN tableveil.releases r ON r.number = o.release "
-        "WHERE r.target_schema = ? AND lower(r.target_name) = lower(?)",
+        "SELECT name, row_count FROM tableveil.release_objects WHERE release = "
+        "(SELECT max(number) FROM tableveil.releases WHERE target_schema = ? AND lower(target_name) = lower(?))",
         [schema, name],
     )
-    return {name for (name,) in rows}
+    return dict(rows)
 
 
 def _load(session: Session, condition: str, parameters: list[object]) -> list[Release]:

@@ -83,12 +83,12 @@ class Problem:
 
 @dataclass(frozen=True)
 class Valued:
-    """What the definitions say of one transformation."""
+    """What the definitions say of one transformation; `values` are the losses per attribute, exact."""
 
     valid: bool
     suppressed: int
     classes: int
-    score: tuple[Fraction, ...]
+    values: tuple[Fraction, ...]
 
 
 def label(attribute: Attribute, value: Value, level: int) -> Value:
@@ -120,50 +120,66 @@ def share(problem: Problem, j: int, value: Value, level: int) -> Fraction:
 
 def by_definition(problem: Problem, transformation: Transformation) -> Valued:
     counted = [record for record in problem.records if not withheld(problem, record)]
-
-    def labels(record: Row) -> Row:
-        columns = zip(problem.attributes, record, transformation, strict=True)
-        return tuple(label(attribute, value, level) for attribute, value, level in columns)
-
-    sizes = Counter(labels(record) for record in counted)
-    kept = [record for record in counted if sizes[labels(record)] >= problem.k]
+    labels, shares = [], []
+    for j, (attribute, level) in enumerate(zip(problem.attributes, transformation, strict=True)):
+        present = {record[j] for record in counted}
+        labels.append({value: label(attribute, value, level) for value in present})
+        shares.append({value: share(problem, j, value, level) for value in present})
+    classes = [tuple(of[value] for of, value in zip(labels, record, strict=True)) for record in counted]
+    sizes = Counter(classes)
+    kept = [record for record, found in zip(counted, classes, strict=True) if sizes[found] >= problem.k]
     records, suppressed = len(problem.records), len(problem.records) - len(kept)
-    weighted = []
-    for j, attribute in enumerate(problem.attributes):
-        loss = sum((share(problem, j, record[j], transformation[j]) for record in kept), Fraction(suppressed))
-        weighted.append(loss / records * Fraction(attribute.weight))
-    score: tuple[Fraction, ...]
-    match problem.aggregate:
-        case Aggregate.GEOMETRIC_MEAN:
-            score = (math.prod((1 + value for value in weighted), start=Fraction(1)),)
-        case Aggregate.ARITHMETIC_MEAN | Aggregate.SUM:
-            score = (sum(weighted, Fraction(0)),)
-        case Aggregate.MAXIMUM:
-            score = (max(weighted),)
-        case Aggregate.RANK:
-            score = tuple(sorted(weighted, reverse=True))
-    classes = sum(size >= problem.k for size in sizes.values())
-    return Valued(suppressed <= problem.suppressible, suppressed, classes, score)
+    losses = (sum((of[record[j]] for record in kept), Fraction(suppressed)) / records for j, of in enumerate(shares))
+    released = sum(size >= problem.k for size in sizes.values())
+    return Valued(suppressed <= problem.suppressible, suppressed, released, tuple(losses))
 
 
-def reported(problem: Problem, score: tuple[Fraction, ...]) -> float:
+def reported(problem: Problem, values: tuple[Fraction, ...]) -> float:
+    """The score as users know it, from exact arithmetic."""
+    weighted = [value * Fraction(a.weight) for value, a in zip(values, problem.attributes, strict=True)]
     match problem.aggregate:
         case Aggregate.GEOMETRIC_MEAN:
-            return math.pow(float(score[0]), 1 / len(problem.attributes)) - 1
+            product = math.prod((1 + value for value in weighted), start=Fraction(1))
+            return math.pow(float(product), 1 / len(weighted)) - 1
         case Aggregate.ARITHMETIC_MEAN:
-            return float(score[0] / len(problem.attributes))
-        case _:
-            return float(score[0])
+            return float(sum(weighted, Fraction(0)) / len(weighted))
+        case Aggregate.SUM:
+            return float(sum(weighted, Fraction(0)))
+        case Aggregate.MAXIMUM | Aggregate.RANK:
+            return float(max(weighted))
 
 
-Best = tuple[tuple[Fraction, ...], int, Transformation]
+def compared(problem: Problem, values: tuple[Fraction, ...]) -> tuple[float, ...]:
+    """What scores are compared by, in the order of the attributes: its rounding decides between exact ties."""
+    weighted = [float(value) * a.weight for value, a in zip(values, problem.attributes, strict=True)]
+    match problem.aggregate:
+        case Aggregate.GEOMETRIC_MEAN:
+            return (math.prod(1.0 + value for value in weighted),)
+        case Aggregate.ARITHMETIC_MEAN | Aggregate.SUM:
+            return (sum(weighted),)
+        case Aggregate.MAXIMUM:
+            return (max(weighted),)
+        case Aggregate.RANK:
+            return tuple(sorted(weighted, reverse=True))
+
+
+@dataclass(frozen=True)
+class Best:
+    """The least score as users know it, and the transformation that is preferred among those that have it."""
+
+    score: float
+    transformation: Transformation
 
 
 def exhaustive(problem: Problem) -> Best | None:
     """Least score, then least sum of levels, then first in lexicographic order."""
     levels = (range(a.minimum, a.maximum + 1) for a in problem.attributes)
-    valued = ((x, by_definition(problem, x)) for x in itertools.product(*levels))
-    return min(((v.score, sum(x), x) for x, v in valued if v.valid), default=None)
+    valued = [(x, by_definition(problem, x)) for x in itertools.product(*levels)]
+    keys = [(compared(problem, v.values), sum(x), x) for x, v in valued if v.valid]
+    if not keys:
+        return None
+    score = min(reported(problem, v.values) for _, v in valued if v.valid)
+    return Best(score, min(keys)[2])
 
 
 # --- random problems ------------------------------------------------------------------------------------------------
@@ -299,9 +315,8 @@ def check_complete(problem: Problem, outcome: SearchOutcome) -> None:
         return
     assert outcome.infeasible is None
     assert outcome.best is not None
-    score, _, transformation = best
-    assert outcome.best.score == pytest.approx(reported(problem, score), rel=1e-12, abs=1e-12)
-    assert outcome.best.transformation == transformation
+    assert outcome.best.score == pytest.approx(best.score, rel=1e-12, abs=1e-12)
+    assert outcome.best.transformation == best.transformation
     assert outcome.lower_bound == outcome.best.score
     check_candidates(problem, outcome)
 
@@ -313,7 +328,7 @@ def check_candidates(problem: Problem, outcome: SearchOutcome) -> None:
         defined = by_definition(problem, candidate.transformation)
         assert defined.valid
         assert (candidate.suppressed, candidate.classes) == (defined.suppressed, defined.classes)
-        assert candidate.score == pytest.approx(reported(problem, defined.score), rel=1e-12, abs=1e-12)
+        assert candidate.score == pytest.approx(reported(problem, defined.values), rel=1e-12, abs=1e-12)
         lattice = problem.lattice
         bounds = zip(lattice.bottom, candidate.transformation, lattice.top, strict=True)
         assert all(low <= level <= high for low, level, high in bounds)
@@ -444,7 +459,7 @@ def check_stopped(problem: Problem, outcome: SearchOutcome) -> None:
     if best is None or outcome.best is None:
         assert outcome.infeasible is not None
         return
-    optimum = reported(problem, best[0])
+    optimum = best.score
     assert outcome.lower_bound <= optimum + 1e-12
     assert outcome.best.score >= optimum - 1e-12
     assert outcome.best.score - outcome.gap <= optimum + 1e-12
@@ -533,7 +548,7 @@ def test_progress_is_true_and_moves_forward(problem: Problem) -> None:
             continue
         assert progress.lower_bound is not None
         assert progress.best_score is not None
-        assert progress.lower_bound <= reported(problem, best[0]) + 1e-12 <= progress.best_score + 2e-12
+        assert progress.lower_bound <= best.score + 1e-12 <= progress.best_score + 2e-12
         assert progress.suppressed_share is not None
         assert progress.suppressed_share * len(problem.records) <= problem.suppressible + 1e-9
     checked = [progress.checked for progress in reports]

@@ -348,6 +348,47 @@ def test_equal_values_look_alike(database: Database, session: Session, run: Run,
     assert len(seen) == 2
 
 
+TYPED = [
+    ("ENUM('a', 'b', 'not there')", "'a'", "VARCHAR"),
+    ("JSON", """'{"a": 1}'""", "VARCHAR"),
+    ("DECIMAL(9, 2)", "12.50", "DECIMAL(9,2)"),
+    ("HUGEINT", "170141183460469231731687303715884105727", "HUGEINT"),
+    ("UTINYINT", "255", "UTINYINT"),
+    ("DOUBLE", "0.1", "DOUBLE"),
+    ("DATE", "'2024-02-29'", "DATE"),
+    ("TIMESTAMP", "'2024-02-29 12:30:00.123456'", "TIMESTAMP"),
+    ("TIMESTAMPTZ", "'2024-02-29 12:30:00+02'", "TIMESTAMP WITH TIME ZONE"),
+    ("TIME", "'12:30:00'", "TIME"),
+    ("UUID", "'12345678-1234-5678-1234-567812345678'", "UUID"),
+    ("BLOB", "'\\x00\\xFF'", "BLOB"),
+    ("BIT", "'0101'", "BIT"),
+    ("BOOLEAN", "true", "BOOLEAN"),
+]
+"""Per type of a column, a value and the type it is released with."""
+
+
+@pytest.mark.parametrize("role", [Role.QUASI_IDENTIFIER, Role.SENSITIVE])
+@pytest.mark.parametrize("kind", list(ReleaseKind))
+def test_types_of_values_that_are_released_as_they_are(
+    database: Database, session: Session, run: Run, role: Role, kind: ReleaseKind
+) -> None:
+    session.execute(f"CREATE TABLE typed ({', '.join(f'c{i} {type_}' for i, (type_, _, _) in enumerate(TYPED))})")
+    for _ in range(3):
+        session.execute(f"INSERT INTO typed VALUES ({', '.join(value for _, value, _ in TYPED)})")
+    hierarchy = SuppressionOnly()
+    attributes = [AttributePolicy(f"c{i}", role) for i in range(len(TYPED))]
+    if role is Role.QUASI_IDENTIFIER:
+        attributes = [replace(attribute, hierarchy=hierarchy) for attribute in attributes]
+    else:
+        attributes[0] = AttributePolicy("c0", Role.QUASI_IDENTIFIER, hierarchy)
+    source, target = TableReference("", "main", "typed"), replace(POLICY.release, kind=kind)
+    run(database, replace(POLICY, source=source, attributes=tuple(attributes), person_column=None, release=target))
+    found = session.rows("DESCRIBE released")
+    assert [row[1] for row in found] == [released for _, _, released in TYPED]
+    columns = ", ".join(f"c{i}::VARCHAR" for i in range(len(TYPED)))
+    assert session.rows(f"SELECT {columns} FROM released") == session.rows(f"SELECT {columns} FROM typed")
+
+
 @pytest.mark.parametrize("top", ["", "any ward"])
 def test_the_tops_label_is_the_hierarchys(database: Database, session: Session, run: Run, top: str) -> None:
     wards = InlineLevels(tuple((row[0], top) for row in WARDS.rows))

@@ -1,0 +1,257 @@
+"""Jobs that run long: cancelled, out of time, left by their clients, ended with the server, in each other's way."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tableveil.client import Client
+from tableveil.errors import BusyError, ConflictError
+from tableveil.v1 import job_service_pb2, release_service_pb2
+from tests.e2e import samples
+from tests.e2e.commands import tableveil
+from tests.e2e.ledger import check_whole
+from tests.e2e.process import Serve, ServerProcess, durable
+from tests.e2e.samples import Document
+
+COLUMNS = 24
+
+SUCCEEDED, FAILED = job_service_pb2.JOB_STATE_SUCCEEDED, job_service_pb2.JOB_STATE_FAILED
+CANCELLED, INTERRUPTED = job_service_pb2.JOB_STATE_CANCELLED, job_service_pb2.JOB_STATE_INTERRUPTED
+QUEUED, RUNNING = job_service_pb2.JOB_STATE_QUEUED, job_service_pb2.JOB_STATE_RUNNING
+
+
+def long(target: str = "released", **fields: object) -> Document:
+    """A policy whose search nobody waits for."""
+    return samples.wide_policy(COLUMNS, "wide", target, **fields)
+
+
+def limited(seconds: str, target: str = "released", **fields: object) -> Document:
+    """The same, with as much time as it gets."""
+    return long(target, search={"time_limit_seconds": seconds}, **fields)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    path = tmp_path / "clinic.duckdb"
+    samples.create(path, wide=samples.wide(COLUMNS), people=samples.PEOPLE)
+    return path
+
+
+def searching(client: Client, document: Document) -> job_service_pb2.Job:
+    """Submits a job and returns once its search has checked something."""
+    job = client.submit(samples.message(document))
+    for job in client.watch_job(job.name):
+        if job.progress.transformations_checked:
+            break
+    assert job.state == RUNNING, job
+    return job
+
+
+def assert_nothing_written(database: Path) -> None:
+    with durable(database) as connection:
+        check_whole(connection, {"wide", "people"})
+        assert connection.execute("SELECT count(*) FROM tableveil.releases").fetchone() == (0,)
+
+
+def test_cancelled(serve: Serve, database: Path) -> None:
+    server = serve(database, "--concurrent-jobs", "1")
+    with Client(server.address) as client:
+        running = searching(client, long())
+        waiting = client.submit(samples.message(long("other")))
+        # A queued job ends at once, a running one within a second; its watchers are told.
+        assert client.cancel_job(waiting.name).state == CANCELLED
+        began = time.monotonic()
+        outcome = tableveil("cancel", running.name, server=server.address)
+        assert outcome.exit_code == 0
+        assert client.wait(running.name).state == CANCELLED
+        assert time.monotonic() - began < 1.0
+        assert tableveil("watch", running.name, server=server.address).exit_code == 4
+        # Once more changes nothing.
+        assert client.cancel_job(running.name).failure.code == "CANCELLED"
+        assert_nothing_written(database)
+        # The target and the worker are free again.
+        job = client.wait(client.submit(samples.message(limited("0.1"))).name)
+        assert job.state == SUCCEEDED
+
+
+def test_out_of_time(serve: Serve, database: Path) -> None:
+    server = serve(database)
+    with Client(server.address) as client:
+        job = client.wait(client.submit(samples.message(limited("0.7"))).name)
+        assert job.state == SUCCEEDED
+        release = client.get_release(job.release)
+        proof = release.proof
+        assert not proof.optimal
+        assert proof.lower_bound < release.score
+        assert proof.gap == pytest.approx(release.score - proof.lower_bound)
+        assert 0.7 <= proof.seconds < 1.2
+        (warning,) = release.warnings
+        assert "time limit" in warning
+        assert list(job.warnings) == [warning]
+        assert warning in " ".join(tableveil("show", job.release, server=server.address).stdout.split())
+        assert_k_anonymous(client, release)
+
+
+def assert_k_anonymous(client: Client, release: release_service_pb2.Release, k: int = 4) -> None:
+    rows = client.read_table(release.name, release.target.name)
+    sizes = rows.group_by(rows.column_names).aggregate([([], "count_all")])["count_all"].to_pylist()
+    assert min(sizes) >= k
+    assert sum(sizes) + release.suppressed_records == release.records
+
+
+def test_the_client_goes_away(serve: Serve, database: Path) -> None:
+    """The job is the server's: it ends well whoever still watches."""
+    server = serve(database)
+    file = database.with_name("policy.json")
+    file.write_text(json.dumps(limited("2")))
+    command = [sys.executable, "-m", "tableveil.cli", "submit", str(file), "--wait", "--server", server.address]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    with process.stderr as said:
+        while "searching" not in said.readline():
+            pass
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    with Client(server.address) as client:
+        (job,) = client.list_jobs()
+        assert job.state == RUNNING
+        assert client.wait(job.name).state == SUCCEEDED
+
+
+def test_the_server_is_told_to_stop(serve: Serve, database: Path) -> None:
+    server = serve(database, "--concurrent-jobs", "1")
+    with Client(server.address) as client:
+        running = searching(client, long(request_id="once"))
+        waiting = client.submit(samples.message(long("other")))
+        told = threading.Thread(target=lambda: seen.extend(client.watch_job(running.name)))
+        seen: list[job_service_pb2.Job] = []
+        told.start()
+        began = time.monotonic()
+        assert server.terminate() == 0
+        assert time.monotonic() - began < 5.0
+        told.join()
+        # Watchers learn how it ended before the server is gone.
+        assert seen[-1].state == INTERRUPTED
+    assert not server.spill_directory.exists()
+    assert not database.with_name(f"{database.name}.wal").exists()
+    assert_nothing_written(database)
+
+    server = serve(database)
+    with Client(server.address) as client:
+        for job in (running, waiting):
+            after = client.get_job(job.name)
+            assert (after.state, after.failure.code) == (INTERRUPTED, "INTERRUPTED")
+        outcome = tableveil("watch", running.name, server=server.address)
+        assert outcome.exit_code == 4
+        assert "submit it again" in outcome.stderr
+        # With the same request id it is still the same job; to run it again is another request.
+        assert client.submit(samples.message(long(request_id="once"))).name == running.name
+        job = client.wait(client.submit(samples.message(limited("0.1", request_id="twice"))).name)
+        assert job.state == SUCCEEDED
+
+
+def test_a_request_id_names_one_job_whatever_happens(serve: Serve, database: Path) -> None:
+    server = serve(database)
+    document = samples.policy(request_id="nightly")
+    with Client(server.address) as client:
+        first = client.wait(client.submit(samples.message(document)).name)
+        assert first.state == SUCCEEDED
+        assert client.submit(samples.message(document)) == first
+    assert server.terminate() == 0
+    server = serve(database)
+    with Client(server.address) as client:
+        assert client.submit(samples.message(document)) == first
+        file = database.with_name("policy.json")
+        file.write_text(json.dumps({**document, "request_id": ""}))
+        outcome = tableveil("submit", str(file), "--request-id", "nightly", "--json", server=server.address)
+        assert outcome.documents[0]["job"]["name"] == first.name
+        with pytest.raises(ConflictError) as raised:
+            client.submit(samples.message(samples.policy(request_id="nightly", suppression_limit="0.06")))
+        assert raised.value.code == "REQUEST_ID_REUSED"
+        assert len(list(client.list_jobs())) == 1
+
+
+@pytest.mark.parametrize("target", ["released", "RELEASED", "released_risk", "released_classes"])
+def test_two_jobs_for_one_target(server_with_a_job: ServerProcess, target: str) -> None:
+    with Client(server_with_a_job.address) as client:
+        with pytest.raises(ConflictError) as raised:
+            client.submit(samples.message(samples.policy(target=target)))
+        assert raised.value.code == "TARGET_IN_USE"
+        assert "jobs/1" in str(raised.value)
+        (job,) = client.list_jobs()
+        assert job.state == RUNNING
+
+
+@pytest.fixture(scope="module")
+def server_with_a_job(tmp_path_factory: pytest.TempPathFactory, serve_all_along: Serve) -> ServerProcess:
+    """A server that is about to write `released`, but not soon."""
+    path = tmp_path_factory.mktemp("busy") / "clinic.duckdb"
+    samples.create(path, wide=samples.wide(COLUMNS), people=samples.PEOPLE)
+    server = serve_all_along(path)
+    with Client(server.address) as client:
+        searching(client, long())
+    return server
+
+
+def test_the_same_source_released_twice_at_once(serve: Serve, database: Path) -> None:
+    """Neither was in the ledger when the other was submitted; the second one to write finds the first."""
+    server = serve(database)
+    with Client(server.address) as client:
+        jobs = [client.submit(samples.message(limited("1", f"target_{i}"))) for i in range(2)]
+        ended = [client.wait(job.name) for job in jobs]
+        assert sorted(job.state for job in ended) == [SUCCEEDED, FAILED]
+        (failed,) = (job for job in ended if job.state == FAILED)
+        assert failed.failure.code == "REPEATED_RELEASE"
+    with durable(database) as connection:
+        check_whole(connection, {"wide", "people"})
+
+
+def test_the_source_changes_under_the_search(serve: Serve, database: Path) -> None:
+    """The source of one job is replaced by another, as it may if it is a release itself."""
+    server = serve(database)
+    with Client(server.address) as client:
+        assert client.wait(client.submit(samples.message(staging(level=0))).name).state == SUCCEEDED
+        document = {**limited("2", "final"), "source": {"table": "stage"}, "rows_are_people": True}
+        del document["person_column"], document["attributes"][0]
+        job = searching(client, document)
+        assert client.wait(client.submit(samples.message(staging(level=1))).name).state == SUCCEEDED
+        after = client.wait(job.name)
+        assert (after.state, after.failure.code) == (FAILED, "SOURCE_CHANGED")
+        assert [fault.field for fault in after.failure.faults] == ["source.table"]
+        assert tableveil("watch", job.name, server=server.address).exit_code == 6
+    with durable(database) as connection:
+        check_whole(connection, {"wide", "people"})
+
+
+def staging(level: int) -> Document:
+    """Releases the wide table almost as it is, with one column at that level, again and again to the same name."""
+    document = samples.wide_policy(COLUMNS, repeat_reason="a test")
+    _, generalized, *others = document["attributes"]
+    generalized |= {"minimum_level": level, "maximum_level": level}
+    document["attributes"][2:] = [samples.attribute(other["column"], "SENSITIVE") for other in others]
+    return {**document, "release": {"name": "stage", "if_exists": "REPLACE"}}
+
+
+def test_a_full_queue(serve: Serve, database: Path) -> None:
+    server = serve(database, "--concurrent-jobs", "1", "--queue-limit", "1")
+    with Client(server.address) as client:
+        searching(client, long())
+        waiting = client.submit(samples.message(long("other")))
+        assert (waiting.state, waiting.queue_position) == (QUEUED, 0)
+        with pytest.raises(BusyError) as raised:
+            client.submit(samples.message(long("third")))
+        assert raised.value.code == "QUEUE_FULL"
+        file = database.with_name("policy.json")
+        file.write_text(json.dumps(long("third")))
+        assert tableveil("submit", str(file), server=server.address).exit_code == 7
+        # Looking still works, and cancelling makes room.
+        client.cancel_job(waiting.name)
+        assert client.submit(samples.message(long("third"))).state == QUEUED

@@ -1,0 +1,648 @@
+"""The manager: jobs are queued, run, watched, cancelled and remembered, and none is lost or done twice."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.errors import BusyError, ConflictError, InternalError, InvalidError, NotFoundError
+from tableveil.hierarchy import InlineLevels, StoredLevels, SuppressionOnly
+from tableveil.jobs import Failure, FailureKind, Hierarchies, Job, JobManager, Releases, manager
+from tableveil.jobs.run import Report, run_job
+from tableveil.policy import (
+    AttributePolicy,
+    IfExists,
+    KAnonymity,
+    Policy,
+    ReleaseTarget,
+    Role,
+    TableReference,
+)
+from tableveil.search import Progress
+from tableveil.state import jobs as store
+from tableveil.state.jobs import JobPhase, JobState
+
+POLICY = Policy(
+    source=TableReference("", "main", "patients"),
+    attributes=(
+        AttributePolicy("age", Role.QUASI_IDENTIFIER, SuppressionOnly()),
+        AttributePolicy("ward", Role.QUASI_IDENTIFIER, SuppressionOnly()),
+        AttributePolicy("illness", Role.SENSITIVE),
+    ),
+    person_column=None,
+    privacy_models=(KAnonymity(3),),
+    release=ReleaseTarget("main", "released"),
+    suppression_limit=Decimal("0.5"),
+    repeat_reason="a test",
+)
+PATIENTS = 30
+SECONDS = 20.0
+"""How long a test waits for what should take a moment."""
+
+
+@pytest.fixture(autouse=True)
+def patients(session: Session) -> None:
+    session.execute(
+        "CREATE TABLE patients AS SELECT 20 + i % 3 AS age, i % 2 AS ward, 'illness ' || i % 5 AS illness "
+        f"FROM range({PATIENTS}) r(i)"
+    )
+
+
+Open = Callable[..., JobManager]
+
+
+@pytest.fixture
+def open_manager(database: Database) -> Iterator[Open]:
+    """Opens managers of the database; all are closed in the end."""
+    opened: list[JobManager] = []
+
+    def open_one(**options: int) -> JobManager:
+        opened.append(JobManager(database, **options))
+        return opened[-1]
+
+    yield open_one
+    for found in opened:
+        found.close(SECONDS)
+
+
+@pytest.fixture
+def jobs(open_manager: Open) -> JobManager:
+    return open_manager()
+
+
+def to(name: str, **changes: Any) -> Policy:
+    """The policy with another target."""
+    return replace(POLICY, release=ReleaseTarget("main", name), **changes)
+
+
+def submit(jobs: JobManager, policy: Policy) -> Job:
+    """Submits a policy with a document that is as different as the policies are."""
+    target = f"{policy.release.schema}.{policy.release.name}"
+    document = {"target": target, "reason": policy.repeat_reason, "request_id": policy.request_id}
+    return jobs.submit(policy, json.dumps(document))
+
+
+def ended(jobs: JobManager, number: int) -> Job:
+    deadline = time.monotonic() + SECONDS
+    *_, last = jobs.watch(number, lambda: time.monotonic() > deadline)
+    assert last.state.ended, last
+    return last
+
+
+class Gate:
+    """Takes the place of a job's run: each waits until it is let through, or stopped."""
+
+    def __init__(self) -> None:
+        self.open = threading.Event()
+        self.started: list[int] = []
+        self.began = threading.Condition()
+
+    def run(self, database: Database, session: Session, job: int, policy: Policy, document: str, report: Report) -> int:
+        report.phase(JobPhase.READING)
+        with self.began:
+            self.started.append(job)
+            self.began.notify_all()
+        assert session.control is not None
+        while not self.open.wait(0.01):
+            session.control.raise_if_stopped()
+        raise InternalError("TEST", "let through")
+
+    def wait_for(self, number: int) -> None:
+        """Waits until so many jobs have started."""
+        with self.began:
+            assert self.began.wait_for(lambda: len(self.started) >= number, SECONDS)
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    gate = Gate()
+    monkeypatch.setattr(manager, "run_job", gate.run)
+    yield gate
+    gate.open.set()
+
+
+# --- one job --------------------------------------------------------------------------------------------------------
+
+
+def test_a_job_from_submission_to_release(jobs: JobManager, database: Database, session: Session) -> None:
+    queued = submit(jobs, replace(POLICY, request_id="r-1"))
+    assert queued.state in (JobState.QUEUED, JobState.RUNNING)
+    assert (queued.request.request_id, queued.request.target_name) == ("r-1", "released")
+    assert queued.request.source == TableReference("test", "main", "patients")
+    seen = list(jobs.watch(queued.number, lambda: False))
+    states = [job.state for job in seen]
+    assert states == sorted(states, key=[JobState.QUEUED, JobState.RUNNING, JobState.SUCCEEDED].index)
+    last = seen[-1]
+    assert (last.state, last.phase, last.failure) == (JobState.SUCCEEDED, JobPhase.VERIFYING, None)
+    assert last.started_at is not None
+    assert last.ended_at is not None
+    assert queued.request.submitted_at <= last.started_at <= last.ended_at
+    assert last.release is not None
+    release = Releases(database).get(last.release)
+    assert (release.job, release.policy) == (queued.number, queued.request.policy)
+    assert session.value("SELECT count(*) FROM released") == PATIENTS
+    assert jobs.get(queued.number) == last == next(iter(jobs.page(None, 1)))
+
+
+def test_progress_of_the_search_is_shown(jobs: JobManager, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = threading.Event()
+    original = run_job
+
+    def report_progress(*arguments: Any) -> int:
+        arguments[-1].phase(JobPhase.SEARCHING)
+        arguments[-1].on_progress(Progress(17, 10**30, 0.5, 0.25, 0.01))
+        assert shown.wait(SECONDS)
+        return original(*arguments)
+
+    monkeypatch.setattr(manager, "run_job", report_progress)
+    job = submit(jobs, POLICY)
+    for seen in jobs.watch(job.number, lambda: False):
+        if seen.progress is not None and seen.progress.checked == 17:
+            assert seen.progress.lattice_size == str(10**30)
+            assert (seen.progress.best_score, seen.progress.lower_bound, seen.progress.suppressed_share) == (
+                0.5,
+                0.25,
+                0.01,
+            )
+            shown.set()
+    assert shown.is_set()
+
+
+def test_warnings_are_kept(jobs: JobManager) -> None:
+    job = ended(jobs, submit(jobs, replace(POLICY, privacy_models=(KAnonymity(PATIENTS),))).number)
+    assert job.state is JobState.SUCCEEDED
+    assert job.warnings == ("Every quasi-identifier is at its top: the release says nothing about them.",)
+
+
+def test_unknown_job(jobs: JobManager) -> None:
+    for ask in (jobs.get, jobs.cancel):
+        with pytest.raises(NotFoundError) as raised:
+            ask(4711)
+        assert raised.value.code == "JOB_NOT_FOUND"
+    with pytest.raises(NotFoundError):
+        next(jobs.watch(4711, lambda: False))
+
+
+# --- what is refused at once ----------------------------------------------------------------------------------------
+
+
+def test_a_policy_that_does_not_fit_is_refused_and_not_remembered(jobs: JobManager) -> None:
+    policy = replace(to("released"), source=TableReference("", "main", "pateints"))
+    with pytest.raises(InvalidError) as raised:
+        submit(jobs, replace(policy, request_id="r-1"))
+    assert [fault.field for fault in raised.value.faults] == ["source.table"]
+    assert jobs.page(None, 10) == []
+    # Nor is its request id taken.
+    assert ended(jobs, submit(jobs, replace(POLICY, request_id="r-1")).number).state is JobState.SUCCEEDED
+
+
+def test_all_faults_against_the_database_at_once(jobs: JobManager) -> None:
+    attributes = (*POLICY.attributes, AttributePolicy("illnes", Role.SENSITIVE))
+    policy = replace(POLICY, attributes=attributes, release=ReleaseTarget("mian", "released"))
+    with pytest.raises(InvalidError) as raised:
+        submit(jobs, policy)
+    assert [fault.field for fault in raised.value.faults] == ["attributes[3].column", "release.schema"]
+
+
+def test_a_second_release_needs_a_reason(jobs: JobManager, session: Session) -> None:
+    first = ended(jobs, submit(jobs, replace(POLICY, repeat_reason="")).number)
+    with pytest.raises(InvalidError) as raised:
+        submit(jobs, to("again", repeat_reason=""))
+    assert raised.value.code == "REPEATED_RELEASE"
+    assert raised.value.faults[0].field == "repeat_reason"
+    assert f"releases/{first.release}" in raised.value.faults[0].found
+    again = ended(jobs, submit(jobs, to("again", repeat_reason="for the ministry")).number)
+    assert again.state is JobState.SUCCEEDED
+    assert session.value("SELECT repeat_reason FROM tableveil.releases WHERE number = ?", [again.release]) == (
+        "for the ministry"
+    )
+
+
+def test_a_repetition_under_another_name_fails_when_its_rows_are_read(jobs: JobManager, session: Session) -> None:
+    ended(jobs, submit(jobs, POLICY).number)
+    session.execute("CREATE TABLE people AS SELECT * FROM patients")
+    job = ended(jobs, submit(jobs, to("again", source=TableReference("", "main", "people"), repeat_reason="")).number)
+    assert job.failure is not None
+    assert (job.state, job.failure.code, job.failure.kind) == (
+        JobState.FAILED,
+        "REPEATED_RELEASE",
+        FailureKind.INVALID,
+    )
+
+
+def test_existing_target(jobs: JobManager, session: Session) -> None:
+    session.execute("CREATE VIEW released_risk AS SELECT 1 AS a")
+    with pytest.raises(ConflictError) as raised:
+        submit(jobs, POLICY)
+    assert raised.value.code == "TARGET_EXISTS"
+
+
+# --- request ids ----------------------------------------------------------------------------------------------------
+
+
+def test_the_same_request_is_the_same_job(jobs: JobManager, open_manager: Open, session: Session) -> None:
+    policy = replace(POLICY, request_id="r-1", repeat_reason="")
+    first = submit(jobs, policy)
+    # While it runs, and when it has ended and its target exists and its source was released.
+    assert submit(jobs, policy).number == first.number
+    ended(jobs, first.number)
+    assert submit(jobs, policy) == jobs.get(first.number)
+    assert submit(open_manager(), policy).number == first.number
+    assert session.value("SELECT count(*) FROM tableveil.jobs") == 1
+
+
+def test_a_request_id_names_one_policy(jobs: JobManager) -> None:
+    first = submit(jobs, replace(POLICY, request_id="r-1"))
+    with pytest.raises(ConflictError) as raised:
+        submit(jobs, to("other", request_id="r-1"))
+    assert raised.value.code == "REQUEST_ID_REUSED"
+    assert f"jobs/{first.number}" in str(raised.value)
+    assert len(jobs.page(None, 10)) == 1
+
+
+def test_one_of_many_simultaneous_submissions_is_the_job(jobs: JobManager, session: Session) -> None:
+    policy = replace(POLICY, request_id="r-1")
+    with ThreadPoolExecutor(8) as pool:
+        numbers = [job.number for job in pool.map(lambda _: submit(jobs, policy), range(16))]
+    assert len(set(numbers)) == 1
+    ended(jobs, numbers[0])
+    assert session.value("SELECT count(*) FROM tableveil.releases") == 1
+
+
+# --- the queue ------------------------------------------------------------------------------------------------------
+
+
+def test_jobs_wait_in_order(open_manager: Open, gate: Gate) -> None:
+    jobs = open_manager(concurrent_jobs=1)
+    numbers = [submit(jobs, to(f"t{i}")).number for i in range(4)]
+    gate.wait_for(1)
+    assert [jobs.get(number).state for number in numbers] == [JobState.RUNNING, *[JobState.QUEUED] * 3]
+    assert [jobs.get(number).queue_position for number in numbers[1:]] == [0, 1, 2]
+    assert [job.queue_position for job in jobs.page(None, 10)] == [2, 1, 0, 0]
+    gate.open.set()
+    for number in numbers:
+        ended(jobs, number)
+    assert gate.started == numbers
+
+
+def test_no_more_jobs_run_at_once_than_allowed(open_manager: Open, gate: Gate) -> None:
+    jobs = open_manager(concurrent_jobs=3)
+    for i in range(5):
+        submit(jobs, to(f"t{i}"))
+    gate.wait_for(3)
+    time.sleep(0.05)
+    assert sum(job.state is JobState.RUNNING for job in jobs.page(None, 10)) == len(gate.started) == 3
+
+
+def test_a_full_queue(open_manager: Open, gate: Gate) -> None:
+    jobs = open_manager(concurrent_jobs=1, queue_limit=2)
+    submit(jobs, to("running"))
+    gate.wait_for(1)
+    waiting = [submit(jobs, to(f"waiting{i}", request_id=f"r-{i}")) for i in range(2)]
+    with pytest.raises(BusyError) as raised:
+        submit(jobs, to("too_many"))
+    assert raised.value.code == "QUEUE_FULL"
+    # What is known needs no room, and a job that leaves makes some.
+    assert submit(jobs, to("waiting0", request_id="r-0")).number == waiting[0].number
+    jobs.cancel(waiting[0].number)
+    submit(jobs, to("now_there_is_room"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("released", "released"),
+        ("released", "RELEASED"),
+        ("released", "released_classes"),
+        ("x_risk", "x"),
+    ],
+)
+def test_a_target_that_another_job_writes(open_manager: Open, gate: Gate, first: str, second: str) -> None:
+    jobs = open_manager(concurrent_jobs=1)
+    running = submit(jobs, to(first))
+    for _ in range(2):
+        with pytest.raises(ConflictError) as raised:
+            submit(jobs, to(second))
+        assert raised.value.code == "TARGET_IN_USE"
+        assert f"jobs/{running.number}" in str(raised.value)
+        # Running or still queued, it is the same.
+        gate.wait_for(1)
+    submit(jobs, to("another"))
+    gate.open.set()
+    ended(jobs, running.number)
+    submit(jobs, to(second))
+
+
+def test_the_same_name_in_another_schema_is_another_target(jobs: JobManager, session: Session, gate: Gate) -> None:
+    session.execute("CREATE SCHEMA elsewhere")
+    submit(jobs, POLICY)
+    submit(jobs, replace(POLICY, release=ReleaseTarget("elsewhere", "released")))
+
+
+# --- cancelling -----------------------------------------------------------------------------------------------------
+
+
+def test_cancel_a_queued_job(open_manager: Open, gate: Gate) -> None:
+    jobs = open_manager(concurrent_jobs=1)
+    submit(jobs, to("running"))
+    gate.wait_for(1)
+    waiting = submit(jobs, to("waiting"))
+    job = jobs.cancel(waiting.number)
+    assert job.state is JobState.CANCELLED
+    assert job.failure is not None
+    assert job.failure.kind is FailureKind.CANCELLED
+    assert job.started_at is None
+    gate.open.set()
+    time.sleep(0.05)
+    assert waiting.number not in gate.started
+    assert jobs.get(waiting.number) == job
+
+
+def test_cancel_a_running_job(open_manager: Open, gate: Gate) -> None:
+    jobs = open_manager(concurrent_jobs=1)
+    running = submit(jobs, to("running"))
+    gate.wait_for(1)
+    jobs.cancel(running.number)
+    job = ended(jobs, running.number)
+    assert job.state is JobState.CANCELLED
+    # The worker goes on.
+    other = submit(jobs, to("other"))
+    gate.open.set()
+    assert ended(jobs, other.number).state is JobState.FAILED
+
+
+def test_cancel_interrupts_a_long_statement_within_half_a_second(
+    jobs: JobManager, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = threading.Event()
+
+    def run_long(database: Database, own: Session, *arguments: Any) -> int:
+        running.set()
+        return int(own.value("SELECT count(*) FROM range(1_000_000_000_000) r(i) WHERE hash(i) = 1"))
+
+    monkeypatch.setattr(manager, "run_job", run_long)
+    job = submit(jobs, POLICY)
+    assert running.wait(SECONDS)
+    time.sleep(0.1)
+    started = time.monotonic()
+    jobs.cancel(job.number)
+    assert ended(jobs, job.number).state is JobState.CANCELLED
+    assert time.monotonic() - started < 0.6
+
+
+def test_cancel_a_job_that_has_ended(jobs: JobManager) -> None:
+    job = ended(jobs, submit(jobs, POLICY).number)
+    assert jobs.cancel(job.number) == job
+    assert job.state is JobState.SUCCEEDED
+
+
+# --- watching -------------------------------------------------------------------------------------------------------
+
+
+def test_a_watcher_that_leaves_disturbs_nobody(open_manager: Open, gate: Gate) -> None:
+    jobs = open_manager(concurrent_jobs=1)
+    job = submit(jobs, POLICY)
+    gate.wait_for(1)
+    left = threading.Event()
+    watch = jobs.watch(job.number, left.is_set)
+    assert not next(watch).state.ended
+    left.set()
+    started = time.monotonic()
+    assert list(watch) == []
+    assert time.monotonic() - started < 2
+    gate.open.set()
+    assert ended(jobs, job.number).state is JobState.FAILED
+
+
+def test_many_watchers_see_the_end(open_manager: Open, gate: Gate) -> None:
+    jobs = open_manager(concurrent_jobs=1)
+    job = submit(jobs, POLICY)
+    with ThreadPoolExecutor(8) as pool:
+        watchers = [pool.submit(ended, jobs, job.number) for _ in range(8)]
+        gate.wait_for(1)
+        gate.open.set()
+        assert {watcher.result().state for watcher in watchers} == {JobState.FAILED}
+
+
+def test_watching_a_job_that_has_ended(jobs: JobManager) -> None:
+    job = ended(jobs, submit(jobs, POLICY).number)
+    assert list(jobs.watch(job.number, lambda: False)) == [job]
+
+
+# --- the end of the server ------------------------------------------------------------------------------------------
+
+
+def test_close_ends_queued_and_running_jobs_as_interrupted(open_manager: Open, gate: Gate) -> None:
+    jobs = open_manager(concurrent_jobs=1)
+    running, waiting = submit(jobs, to("running")), submit(jobs, to("waiting"))
+    gate.wait_for(1)
+    jobs.close(SECONDS)
+    for number in (running.number, waiting.number):
+        job = jobs.get(number)
+        assert job.state is JobState.INTERRUPTED
+        assert job.failure is not None
+        assert job.failure.code == "INTERRUPTED"
+        assert "submit it again" in job.failure.message
+    with pytest.raises(BusyError) as raised:
+        submit(jobs, to("late"))
+    assert raised.value.code == "STOPPING"
+    assert threading.active_count() < 20
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("tableveil-worker")]
+
+
+def test_what_a_dead_process_left_unfinished_is_interrupted(
+    open_manager: Open, session: Session, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dead = open_manager(concurrent_jobs=1)
+    running, waiting = submit(dead, to("running")), submit(dead, to("waiting"))
+    gate.wait_for(1)
+    monkeypatch.undo()
+    # As a process finds it that starts after kill -9: no outcome of either.
+    jobs = open_manager(concurrent_jobs=1)
+    assert [jobs.get(job.number).state for job in (running, waiting)] == [JobState.INTERRUPTED] * 2
+    assert session.rows("SELECT 1 FROM duckdb_tables() WHERE table_name IN ('running', 'waiting')") == []
+    again = ended(jobs, submit(jobs, to("running")).number)
+    assert again.state is JobState.SUCCEEDED
+
+
+def test_finished_work_outlives_its_process(jobs: JobManager, open_manager: Open, database: Database) -> None:
+    job = ended(jobs, submit(jobs, POLICY).number)
+    jobs.close(SECONDS)
+    later = open_manager()
+    assert later.get(job.number) == job
+    assert job.release is not None
+    with Releases(database).read(job.release, "released") as reader:
+        assert reader.read_all().num_rows == PATIENTS
+
+
+def test_pages_of_jobs_newest_first(jobs: JobManager) -> None:
+    numbers = [submit(jobs, to(f"t{i}")).number for i in range(7)]
+    found: list[int] = []
+    while page := jobs.page(found[-1] if found else None, 3):
+        assert len(page) <= 3
+        found += [job.number for job in page]
+    assert found == numbers[::-1]
+
+
+# --- failures -------------------------------------------------------------------------------------------------------
+
+
+def test_an_unexpected_failure_says_no_value(
+    jobs: JobManager, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*arguments: object) -> int:
+        secret = "Smith-4711"
+        raise ValueError(f"could not convert {secret!r}")
+
+    original = run_job
+    monkeypatch.setattr(manager, "run_job", fail)
+    with caplog.at_level(logging.DEBUG):
+        job = ended(jobs, submit(jobs, POLICY).number)
+    assert job.state is JobState.FAILED
+    assert job.failure == Failure(FailureKind.INTERNAL, "INTERNAL", "an unexpected ValueError; see the server's log")
+    assert "Smith" not in caplog.text
+    # But where it happened.
+    assert "ValueError at fail:" in caplog.text
+    monkeypatch.setattr(manager, "run_job", original)
+    assert ended(jobs, submit(jobs, POLICY).number).state is JobState.SUCCEEDED
+
+
+def test_failures_come_back_with_their_faults(jobs: JobManager, open_manager: Open) -> None:
+    hierarchy = InlineLevels((("20", "*"), ("21", "*")))
+    attributes = (replace(POLICY.attributes[0], hierarchy=hierarchy), *POLICY.attributes[1:])
+    job = ended(jobs, submit(jobs, replace(POLICY, attributes=attributes)).number)
+    assert job.failure is not None
+    assert (job.failure.kind, job.failure.code) == (FailureKind.INVALID, "POLICY_INVALID")
+    (fault,) = job.failure.faults
+    assert (fault.field, "'22'" in fault.found) == ("attributes[0].hierarchy", True)
+    assert open_manager().get(job.number).failure == job.failure
+
+
+def test_infeasible_is_neither_invalid_nor_internal(jobs: JobManager) -> None:
+    attributes = tuple(replace(a, maximum_level=0) if a.hierarchy else a for a in POLICY.attributes)
+    policy = replace(POLICY, attributes=attributes, privacy_models=(KAnonymity(6),), suppression_limit=Decimal(0))
+    job = ended(jobs, submit(jobs, policy).number)
+    assert job.failure is not None
+    assert (job.failure.kind, job.failure.code) == (FailureKind.INFEASIBLE, "INFEASIBLE")
+    # 30 records in six classes of five.
+    assert "k = 5" in job.failure.message
+    nearest = replace(policy, privacy_models=(KAnonymity(5),))
+    assert ended(jobs, submit(jobs, nearest).number).state is JobState.SUCCEEDED
+
+
+def test_a_job_that_cannot_be_recorded_ends_for_its_watchers(
+    jobs: JobManager, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = submit(jobs, POLICY)
+    gate.wait_for(1)
+
+    def fail(*arguments: object) -> None:
+        raise BusyError("DISK_FULL", "no space left")
+
+    monkeypatch.setattr(store, "insert_outcome", fail)
+    gate.open.set()
+    assert ended(jobs, job.number).state is JobState.FAILED
+
+
+# --- checking -------------------------------------------------------------------------------------------------------
+
+
+def test_check_reads_the_rows_and_writes_no_release(jobs: JobManager, session: Session) -> None:
+    assert jobs.check(POLICY) == []
+    hierarchy = InlineLevels((("20", "*"), ("21", "*")))
+    bad = replace(POLICY, attributes=(replace(POLICY.attributes[0], hierarchy=hierarchy), *POLICY.attributes[1:]))
+    assert [fault.field for fault in jobs.check(bad)] == ["attributes[0].hierarchy"]
+    assert jobs.check(bad, rows=False) == []
+    assert [fault.field for fault in jobs.check(to("patients"), rows=False)] == ["release.name"]
+    assert jobs.page(None, 10) == []
+    assert session.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'released'") == []
+
+
+def test_hierarchies_are_created_found_and_used(jobs: JobManager, database: Database) -> None:
+    hierarchies = Hierarchies(database)
+    with pytest.raises(InvalidError) as raised:
+        hierarchies.create("", [["20", "*"], ["20", "*"]])
+    assert [fault.field for fault in raised.value.faults] == ["name", "rows[1].labels[0]"]
+    rows = [[str(age), "twenties", "*"] for age in range(20, 30)]
+    assert hierarchies.create("ages", rows).reference == "ages@1"
+    assert hierarchies.create("ages", rows).reference == "ages@1"
+    assert [stored.reference for stored in hierarchies.page(("", 0), 10)] == ["ages@1"]
+    attributes = (replace(POLICY.attributes[0], hierarchy=StoredLevels("ages")), *POLICY.attributes[1:])
+    job = ended(jobs, submit(jobs, replace(POLICY, attributes=attributes)).number)
+    assert job.release is not None
+    assert Releases(database).get(job.release).attributes[0].hierarchy == "ages@1"
+
+
+# --- releases -------------------------------------------------------------------------------------------------------
+
+
+def test_objects_of_a_release(jobs: JobManager, database: Database) -> None:
+    job = ended(jobs, submit(jobs, POLICY).number)
+    assert job.release is not None
+    releases = Releases(database)
+    with releases.read(job.release, "released_risk") as reader:
+        assert reader.read_all().column_names == ["measure", "threshold", "value"]
+    with pytest.raises(NotFoundError) as raised, releases.read(job.release, "released_rsik"):
+        pass
+    assert raised.value.code == "OBJECT_NOT_FOUND"
+    assert raised.value.faults[0].hint == "Did you mean 'released_risk'?"
+    with pytest.raises(NotFoundError), releases.read(job.release, "patients"):
+        pass
+    with pytest.raises(NotFoundError):
+        releases.get(4711)
+
+
+@pytest.mark.parametrize("name", ["released", "Released"])
+def test_a_replaced_release_has_no_objects_any_more(jobs: JobManager, database: Database, name: str) -> None:
+    first = ended(jobs, submit(jobs, POLICY).number)
+    target = ReleaseTarget("main", name, if_exists=IfExists.REPLACE)
+    second = ended(jobs, submit(jobs, replace(POLICY, release=target, repeat_reason="better")).number)
+    releases = Releases(database)
+    assert first.release is not None
+    assert second.release is not None
+    with pytest.raises(ConflictError) as raised, releases.read(first.release, "released"):
+        pass
+    assert raised.value.code == "RELEASE_REPLACED"
+    with releases.read(second.release, name) as reader:
+        assert reader.read_all().num_rows == PATIENTS
+    assert [(found.number, found.current) for found in releases.page(None, 10)] == [
+        (second.release, True),
+        (first.release, False),
+    ]
+
+
+# --- many at once ---------------------------------------------------------------------------------------------------
+
+
+def test_no_release_is_lost_or_doubled(open_manager: Open, session: Session, database: Database) -> None:
+    """8 clients submit 40 jobs, some of them twice, to 3 workers."""
+    jobs = open_manager(concurrent_jobs=3)
+
+    def client(number: int) -> list[Job]:
+        done = []
+        for i in range(5):
+            policy = to(f"r_{number}_{i}", request_id=f"client {number} job {i}")
+            job = submit(jobs, policy)
+            assert submit(jobs, policy).number == job.number
+            done.append(ended(jobs, job.number))
+        return done
+
+    with ThreadPoolExecutor(8) as pool:
+        done = [job for found in pool.map(client, range(8)) for job in found]
+    assert [(job.state, job.failure) for job in done] == [(JobState.SUCCEEDED, None)] * 40
+    assert len({job.number for job in done}) == len({job.release for job in done}) == 40
+    ledger = session.rows("SELECT job, number, target_name FROM tableveil.releases")
+    assert sorted(ledger) == sorted((job.number, job.release, job.request.target_name) for job in done)
+    for job in done:
+        assert session.value(f'SELECT count(*) FROM "{job.request.target_name}"') == PATIENTS
+    assert session.value("SELECT count(*) FROM tableveil.job_outcomes WHERE state = 'SUCCEEDED'") == 40
