@@ -28,8 +28,9 @@ Publish = Callable[..., "Published"]
 class Published:
     """A release.
 
-    What an adversary gets: `objects` by kind (ROWS, CLASSES, RISK, RISK_HISTOGRAM), each as read over gRPC in `streams`,
-    and the exports in `database_file` and `parquet_files`. The owner has the `source_file` and the `release`'s evidence.
+    What an adversary gets: `objects` by kind (ROWS, CLASSES, RISK, RISK_HISTOGRAM) as read over gRPC, the same bytes in
+    `streams`, and the exports in `database_file` and `parquet_files`. The owner has the `source_file` and the evidence
+    in `release`.
     """
 
     objects: dict[str, pa.Table]

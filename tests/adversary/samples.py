@@ -1,4 +1,4 @@
-"""A small table in which every hidden value is a canary: a text that occurs nowhere else and that no codec can shorten."""
+"""A small table in which every hidden value is a canary: a text that occurs nowhere else and that nothing shortens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def cities() -> list[tuple[str, str]]:
 
 
 def patients(kept: int = 60, outliers: int = 2, outlier_sex: str = "M") -> pa.Table:
-    """A table of patients; the outliers are the only ones of the region `rare`, fewer than K, in an order of no meaning.
+    """A table of patients in no order; the outliers, fewer than K, are the only ones of the region `rare`.
 
     All ages are generalized to one label, so that only sex and region tell the kept ones apart.
     """
@@ -94,3 +94,9 @@ def policy() -> Document:
 
 BLANK = {"handling": "BLANK", "marker_column": "suppressed"}
 VIEW = {"name": "released", "kind": "VIEW"}
+
+FORMS: dict[str, Document] = {
+    "a table without suppressed records": {},
+    "a view with blank ones": {"release": VIEW, "suppressed_records": BLANK},
+}
+"""Changes of the policy that make releases of every form."""

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from tests.adversary import samples
-from tests.adversary.publishing import Document, Publish, Published, changed, texts
+from tests.adversary.publishing import Publish, Published, changed, texts
 from tests.adversary.samples import canary
 
 ABSENT = [canary("absent", i) for i in range(20)]
@@ -20,12 +20,10 @@ ENUM_WARD = (
 )
 
 
-@pytest.mark.parametrize("release", [{"name": "released"}, samples.VIEW], ids=["table", "view"])
-@pytest.mark.parametrize("suppressed", [{"handling": "DROP"}, samples.BLANK], ids=["dropped", "blank"])
-def test_no_unreleased_value_is_in_the_files(publish: Publish, release: Document, suppressed: Document) -> None:
+@pytest.mark.parametrize("form", samples.FORMS)
+def test_no_unreleased_value_is_in_the_files(publish: Publish, form: str) -> None:
     source = samples.patients()
-    document = changed(samples.policy(), release=release, suppressed_records=suppressed)
-    published = publish(source, document, *ENUM_WARD)
+    published = publish(source, changed(samples.policy(), **samples.FORMS[form]), *ENUM_WARD)
     released = texts(list(published.objects.values()))
     hidden = (texts([source]) | set(ABSENT) | {city for city, _ in samples.cities()}) - released
     hidden -= {*source.column_names, "east", "west"}

@@ -22,7 +22,8 @@ def policies() -> dict[str, Document]:
     for attribute in free["attributes"]:
         attribute.pop("maximum_level", None)
         attribute.pop("minimum_level", None)
-    everything_suppressed = changed(samples.policy(), privacy_models=[{"k_anonymity": {"k": 50}}], suppression_limit="1")
+    none_large_enough = [{"k_anonymity": {"k": 50}}]
+    everything_suppressed = changed(samples.policy(), privacy_models=none_large_enough, suppression_limit="1")
     return {
         "as a table": samples.policy(),
         "as a view": changed(samples.policy(), release=samples.VIEW),

@@ -36,10 +36,9 @@ OUTLIERS = {
 }
 
 
-@HANDLING
-@pytest.mark.parametrize("release", [{"name": "released"}, samples.VIEW], ids=["table", "view"])
-def test_who_was_suppressed_changes_no_byte(publish: Publish, handling: Document, release: Document) -> None:
-    document = changed(samples.policy(), suppressed_records=handling, release=release)
+@pytest.mark.parametrize("form", samples.FORMS)
+def test_who_was_suppressed_changes_no_byte(publish: Publish, form: str) -> None:
+    document = changed(samples.policy(), **samples.FORMS[form])
     document["attributes"][4]["nulls"] = "SUPPRESS"
     published = {who: publish(source, document) for who, source in OUTLIERS.items()}
     first = published["men"]

@@ -77,6 +77,6 @@ def wide(columns: int, rows: int = 2_000) -> str:
 
 def wide_policy(columns: int, source: str = "wide", target: str = "released", **fields: object) -> Document:
     """A valid policy for it. With 24 columns, the search takes minutes."""
-    hierarchy = {"suppression_only": {}}
+    hierarchy: Document = {"suppression_only": {}}
     answers = [attribute(f"q{j}", "QUASI_IDENTIFIER", hierarchy=hierarchy) for j in range(columns)]
     return policy(source, target, attributes=[attribute("id", "IDENTIFYING"), *answers], **fields)

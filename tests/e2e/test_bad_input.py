@@ -79,9 +79,11 @@ def intervals(**fields: object) -> Document:
     return {"intervals": {"minimum": "0", "maximum": "99", "widths": ["5", "10"], **fields}}
 
 
-SEX = "attributes[4].hierarchy"
+QI = "attributes[4]"
+SEX = f"{QI}.hierarchy"
 AGE = "attributes[2].hierarchy"
 K = "privacy_models[0].k_anonymity.k"
+YEAR = {"dates": {"minimum": "2024-01-01", "maximum": "2024-12-31", "units": ["MONTH"]}}
 HOME = samples.attribute("home", "INSENSITIVE")
 LONG = "x" * 10_000
 
@@ -110,7 +112,9 @@ BAD: dict[str, Bad] = {
         f"{SEX}.table.columns[1]",
         "'any' column",
     ),
-    "missing file with a hierarchy": invalid({SEX: {"csv": {"path": "no.csv"}}}, f"{SEX}.csv.path", "no.csv' No such file"),
+    "missing file with a hierarchy": invalid(
+        {SEX: {"csv": {"path": "no.csv"}}}, f"{SEX}.csv.path", "no.csv' No such file"
+    ),
     # --- Columns and roles ---
     "the same column twice": invalid({"attributes[5].column": "ward"}, "attributes[5].column", "'ward' more than once"),
     "the same column in another case": invalid(
@@ -168,8 +172,10 @@ BAD: dict[str, Bad] = {
     "a negative weight": invalid({"attributes[2].weight": -1}, "attributes[2].weight", "-1 at least 0"),
     "a threshold that is not finite": invalid({"risk_thresholds": ["nan"]}, "risk_thresholds[0]", "'nan' decimal"),
     "a threshold of 1": invalid({"risk_thresholds": ["0.2", "1"]}, "risk_thresholds[1]", "1 below 1"),
-    "a level above the top": invalid({"attributes[4].maximum_level": 9}, "attributes[4].maximum_level", "9 from 0 to 1"),
-    "a level below 0": invalid({"attributes[4].minimum_level": -1}, "attributes[4].minimum_level", "-1 at least 0"),
+    "a level above the top": invalid(
+        {"attributes[4].maximum_level": 9}, "attributes[4].maximum_level", "9 from 0 to 1"
+    ),
+    "a level below 0": invalid({f"{QI}.minimum_level": -1}, f"{QI}.minimum_level", "-1 at least 0"),
     # --- People ---
     "several records of one person": invalid(
         {"source.table": "visits"}, "person_column", "80 people in 240 rows not supported"
@@ -286,7 +292,9 @@ BAD: dict[str, Bad] = {
     "a range that misses values": invalid({AGE: intervals(maximum="60")}, AGE, "9 values 'age' 61"),
     "intervals of texts": invalid({SEX: intervals()}, f"{SEX}.intervals", "TEXT INTEGER"),
     "dates that are numbers": invalid(
-        {AGE: {"dates": {"minimum": "2024-01-01", "maximum": "2024-12-31", "units": ["MONTH"]}}}, f"{AGE}.dates", "INTEGER DATE"
+        {AGE: {"dates": {"minimum": "2024-01-01", "maximum": "2024-12-31", "units": ["MONTH"]}}},
+        f"{AGE}.dates",
+        "INTEGER DATE",
     ),
     "a mask that is too short": invalid(
         {"attributes[3].hierarchy": {"redaction": {"length": 4, "alphabet_size": 10}}},

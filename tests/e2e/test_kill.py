@@ -83,7 +83,7 @@ def test_twenty_kills(serve: Serve, tmp_path: Path) -> None:
         phase = PHASES[round_ % len(PHASES)]
         with Client(server.address) as client:
             running = client.submit(samples.message(policy(round_)))
-            waiting = client.submit(samples.message(policy(round_ + 4 * ROUNDS)))
+            waiting = client.submit(samples.message(policy(4 * (ROUNDS + round_))))
             for seen in client.watch_job(running.name):
                 if seen.phase >= phase:
                     break
@@ -98,7 +98,8 @@ def test_twenty_kills(serve: Serve, tmp_path: Path) -> None:
         with Client(server.address) as client:
             for job in (client.get_job(running.name), client.get_job(waiting.name)):
                 assert job.state in (SUCCEEDED, INTERRUPTED)
-                assert (job.failure.code, bool(job.release)) == (("", True) if job.state == SUCCEEDED else ("INTERRUPTED", False))
+                assert bool(job.release) == (job.state == SUCCEEDED)
+                assert job.failure.code == ("" if job.release else "INTERRUPTED")
             ended[round_] = client.get_job(running.name)
 
     interrupted = {round_: job for round_, job in ended.items() if job.state == INTERRUPTED}

@@ -30,7 +30,7 @@ def test_a_file_that_another_server_has_open(serve: Serve, tmp_path: Path) -> No
     database = tmp_path / "clinic.duckdb"
     samples.create(database, people=samples.PEOPLE)
     server = serve(database)
-    with pytest.raises(NotServingError, match="(?s)Busy.*DATABASE_LOCKED.*open in another process.*Stop the other process"):
+    with pytest.raises(NotServingError, match=r"(?s)Busy.*DATABASE_LOCKED.*open in another process.*Stop the other"):
         serve(database)
     with Client(server.address) as client:
         job = client.wait(client.submit(samples.message(samples.policy())).name)
@@ -42,7 +42,8 @@ def test_a_file_that_somebody_looks_into(tmp_path: Path) -> None:
     samples.create(database, people=samples.PEOPLE)
     program = f"import duckdb, sys; c = duckdb.connect({str(database)!r}); print('open', flush=True); sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
-        assert other.stdout is not None and other.stdout.readline() == b"open\n"
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"open\n"
         with pytest.raises(NotServingError, match="DATABASE_LOCKED"):
             ServerProcess(database)
     with duckdb.connect(database) as connection:
@@ -99,6 +100,7 @@ def watched(directory: Path) -> Iterator[list[int]]:
         while not over.wait(0.005):
             # Files come and go.
             sizes.append(sum(file.stat().st_size for file in directory.glob("*") if file.exists()))
+
     thread = threading.Thread(target=look)
     thread.start()
     try:

@@ -47,8 +47,8 @@ def database(tmp_path: Path) -> Path:
 
 def searching(client: Client, document: Document) -> job_service_pb2.Job:
     """Submits a job and returns once its search has checked something."""
-    job = client.submit(samples.message(document))
-    for job in client.watch_job(job.name):
+    submitted = client.submit(samples.message(document))
+    for job in client.watch_job(submitted.name):
         if job.progress.transformations_checked:
             break
     assert job.state == RUNNING, job

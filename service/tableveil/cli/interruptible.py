@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
 from tableveil.client import Client
+
+SECONDS_BETWEEN_LOOKS = 0.2
 
 Result = TypeVar("Result")
 
@@ -20,8 +22,10 @@ def interruptible(client: Client, work: Callable[[], Result]) -> Result:
     with ThreadPoolExecutor(1) as worker:
         future = worker.submit(work)
         try:
-            return future.result()
+            # A wait without end might not notice a signal that another thread of the process got.
+            while wait([future], SECONDS_BETWEEN_LOOKS).not_done:
+                pass
         except BaseException:
-            if not future.done():
-                client.close()
+            client.close()
             raise
+        return future.result()

@@ -102,15 +102,27 @@ def test_table_is_the_loss_itself_from_the_checked_level_on() -> None:
 
 
 def test_table_of_coarse_groups_is_not_above_the_truth() -> None:
-    """Only the groups of the suppressed records at level 1 are known: what they save at level 0 is bounded."""
-    found = counter(listed("abcd"), [1, 2, 4, 8])
+    """Only the groups of the suppressed records at level 2 are known: what they save below it is bounded."""
+    rows = (
+        ("a", "x", "z", "*"),
+        ("b", "x", "z", "*"),
+        ("c", "x", "z", "*"),
+        ("d", "y", "z", "*"),
+        ("e", "w", "w", "*"),
+    )
+    labelled = label_values(InlineLevels(rows), ValueKind.TEXT, list("abcde"), list("abcde"))
+    found = counter(attribute_levels(labelled, has_null=False), [1, 2, 4, 8, 16])
     loss = loss_of(found)
-    coarse = Marginals((1,), (np.array([3, 0]),))
-    for finer in ([1, 2, 0, 0], [0, 0, 3, 0]):
-        (exact,) = loss.table(Marginals((0,), (np.array(finer),)))
-        (bound,) = loss.table(coarse)
-        assert (bound <= exact + 1e-15).all()
-        assert bound[1:].tolist() == exact[1:].tolist()
+    groups = found.levels[0].groups[2]
+    gone = np.zeros(2, np.int64)
+    gone[groups[0]] = 4
+    (bound,) = loss.table(Marginals((2,), (gone,)))
+    exact = [loss.table(Marginals((0,), (np.array(finer),)))[0] for finer in ([0, 0, 4, 0, 0], [0, 0, 0, 4, 0])]
+    # Records of x save more than one of y at level 1: the bound takes all to be of x.
+    assert bound[1] == exact[0][1] < exact[1][1]
+    for truth in exact:
+        assert (bound <= truth).all()
+        assert bound[2:].tolist() == truth[2:].tolist()
 
 
 def test_score_and_report_follow_the_aggregate() -> None:

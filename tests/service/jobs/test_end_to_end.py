@@ -205,7 +205,7 @@ def feasible(problem: Problem) -> bool:
     return any(relabelled(problem, x)[1] <= Fraction(problem.limit) * len(problem.rows) for x in lattice)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(problem=problems())
 def test_what_is_written_is_what_was_promised(shared_database: Database, run: Run, problem: Problem) -> None:
     with plain(shared_database) as query:

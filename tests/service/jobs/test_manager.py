@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ from tableveil.policy import (
     Role,
     TableReference,
 )
+from tableveil.release.verify import verify
 from tableveil.search import Progress
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobPhase, JobState
@@ -622,6 +624,30 @@ def test_a_replaced_release_has_no_objects_any_more(jobs: JobManager, database: 
 
 
 # --- many at once ---------------------------------------------------------------------------------------------------
+
+
+def test_of_two_simultaneous_releases_without_a_reason_one_is_refused(
+    open_manager: Open, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither knows of the other until it writes, and they write one after the other."""
+    writing, most = [0], [0]
+
+    def verify_slowly(*arguments: Any) -> None:
+        writing[0] += 1
+        most[0] = max(most[0], writing[0])
+        time.sleep(0.3)
+        verify(*arguments)
+        writing[0] -= 1
+
+    # The package has a function of the module's name.
+    monkeypatch.setattr(import_module("tableveil.release.publish"), "verify", verify_slowly)
+    jobs = open_manager(concurrent_jobs=2)
+    submitted = [submit(jobs, to(name, repeat_reason="")) for name in ("first", "second")]
+    done = [ended(jobs, job.number) for job in submitted]
+    assert sorted(job.state for job in done) == [JobState.FAILED, JobState.SUCCEEDED]
+    assert [job.failure.code for job in done if job.failure] == ["REPEATED_RELEASE"]
+    assert most == [1]
+    assert session.value("SELECT count(*) FROM tableveil.releases") == 1
 
 
 def test_no_release_is_lost_or_doubled(open_manager: Open, session: Session, database: Database) -> None:

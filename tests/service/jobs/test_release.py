@@ -137,6 +137,15 @@ def test_writes_the_rows_and_their_companions(
     ]
 
 
+def test_a_risk_at_the_threshold_is_not_above_it(database: Database, session: Session, run: Run) -> None:
+    """Classes of 5 and 10: 1/5 is not above 0.2, nor 1/10 above 0.1."""
+    session.execute("DELETE FROM patients")
+    session.execute("INSERT INTO patients SELECT i, if(i < 5, 'north', 'south'), 'x', 20 FROM range(15) r(i)")
+    run(database, POLICY)
+    found = session.rows("SELECT threshold, value FROM released_risk WHERE measure = 'records_above_threshold'")
+    assert found == [("0.05", 15.0), ("0.1", 5.0), ("0.2", 0.0), ("0.33", 0.0)]
+
+
 def test_view_shows_a_snapshot_that_the_source_does_not_change(database: Database, session: Session, run: Run) -> None:
     run(database, replace(POLICY, release=replace(POLICY.release, kind=ReleaseKind.VIEW)))
     session.execute("DELETE FROM patients")
