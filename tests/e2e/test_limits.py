@@ -74,6 +74,7 @@ def test_too_little_memory(serve: Serve, tmp_path: Path, limit: str, enough: boo
     with duckdb.connect(database) as connection:
         before = digest(connection, "people")
     server = serve(database, "--memory-limit", limit)
+    assert server.spill_directory.stat().st_mode & 0o777 == 0o700
     with Client(server.address) as client, watched(server.spill_directory) as spilled:
         job = client.wait(client.submit(samples.message(samples.policy())).name)
     if enough:

@@ -18,7 +18,8 @@ class Aggregation:
 
     Every aggregate is monotone in each value, also in floating point (sums, products and maxima of non-negative numbers
     are rounded monotonically), so a score of lower bounds is a lower bound of scores. The geometric mean is therefore
-    compared by its product, product_j (1 + value_j * weight_j), and only `reported` takes the root.
+    compared by its product, product_j (1 + value_j * weight_j), and only `reported` takes the root. Factors are sorted
+    and sums rounded once: the same values on other attributes give the same score, so that the tie rule decides.
     """
 
     aggregate: Aggregate
@@ -29,9 +30,9 @@ class Aggregation:
         weighted = [value * weight for value, weight in zip(values, self.weights, strict=True)]
         match self.aggregate:
             case Aggregate.GEOMETRIC_MEAN:
-                return (math.prod(1.0 + value for value in weighted),)
+                return (math.prod(sorted(1.0 + value for value in weighted)),)
             case Aggregate.ARITHMETIC_MEAN | Aggregate.SUM:
-                return (sum(weighted),)
+                return (math.fsum(weighted),)
             case Aggregate.MAXIMUM:
                 return (max(weighted),)
             case Aggregate.RANK:

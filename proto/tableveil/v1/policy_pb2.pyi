@@ -240,7 +240,9 @@ class Policy(_message.Message):
     repeat_reason: _builtins.str
     """Why the same records are released once more; required if the ledger knows an earlier release of the source."""
     request_id: _builtins.str
-    """Chosen by the client: submitting the same request id and policy again returns the first job."""
+    """Chosen by the client: submitting the same request id and policy again returns the first job, or starts it anew if
+    it was interrupted.
+    """
     @_builtins.property
     def source(self) -> Global___TableReference:
         """The table to anonymize. It is only read."""

@@ -32,7 +32,7 @@ def account(release: release_service_pb2.Release) -> RenderableType:
     """The whole account, for a console."""
     parts: list[RenderableType] = [_title(release)]
     for heading, content in _sections(release):
-        parts += [Text(""), Text(heading, style="bold"), Padding(content, (0, 0, 0, 2))]
+        parts += [Text(""), Text(heading, style="bold"), Padding(content, (0, 0, 0, 2), expand=False)]
     return Group(*parts)
 
 

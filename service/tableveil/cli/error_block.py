@@ -38,7 +38,7 @@ def error_block(error: TableveilError) -> RenderableType:
     if len(error.faults) != 1 or not error.message.startswith(f"{error.faults[0].field}: found "):
         heading.append(f": {printable(error.message)}", style="not bold default")
     heading.append(f" ({printable(error.code)})", style="not bold dim")
-    return Group(heading, *(Padding(_fault(fault), (0, 0, 0, 2)) for fault in error.faults))
+    return Group(heading, *(Padding(_fault(fault), (0, 0, 0, 2), expand=False) for fault in error.faults))
 
 
 def _fault(fault: Fault) -> RenderableType:
@@ -48,4 +48,6 @@ def _fault(fault: Fault) -> RenderableType:
     for word, text in (("found", fault.found), ("expected", fault.expected), ("hint", fault.hint)):
         if text:
             details.add_row(word, Text(printable(text)))
-    return Group(Text(printable(fault.field), style="bold", overflow="fold"), Padding(details, (0, 0, 0, 2)))
+    return Group(
+        Text(printable(fault.field), style="bold", overflow="fold"), Padding(details, (0, 0, 0, 2), expand=False)
+    )

@@ -74,7 +74,7 @@ class Lines:
         self._console = console
         self._clock = clock
         self._activity = ""
-        self._line = ""
+        self._findings = ""
         self._shown_at = 0.0
 
     def __enter__(self) -> Self:
@@ -85,13 +85,14 @@ class Lines:
 
     def show(self, job: job_service_pb2.Job) -> None:
         """Prints a line if there is something new to say."""
-        doing = activity(job)
-        line = ": ".join(part for part in (f"{job.name} {doing}", findings(job.progress)) if part)
+        doing, found = activity(job), findings(job.progress)
         now = self._clock()
-        if line == self._line or (doing == self._activity and now - self._shown_at < SECONDS_BETWEEN_LINES):
+        if doing == self._activity and (found == self._findings or now - self._shown_at < SECONDS_BETWEEN_LINES):
             return
-        self._activity, self._line, self._shown_at = doing, line, now
-        self._console.print(Text(line), soft_wrap=True)
+        # Numbers that stay as they were are not repeated while the job goes on with something else.
+        numbers = f": {found}" if found != self._findings else ""
+        self._activity, self._findings, self._shown_at = doing, found, now
+        self._console.print(Text(f"{job.name} {doing}{numbers}"), soft_wrap=True)
 
 
 class Bars:

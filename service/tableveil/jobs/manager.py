@@ -92,7 +92,7 @@ class JobManager:
         return []
 
     def submit(self, policy: Policy, document: str) -> Job:
-        """Queues a job; with a request id that is known, returns the job it named.
+        """Queues a job; with a request id that is known, returns the job it named, unless that was interrupted.
 
         `document` is the policy as JSON. What can be checked without reading the source's rows is checked now.
 
@@ -111,7 +111,10 @@ class JobManager:
                         f"{shortened(policy.request_id)}, which named another policy as jobs/{known.number}",
                         "a request id of its own for every policy",
                     )
-                return self.get(known.number)
+                job = self.get(known.number)
+                # Nothing came of an interrupted job: whoever asks again wants it done.
+                if job.state is not JobState.INTERRUPTED:
+                    return job
             self._check_room()
             source, complete, faults = check_request(session, policy)
             if source is None or faults:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -67,6 +68,7 @@ class DuckDBCounter:
         session.execute(exp.Create(this=table(name), kind="VIEW", expression=query, properties=temporary))
         self._kept = [_RollUp(self._finest, name, base.combinations)]
         self._level_tables: dict[tuple[int, int], str] = {}
+        self._numbers = itertools.count(1)
         self._last: tuple[Transformation, _RollUp, EquivalenceClasses] | None = None
         if bottom is not None and bottom != self._finest:
             self._roll_up_if_worth(self._kept[0], bottom)
@@ -167,7 +169,8 @@ class DuckDBCounter:
         layout = self._layout(at)
         grouped = self._grouped(source, at, layout).subquery("grouped")
         codes = [alias(unpacked(layout, j), f"c{j}") for j in range(len(at))]
-        name = f"roll_up_{len(self._kept)}"
+        # Counted before it is made: a roll-up that was stopped half-way must not block the name.
+        name = f"roll_up_{next(self._numbers)}"
         self._session.execute(create_table(table(name), exp.select(*codes, column("n")).from_(grouped), temporary=True))
         rows = self._session.value(exp.select(exp.Count(this=exp.Star())).from_(table(name)))
         made = _RollUp(at, name, rows)

@@ -142,8 +142,8 @@ def insert_outcome(session: Session, job: int, outcome: Outcome) -> None:
 
 
 def find_request(session: Session, request_id: str) -> Request | None:
-    """The request with that id."""
-    rows = session.rows(f"{_REQUESTS} WHERE request_id = ?", [request_id])
+    """The latest request with that id."""
+    rows = session.rows(f"{_REQUESTS} WHERE request_id = ? ORDER BY number DESC LIMIT 1", [request_id])
     return _request(*rows[0]) if rows else None
 
 

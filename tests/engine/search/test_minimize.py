@@ -163,9 +163,9 @@ def compared(problem: Problem, values: tuple[Fraction, ...]) -> tuple[float, ...
     weighted = [float(value) * a.weight for value, a in zip(values, problem.attributes, strict=True)]
     match problem.aggregate:
         case Aggregate.GEOMETRIC_MEAN:
-            return (math.prod(1.0 + value for value in weighted),)
+            return (math.prod(sorted(1.0 + value for value in weighted)),)
         case Aggregate.ARITHMETIC_MEAN | Aggregate.SUM:
-            return (sum(weighted),)
+            return (math.fsum(weighted),)
         case Aggregate.MAXIMUM:
             return (max(weighted),)
         case Aggregate.RANK:

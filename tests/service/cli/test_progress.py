@@ -38,11 +38,14 @@ def lines(*shown: tuple[float, job_service_pb2.Job]) -> list[str]:
 
 def test_lines_tell_what_is_known() -> None:
     job = samples.searching("jobs/1", 1204, 0.2134, 0.1815)
+    writing = samples.searching("jobs/1", 1204, 0.2134, 0.1815)
+    writing.phase = job_service_pb2.JOB_PHASE_WRITING
     assert lines(
         (0, queued(2)),
         (1, running(job_service_pb2.JOB_PHASE_READING)),
         (2, samples.searching("jobs/1", 1)),
         (3, job),
+        (3.1, writing),
         (4, samples.succeeded("jobs/1", "releases/1")),
     ) == [
         "jobs/1 queued, 2 ahead",
@@ -50,6 +53,7 @@ def test_lines_tell_what_is_known() -> None:
         "jobs/1 searching: 1 of 5,184 transformations checked",
         "jobs/1 searching: 1,204 of 5,184 transformations checked, "
         "best score 0.2134, lower bound 0.1815, 1.23 % suppressed",
+        "jobs/1 writing",
         "jobs/1 succeeded",
     ]
 

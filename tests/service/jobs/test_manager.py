@@ -477,6 +477,23 @@ def test_what_a_dead_process_left_unfinished_is_interrupted(
     assert again.state is JobState.SUCCEEDED
 
 
+def test_a_request_id_starts_an_interrupted_job_anew(
+    open_manager: Open, gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dead = open_manager(concurrent_jobs=1)
+    policy = replace(POLICY, request_id="r-1")
+    first = submit(dead, policy)
+    gate.wait_for(1)
+    monkeypatch.undo()
+    jobs = open_manager(concurrent_jobs=1)
+    assert jobs.get(first.number).state is JobState.INTERRUPTED
+    again = ended(jobs, submit(jobs, policy).number)
+    assert again.number != first.number
+    assert again.state is JobState.SUCCEEDED
+    # From now on the id means the one that was done.
+    assert submit(jobs, policy) == again
+
+
 def test_finished_work_outlives_its_process(jobs: JobManager, open_manager: Open, database: Database) -> None:
     job = ended(jobs, submit(jobs, POLICY).number)
     jobs.close(SECONDS)

@@ -40,10 +40,11 @@ def test_many_requests_have_no_request_id(session: Session) -> None:
     assert jobs.find_request(session, "") is None
 
 
-def test_a_request_id_names_one_job(session: Session) -> None:
-    request(session, "r-1")
-    with pytest.raises(TableveilError):
-        request(session, "r-1")
+def test_a_request_id_names_its_latest_job(session: Session) -> None:
+    first = request(session, "r-1")
+    assert jobs.find_request(session, "r-1") == first
+    second = request(session, "r-1")
+    assert jobs.find_request(session, "r-1") == second
 
 
 def test_first_and_last_event_and_outcome(session: Session) -> None:

@@ -18,10 +18,11 @@ CREATE TABLE tableveil.hierarchies (
 );
 CREATE SEQUENCE tableveil.hierarchy_numbers;
 
--- What was asked. Never updated: what happens to a job is appended to job_events and job_outcomes.
+-- What was asked. Never updated: what happens to a job is appended to job_events and job_outcomes. A request id names
+-- the latest of its jobs; only one that was interrupted can be followed by another.
 CREATE TABLE tableveil.jobs (
     number BIGINT PRIMARY KEY,
-    request_id VARCHAR UNIQUE,
+    request_id VARCHAR,
     policy VARCHAR NOT NULL,
     policy_digest VARCHAR NOT NULL,
     source_catalog VARCHAR NOT NULL,
