@@ -90,7 +90,7 @@ class Lines:
         if doing == self._activity and (found == self._findings or now - self._shown_at < SECONDS_BETWEEN_LINES):
             return
         # Numbers that stay as they were are not repeated while the job goes on with something else.
-        numbers = f": {found}" if found != self._findings else ""
+        numbers = f": {found}" if found and found != self._findings else ""
         self._activity, self._findings, self._shown_at = doing, found, now
         self._console.print(Text(f"{job.name} {doing}{numbers}"), soft_wrap=True)
 
