@@ -16,6 +16,7 @@ from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import LIMIT, Session, verb
 from tableveil.client.failures import error_from
 from tableveil.client.names import JOBS, resource_name
+from tableveil.client.watching import ENDED
 from tableveil.v1 import job_service_pb2
 
 
@@ -67,8 +68,10 @@ def cancel(session: Session, job: str) -> None:
     found = session.client.cancel_job(job)
     if session.output.as_json:
         session.output.json(job_service_pb2.CancelJobResponse(job=found))
+    elif found.state in ENDED:
+        session.output.show(f"{found.name} has ended: {activity(found)}.")
     else:
-        session.output.show(f"{found.name} was asked to stop; it is now {activity(found)}.")
+        session.output.show(f"{found.name} was asked to stop.")
 
 
 def job_details(job: job_service_pb2.Job) -> RenderableType:

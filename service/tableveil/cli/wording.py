@@ -59,8 +59,8 @@ def share(part: float | Decimal) -> str:
 
 
 def score(value: float) -> str:
-    """A score or a bound, with as many digits as tell two candidates apart."""
-    return f"{value:.4f}"
+    """A score or a bound: `0.2134`, `0.000412`."""
+    return f"{value:.4f}" if abs(value) >= 0.01 or value == 0 else f"{value:.3g}"
 
 
 def seconds(value: float) -> str:

@@ -59,9 +59,15 @@ def test_jobs_as_json(documents: Documents, service: FakeService) -> None:
 
 def test_cancel(run: Run, documents: Documents, service: FakeService) -> None:
     service.jobs["jobs/1"] = some_job()
-    assert run("cancel", "1").stdout == "jobs/1 was asked to stop; it is now cancelled.\n"
+    assert run("cancel", "1").stdout == "jobs/1 has ended: cancelled.\n"
     [document] = documents("cancel", "jobs/1")
     assert document["job"]["state"] == "JOB_STATE_CANCELLED"
+
+
+def test_cancel_a_job_that_takes_its_time(run: Run, service: FakeService) -> None:
+    service.jobs["jobs/1"] = some_job()
+    service.cancels = False
+    assert run("cancel", "1").stdout == "jobs/1 was asked to stop.\n"
 
 
 def test_watch(run: Run, service: FakeService) -> None:

@@ -35,6 +35,13 @@ def test_large_count(text: str, shown: str) -> None:
     assert wording.large_count(text) == shown
 
 
+@pytest.mark.parametrize(
+    ("value", "shown"), [(0.21338, "0.2134"), (0.0004123, "0.000412"), (0.0, "0.0000"), (12.5, "12.5000")]
+)
+def test_score(value: float, shown: str) -> None:
+    assert wording.score(value) == shown
+
+
 @pytest.mark.parametrize(("value", "shown"), [(0.0123, "0.012 s"), (1.25, "1.2 s"), (200.4, "3 min 20 s")])
 def test_seconds(value: float, shown: str) -> None:
     assert wording.seconds(value) == shown

@@ -60,6 +60,7 @@ class FakeService(
         self.hierarchy_rows: list[list[list[str]]] = []
         self.faults: list[faults_pb2.Fault] = []
         self.failures: dict[str, Outcome | threading.Event] = {}
+        self.cancels = True
         self.streams: deque[list[Step]] = deque()
         # An object breaks off after so many bytes, or goes no further until the event is set.
         self.break_after: int | None = None
@@ -133,7 +134,8 @@ class FakeService(
     ) -> job_service_pb2.CancelJobResponse:
         self._received("CancelJob", request, context)
         job = self._found(self.jobs, request.name, context)
-        job.state = job_service_pb2.JOB_STATE_CANCELLED
+        if self.cancels:
+            job.state = job_service_pb2.JOB_STATE_CANCELLED
         return job_service_pb2.CancelJobResponse(job=job)
 
     def WatchJob(  # noqa: N802
