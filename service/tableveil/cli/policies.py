@@ -37,12 +37,12 @@ def submit(session: Session, policy: Path, wait: bool, request_id: str | None) -
     """
     client, output = session.client, session.output
     message, faults = load_policy(policy)
-    if request_id is not None:
-        message.request_id = request_id
     if faults:
         raise InvalidError.about(
             "POLICY_INVALID", "the policy is invalid", _all_faults(client, message, policy, faults)
         )
+    if request_id is not None:
+        message.request_id = request_id
     job = client.submit(message, policy.parent)
     if not wait:
         if output.as_json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
@@ -113,8 +114,8 @@ class Client:
             return self._check(self._store(policy, levels))
         try:
             others = judged_without_csv(policy, self._check(without_csv(policy)))
-        except UnreachableError:
-            # What is known already has to be put right anyway.
+        except TableveilError:
+            # The server is away or busy; what is known already has to be put right anyway.
             others = []
         return faults + [fault for fault in others if fault not in faults]
 
@@ -181,7 +182,7 @@ class Client:
 
     def wait(self, job: str) -> job_service_pb2.Job:
         """The job once it has ended, be it well or not: see its state and failure."""
-        *_, last = self.watch_job(job)
+        [last] = deque(self.watch_job(job), maxlen=1)
         return last
 
     def get_release(self, release: str) -> release_service_pb2.Release:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 import duckdb
@@ -98,11 +98,17 @@ class Session:
     @contextmanager
     def relation(self, name: str, data: pa.Table) -> Iterator[None]:
         """Makes an Arrow table readable under `name` while the block runs."""
-        self._cursor.register(name, data)
+        try:
+            self._cursor.register(name, data)
+        except duckdb.Error as error:
+            raise translated(error) from None
         try:
             yield
         finally:
-            self._cursor.unregister(name)
+            # A transaction that was interrupted refuses this as well, and must not hide why the block ended; the name
+            # then goes with the cursor.
+            with suppress(duckdb.Error):
+                self._cursor.unregister(name)
 
     @contextmanager
     def _running(self, statement: Statement, parameters: Sequence[object]) -> Iterator[None]:

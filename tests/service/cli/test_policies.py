@@ -160,7 +160,7 @@ def test_offline_needs_no_server(run: Run, service: FakeService, tmp_path: Path,
 def test_what_is_no_policy(run: Run, service: FakeService, tmp_path: Path, name: str, text: str | None) -> None:
     if text is not None:
         (tmp_path / name).write_text(text)
-    result = run("submit", str(tmp_path / name))
+    result = run("submit", str(tmp_path / name), "--request-id", "x")
     assert result.exit_code == 2
     # One fault, not one for every field that was not read.
     assert result.stderr.splitlines()[:2] == ["Invalid (POLICY_INVALID)", "  document"]

@@ -68,6 +68,13 @@ def test_check_policy_tells_own_faults_without_a_server() -> None:
             client.check_policy(samples.policy())
 
 
+def test_check_policy_tells_own_faults_to_whom_the_server_cannot_answer(client: Client, service: FakeService) -> None:
+    policy = samples.policy()
+    policy.privacy_models[0].k_anonymity.k = 1
+    service.failures["CheckPolicy"] = samples.failure(faults_pb2.FAILURE_KIND_BUSY, "CHECKS")
+    assert [fault.field for fault in client.check_policy(policy)] == ["privacy_models[0].k_anonymity.k"]
+
+
 def test_get_and_cancel_job(client: Client, service: FakeService) -> None:
     service.submit("jobs/1", state=job_service_pb2.JOB_STATE_RUNNING)
     assert client.get_job("1").state == job_service_pb2.JOB_STATE_RUNNING

@@ -279,3 +279,14 @@ def test_duckdb_is_not_imported_for_its_errors_by_those_above(session: Session) 
             pass
         except ConflictError:
             pass
+
+
+def test_a_stop_inside_a_transaction_is_seen_through_a_relation(session: Session) -> None:
+    def stop_while_registered() -> None:
+        with session.transaction(), session.relation("some_rows", pa.table({"a": [1]})):
+            session.execute("SELECT count(*) FROM range(10000000000) a, range(1000) b")
+
+    session.control = Control()
+    session.control.cancel()
+    with pytest.raises(Stopped):
+        stop_while_registered()
