@@ -26,3 +26,7 @@ class LevelMaps:
             array[groups[low]] = groups[high]
             self._maps[key] = array
         return self._maps[key]
+
+    def size(self, attribute: int, level: int) -> int:
+        """Number of groups at the level."""
+        return len(self._levels[attribute].leaves[level])

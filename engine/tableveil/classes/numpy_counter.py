@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes.between import LevelMaps
-from tableveil.classes.keys import KeyLayout
+from tableveil.classes.keys import KeyLayout, distinct
 from tableveil.classes.model import EquivalenceClasses, Marginals
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
@@ -78,7 +78,7 @@ class NumpyCounter:
             classes = np.flatnonzero(sizes)
             found = EquivalenceClasses(layout, (classes,), sizes[classes])
         else:
-            first, places = _distinct(words)
+            first, places = distinct(words)
             sizes = self._sizes(places, len(first))
             found = EquivalenceClasses(layout, tuple(word[first] for word in words), sizes)
         self._last = (transformation, places, sizes)
@@ -112,15 +112,3 @@ class NumpyCounter:
             for levels, groups, level in zip(self._levels, self._groups, self._at, strict=True)
         ]
         return Marginals(self._at, tuple(marginals))
-
-
-def _distinct(words: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The first row of each distinct key, and per row the number of its key."""
-    key = words[0]
-    for word in words[1:]:
-        # Ranks are below the number of rows, so that the product of two of them fits.
-        _, left = np.unique(key, return_inverse=True)
-        _, right = np.unique(word, return_inverse=True)
-        key = left.astype(np.int64) * (int(right.max(initial=0)) + 1) + right
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    return first, inverse

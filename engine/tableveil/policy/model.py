@@ -7,6 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from tableveil.hierarchy.definition import HierarchyDefinition
+from tableveil.policy.quality import LossModel, QualityModel
 
 
 class Role(StrEnum):
@@ -31,16 +32,6 @@ class SuppressedRecords(StrEnum):
 
     DROP = "DROP"
     BLANK = "BLANK"
-
-
-class Aggregate(StrEnum):
-    """How per-attribute values become one score."""
-
-    GEOMETRIC_MEAN = "GEOMETRIC_MEAN"
-    ARITHMETIC_MEAN = "ARITHMETIC_MEAN"
-    MAXIMUM = "MAXIMUM"
-    SUM = "SUM"
-    RANK = "RANK"
 
 
 class ReleaseKind(StrEnum):
@@ -98,22 +89,28 @@ class KAnonymity:
 PrivacyModel = KAnonymity
 
 
-@dataclass(frozen=True, slots=True)
-class LossModel:
-    """Iyengar's loss with the aggregate that makes one score of the attributes' values."""
+class Strategy(StrEnum):
+    """How the lattice is searched; `AUTO` chooses by its size."""
 
-    aggregate: Aggregate = Aggregate.GEOMETRIC_MEAN
-
-
-QualityModel = LossModel
+    AUTO = "AUTO"
+    EXACT = "EXACT"
+    BEST_FIRST = "BEST_FIRST"
+    ANYTIME = "ANYTIME"
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """`time_limit_seconds` bounds the search phase; None searches to the end."""
+    """`time_limit_seconds` bounds the search phase; None searches to the end.
+
+    `levels`, if given, maps every quasi-identifier to its level: the one transformation that is evaluated and, if it
+    is valid, released. `linked` are groups of quasi-identifiers that always have the same level.
+    """
 
     time_limit_seconds: Decimal | None = None
     seed: int = 0
+    strategy: Strategy = Strategy.AUTO
+    levels: tuple[tuple[str, int], ...] = ()
+    linked: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,8 @@
-"""Quality models: how much a transformation costs the data's usefulness."""
+"""Quality models: how much a transformation costs the data's usefulness, and what bounds that before it is counted."""
 
 from tableveil.quality.aggregate import Aggregation, Score
+from tableveil.quality.choose import quality_of
 from tableveil.quality.loss import Loss
+from tableveil.quality.model import Assessment, Evidence, QualityModel, Table
 
-__all__ = ["Aggregation", "Loss", "Score"]
+__all__ = ["Aggregation", "Assessment", "Evidence", "Loss", "QualityModel", "Score", "Table", "quality_of"]

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import EquivalenceClasses, LevelMaps, Marginals
+from tableveil.classes import Check, EquivalenceClasses, LevelMaps, Marginals
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 from tableveil.policy import LossModel
 from tableveil.quality.aggregate import Aggregation, Score
+from tableveil.quality.model import Assessment, Table
+from tableveil.quality.separable import TableEvidence
 
 
 class Loss:
@@ -45,7 +47,22 @@ class Loss:
         # What the dearest kept record of a group costs at a level, by attribute, the group's level, and the level.
         self._dearest: dict[tuple[int, int, int], NDArray[np.float64]] = {}
 
-    def table(self, suppressed: Marginals) -> tuple[NDArray[np.float64], ...]:
+    bounds_by_classes = False
+
+    def evidence(self, check: Check) -> TableEvidence:
+        """The table for the records in classes below the minimum size."""
+        return TableEvidence(self.aggregation, self.table(check.marginals))
+
+    def bound_between(self, lo: Check, hi: Transformation) -> Score:
+        """Offers nothing: loss is bounded attribute by attribute."""
+        raise NotImplementedError
+
+    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+        """The loss at the transformation if exactly the classes of the mask are kept."""
+        values = self.values(at, classes, kept)
+        return Assessment(self.aggregation.score(values), values)
+
+    def table(self, suppressed: Marginals) -> Table:
         """Per quasi-identifier and level, a lower bound of its loss there if exactly these records were suppressed.
 
         It is that loss itself from the level of `suppressed.at` on. Below, only the groups of the suppressed records
@@ -90,10 +107,6 @@ class Loss:
             cost = float(_costs(attribute, level) @ per_group) + suppressed * whole
             values.append(cost / (whole * max(self._records, 1)))
         return tuple(values)
-
-    def score(self, values: Sequence[float]) -> Score:
-        """The comparable score of one value per quasi-identifier."""
-        return self.aggregation.score(values)
 
     def reported(self, score: Score) -> float:
         """The score as users know it."""

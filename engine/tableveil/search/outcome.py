@@ -16,7 +16,8 @@ Key = tuple[Score, int, Transformation]
 class Candidate:
     """A valid transformation that was checked.
 
-    `score` is as users know it, `values` the loss per quasi-identifier, `suppressed` counts withheld records too.
+    `score` is as users know it, `values` are its parts per quasi-identifier if the quality model has them, `suppressed`
+    counts withheld records too.
     """
 
     transformation: Transformation
@@ -59,18 +60,23 @@ class SearchOutcome:
 
     `pruned` counts transformations excluded without being checked, by reason; with `checked` they make up
     `lattice_size` if the search is `complete`. No valid transformation scores less than `lower_bound`.
-    `runners_up` are the best others that were checked, best first.
+    `runners_up` are the best others that were checked, best first. `strategy` says which one searched and why, and
+    `best_seconds` when the best was found, in seconds from the start. `counted` is how often classes were counted:
+    for the checks, and for bounds of quality models that ask for more.
     """
 
+    strategy: str
     best: Candidate | None
     infeasible: Infeasible | None
     complete: bool
     lower_bound: float
     checked: int
+    counted: int
     lattice_size: int
     pruned: Mapping[str, int]
     runners_up: tuple[Candidate, ...]
     seconds: float
+    best_seconds: float | None
 
     @property
     def gap(self) -> float:

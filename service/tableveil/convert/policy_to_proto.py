@@ -17,9 +17,11 @@ from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
     AttributePolicy,
     KAnonymity,
+    LossModel,
     NullHandling,
     Policy,
     PrivacyModel,
+    QualityModel,
     ReleaseTarget,
     SuppressedRecords,
     TableReference,
@@ -35,9 +37,7 @@ def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
         default_role=ROLES.to_proto(policy.default_role),
         privacy_models=map(_privacy_model, policy.privacy_models),
         suppression_limit=decimal_to_text(policy.suppression_limit) if policy.suppression_limit else "",
-        quality_model=policy_pb2.QualityModel(
-            loss=policy_pb2.Loss(aggregate=AGGREGATES.to_proto(policy.quality_model.aggregate))
-        ),
+        quality_model=_quality_model(policy.quality_model),
         release=_release(policy.release),
         repeat_reason=policy.repeat_reason,
         request_id=policy.request_id,
@@ -98,3 +98,10 @@ def _release(target: ReleaseTarget) -> policy_pb2.ReleaseTarget:
         kind=RELEASE_KINDS.to_proto(target.kind),
         if_exists=IF_EXISTS.to_proto(target.if_exists),
     )
+
+
+def _quality_model(model: QualityModel) -> policy_pb2.QualityModel:
+    match model:
+        case LossModel(aggregate):
+            return policy_pb2.QualityModel(loss=policy_pb2.Loss(aggregate=AGGREGATES.to_proto(aggregate)))
+    raise NotImplementedError(type(model).__name__)

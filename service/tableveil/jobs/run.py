@@ -16,7 +16,7 @@ from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.lattice import Lattice
 from tableveil.policy import Policy
 from tableveil.privacy import privacy_of
-from tableveil.quality import Loss
+from tableveil.quality import quality_of
 from tableveil.release import (
     Evidence,
     ReleasePlan,
@@ -27,7 +27,7 @@ from tableveil.release import (
     publish,
 )
 from tableveil.risk import ClassSizes
-from tableveil.search import Candidate, Progress, SearchOutcome, minimize
+from tableveil.search import Candidate, Problem, Progress, SearchOutcome, search
 from tableveil.source import Source, check_facts, fingerprint, resolve_source
 from tableveil.state.jobs import JobPhase
 from tableveil.state.migrate import fingerprint_key
@@ -196,19 +196,11 @@ def _search(session: Session, counted: _Counted, report: Report) -> tuple[ClassC
     )
     counter = open_counter(session, counted.base, lattice.bottom)
     weights = [attribute.weight for attribute in attributes]
-    quality = Loss(policy.quality_model, counter.levels, weights, counter.marginals(), counter.withheld)
+    suppressible = policy.suppressible(counter.records)
+    quality = quality_of(policy.quality_model, counter, weights, suppressible)
+    problem = Problem(lattice, counter, privacy_of(policy.privacy_models), quality, suppressible)
     assert session.control is not None
-    limit = policy.search.time_limit_seconds
-    found = minimize(
-        lattice,
-        counter,
-        privacy_of(policy.privacy_models),
-        quality,
-        policy.suppressible(counter.records),
-        session.control,
-        time_limit=None if limit is None else float(limit),
-        report=report.on_progress,
-    )
+    found = search(problem, policy.search, session.control, report.on_progress)
     return counter, found
 
 

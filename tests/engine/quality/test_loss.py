@@ -128,4 +128,4 @@ def test_table_of_coarse_groups_is_not_above_the_truth() -> None:
 def test_score_and_report_follow_the_aggregate() -> None:
     found = counter(listed("abcd"), [1, 1, 1, 1])
     loss = Loss(LossModel(Aggregate.GEOMETRIC_MEAN), found.levels, [2.0], found.marginals(), 0)
-    assert loss.reported(loss.score([0.5])) == pytest.approx(math.pow(2.0, 1.0) - 1)
+    assert loss.reported(loss.aggregation.score([0.5])) == pytest.approx(math.pow(2.0, 1.0) - 1)

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tableveil import search
 from tableveil.backend import Database, Session, Settings
 from tableveil.classes import ClassCounter, EquivalenceClasses, Marginals, NumpyCounter
 from tableveil.counting import DuckDBCounter, build_base
@@ -37,7 +38,7 @@ from tableveil.policy import (
 )
 from tableveil.privacy import Conjunction, privacy_of
 from tableveil.quality import Loss
-from tableveil.search import Control, Progress, SearchOutcome, Stopped, minimize
+from tableveil.search import Control, Progress, SearchOutcome, Stopped
 from tableveil.source import resolve_source
 
 Value = str | None
@@ -308,7 +309,7 @@ class OnlyClasses(NumpyCounter):
 # --- one search -----------------------------------------------------------------------------------------------------
 
 
-def search(
+def searched(
     problem: Problem,
     counter: ClassCounter,
     control: Control | None = None,
@@ -319,7 +320,8 @@ def search(
     quality = Loss(LossModel(problem.aggregate), counter.levels, weights, counter.marginals(), counter.withheld)
     privacy = Conjunction((*privacy_of([KAnonymity(problem.k)]).rules, *([EvenSizes()] if problem.even else [])))
     control = control or Control()
-    return minimize(problem.lattice, counter, privacy, quality, problem.suppressible, control, time_limit, report)
+    asked = search.Problem(problem.lattice, counter, privacy, quality, problem.suppressible)
+    return search.exact(asked, control, time_limit, report)
 
 
 def check_complete(problem: Problem, outcome: SearchOutcome) -> None:
@@ -387,21 +389,21 @@ class EvenSizes:
 @settings(max_examples=300, deadline=None)
 @given(problems())
 def test_equals_exhaustive_search(problem: Problem) -> None:
-    outcome = search(problem, in_numpy(problem))
+    outcome = searched(problem, in_numpy(problem))
     check_complete(problem, outcome)
 
 
 @settings(max_examples=200, deadline=None)
 @given(problems())
 def test_equals_exhaustive_search_when_only_classes_are_known(problem: Problem) -> None:
-    check_complete(problem, search(problem, in_numpy(problem, OnlyClasses)))
+    check_complete(problem, searched(problem, in_numpy(problem, OnlyClasses)))
 
 
 @settings(max_examples=150, deadline=None)
 @given(problems())
 def test_equals_exhaustive_search_for_failures_that_are_not_inherited(problem: Problem) -> None:
     problem = replace(problem, even=True)
-    outcome = search(problem, in_numpy(problem))
+    outcome = searched(problem, in_numpy(problem))
     best = exhaustive(problem)
     assert (outcome.best and outcome.best.transformation) == (best and best.transformation)
     assert outcome.checked + sum(outcome.pruned.values()) == outcome.lattice_size
@@ -420,7 +422,7 @@ def hard_problems(draw: st.DrawFn) -> Problem:
 @settings(max_examples=200, deadline=None)
 @given(hard_problems())
 def test_infeasible_policies_are_told_what_is_feasible(problem: Problem) -> None:
-    check_complete(problem, search(problem, in_numpy(problem)))
+    check_complete(problem, searched(problem, in_numpy(problem)))
 
 
 @settings(max_examples=25, deadline=None)
@@ -429,14 +431,14 @@ def test_equals_exhaustive_search_when_the_database_counts(
     database: Database, problem: Problem, hand_over_rows: int
 ) -> None:
     with database.session() as session:
-        outcome = search(problem, in_duckdb(session, problem, hand_over_rows))
+        outcome = searched(problem, in_duckdb(session, problem, hand_over_rows))
     check_complete(problem, outcome)
 
 
 @settings(max_examples=60, deadline=None)
 @given(problems())
 def test_is_deterministic(problem: Problem) -> None:
-    first, second = (search(problem, in_numpy(problem)) for _ in range(2))
+    first, second = (searched(problem, in_numpy(problem)) for _ in range(2))
     assert (first.best, first.runners_up, first.checked, first.pruned) == (
         second.best,
         second.runners_up,
@@ -449,7 +451,7 @@ def test_is_deterministic(problem: Problem) -> None:
 @given(problem=problems(), data=st.data())
 def test_does_not_depend_on_the_order_of_records(problem: Problem, data: st.DataObject) -> None:
     shuffled = replace(problem, records=tuple(data.draw(st.permutations(problem.records))))
-    first, second = search(problem, in_numpy(problem)), search(shuffled, in_numpy(shuffled))
+    first, second = searched(problem, in_numpy(problem)), searched(shuffled, in_numpy(shuffled))
     assert (first.best, first.runners_up, first.checked) == (second.best, second.runners_up, second.checked)
 
 
@@ -520,7 +522,7 @@ def check_stopped(problem: Problem, outcome: SearchOutcome) -> None:
 def test_time_limit_returns_the_best_so_far_with_a_true_bound(problem: Problem, time_limit: int) -> None:
     counter = Watched(in_numpy(problem))
     control = Control(counter.clock)
-    outcome = search(problem, counter, control, time_limit)
+    outcome = searched(problem, counter, control, time_limit)
     if outcome.complete:
         check_complete(problem, outcome)
     else:
@@ -534,7 +536,7 @@ def test_no_time_at_all_still_checks_the_most_general_transformation() -> None:
     attribute = Attribute((("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*")), NullHandling.VALUE, 1.0, 0, 2)
     problem = Problem((attribute,), (("a",), ("b",), ("c",)), 2, 0, Aggregate.GEOMETRIC_MEAN)
     counter = Watched(in_numpy(problem))
-    outcome = search(problem, counter, Control(counter.clock), time_limit=0)
+    outcome = searched(problem, counter, Control(counter.clock), time_limit=0)
     assert not outcome.complete
     assert outcome.best is not None
     assert outcome.best.transformation == (2,)
@@ -549,7 +551,7 @@ def test_survives_an_interrupt_in_the_middle_of_counting(problem: Problem, quest
         if asked == question and asked >= 2:
             raise Stopped
 
-    outcome = search(problem, Watched(in_numpy(problem), interrupt))
+    outcome = searched(problem, Watched(in_numpy(problem), interrupt))
     (check_complete if outcome.complete else check_stopped)(problem, outcome)
 
 
@@ -566,7 +568,7 @@ def test_cancel_ends_the_search(problem: Problem, question: int, interrupts: boo
 
     counter = Watched(in_numpy(problem), cancel)
     with suppress(CancelledError):
-        outcome = search(problem, counter, control)
+        outcome = searched(problem, counter, control)
         # Nobody looked at the token any more.
         assert outcome.complete
         assert not interrupts or counter.clock() <= question
@@ -579,7 +581,7 @@ def test_cancelled_search_raises() -> None:
     control = Control()
     control.cancel()
     with pytest.raises(CancelledError) as raised:
-        search(problem, in_numpy(problem), control)
+        searched(problem, in_numpy(problem), control)
     assert raised.value.code == "CANCELLED"
 
 
@@ -588,7 +590,7 @@ def test_cancelled_search_raises() -> None:
 def test_progress_is_true_and_moves_forward(problem: Problem) -> None:
     reports: list[Progress] = []
     counter = Watched(in_numpy(problem))
-    search(problem, counter, Control(counter.clock), report=reports.append)
+    searched(problem, counter, Control(counter.clock), report=reports.append)
     best = exhaustive(problem)
     for progress in reports:
         assert progress.lattice_size == problem.lattice.size

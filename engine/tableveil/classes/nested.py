@@ -1,0 +1,37 @@
+"""The classes of a transformation as parts of the classes of a more general one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes.between import LevelMaps
+from tableveil.classes.keys import KeyLayout, distinct
+from tableveil.classes.model import EquivalenceClasses
+from tableveil.lattice import Transformation
+
+
+@dataclass(frozen=True, slots=True)
+class NestedClasses:
+    """`parent[i]` is the class at the general transformation that class i of the fine one is part of.
+
+    `classes` are those at the general transformation, in the order that `parent` counts.
+    """
+
+    parent: NDArray[np.intp]
+    classes: EquivalenceClasses
+
+
+def nest(classes: EquivalenceClasses, lo: Transformation, hi: Transformation, maps: LevelMaps) -> NestedClasses:
+    """The classes at `hi` >= `lo` by rolling up those at `lo`; nothing is counted."""
+    layout = KeyLayout.of([maps.size(j, level) for j, level in enumerate(hi)])
+    words = [np.zeros(len(classes.counts), np.int64) for _ in range(layout.words)]
+    for j, (low, high) in enumerate(zip(lo, hi, strict=True)):
+        if layout.radices[j] > 1:
+            part = maps.between(j, low, high).astype(np.int64) * layout.stride[j]
+            words[layout.word[j]] += part[classes.groups(j)]
+    first, parent = distinct(words)
+    counts = np.bincount(parent, weights=classes.counts, minlength=len(first)).astype(np.int64)
+    return NestedClasses(parent, EquivalenceClasses(layout, tuple(word[first] for word in words), counts))

@@ -1,0 +1,68 @@
+"""A counter that remembers what it was asked, for searches that ask for the same transformation more than once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from tableveil.classes.counter import ClassCounter
+from tableveil.classes.model import EquivalenceClasses, Marginals
+from tableveil.hierarchy import AttributeLevels
+from tableveil.lattice import Transformation
+
+
+class RememberingCounter:
+    """Keeps the classes asked for last, up to `budget` bytes of them; `counted` is how often it had to count."""
+
+    def __init__(self, counter: ClassCounter, budget: int) -> None:
+        self._counter = counter
+        self._budget = budget
+        self._classes: OrderedDict[Transformation, EquivalenceClasses] = OrderedDict()
+        self._bytes = 0
+        self.counted = 0
+
+    @property
+    def name(self) -> str:
+        """Who counts, for the evidence."""
+        return self._counter.name
+
+    @property
+    def levels(self) -> tuple[AttributeLevels, ...]:
+        """Per quasi-identifier: its codes, groups and leaves."""
+        return self._counter.levels
+
+    @property
+    def records(self) -> int:
+        """N, withheld records included."""
+        return self._counter.records
+
+    @property
+    def withheld(self) -> int:
+        """Records suppressed at every transformation."""
+        return self._counter.withheld
+
+    def marginals(self) -> Marginals:
+        """All records but the withheld ones, per code."""
+        return self._counter.marginals()
+
+    def classes(self, transformation: Transformation) -> EquivalenceClasses:
+        """The equivalence classes at the transformation, counted or remembered."""
+        known = self._classes.get(transformation)
+        if known is not None:
+            self._classes.move_to_end(transformation)
+            return known
+        classes = self._counter.classes(transformation)
+        self.counted += 1
+        self._classes[transformation] = classes
+        self._bytes += _bytes(classes)
+        while self._bytes > self._budget and len(self._classes) > 1:
+            _, forgotten = self._classes.popitem(last=False)
+            self._bytes -= _bytes(forgotten)
+        return classes
+
+    def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
+        """The records in classes of fewer than `minimum_size` at the transformation."""
+        return self._counter.small_classes(transformation, minimum_size)
+
+
+def _bytes(classes: EquivalenceClasses) -> int:
+    return classes.counts.nbytes + sum(word.nbytes for word in classes.words)

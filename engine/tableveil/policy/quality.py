@@ -1,0 +1,111 @@
+"""The quality models a policy can ask for; `tableveil.quality` computes them, docs/policy.md says which to choose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+BALANCED = 0.5
+"""The generalization/suppression factor at which both count in full."""
+
+
+class Aggregate(StrEnum):
+    """How per-attribute values become one score."""
+
+    GEOMETRIC_MEAN = "GEOMETRIC_MEAN"
+    ARITHMETIC_MEAN = "ARITHMETIC_MEAN"
+    MAXIMUM = "MAXIMUM"
+    SUM = "SUM"
+    RANK = "RANK"
+
+
+class KLWeighting(StrEnum):
+    """Whether a combination of values counts by its share of the records, or every record by it (as ARX does)."""
+
+    TEXTBOOK = "TEXTBOOK"
+    PER_RECORD = "PER_RECORD"
+
+
+@dataclass(frozen=True, slots=True)
+class LossModel:
+    """Share of each hierarchy's domain that a released label covers (Iyengar 2002).
+
+    Here and below: `factor` from 0 to 1 weighs what generalization costs against what suppression costs: up to 0.5
+    generalization counts in full and suppression by 2 * factor, above it suppression counts in full and generalization
+    by 2 * (1 - factor). `monotone` scores a transformation as if nothing were suppressed.
+    """
+
+    aggregate: Aggregate = Aggregate.GEOMETRIC_MEAN
+    factor: float = BALANCED
+    monotone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EntropyModel:
+    """Non-uniform entropy: bits lost per attribute (Prasser, Bild, Kuhn 2016, after de Waal and Willenborg 1999).
+
+    If `normalized`, as a share of the bits that the attribute had.
+    """
+
+    normalized: bool = False
+    aggregate: Aggregate = Aggregate.SUM
+    factor: float = BALANCED
+    monotone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionModel:
+    """Level over highest level (Sweeney 2002)."""
+
+    aggregate: Aggregate = Aggregate.ARITHMETIC_MEAN
+    factor: float = BALANCED
+    monotone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HeightModel:
+    """The levels themselves (Samarati 2001); suppression costs nothing."""
+
+    aggregate: Aggregate = Aggregate.SUM
+
+
+@dataclass(frozen=True, slots=True)
+class DiscernibilityModel:
+    """Every record costs the size of its class, a suppressed one the size of the table (Bayardo and Agrawal 2005)."""
+
+    monotone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AverageClassSizeModel:
+    """Records per class, all suppressed records being one class (LeFevre, DeWitt, Ramakrishnan 2006)."""
+
+    factor: float = BALANCED
+    monotone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AmbiguityModel:
+    """Number of combinations of values that a released record could have been (Goldberger and Tassa 2010)."""
+
+    monotone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KLDivergenceModel:
+    """Kullback-Leibler divergence of the input from what the release lets expect (Kifer and Gehrke 2006)."""
+
+    weighting: KLWeighting = KLWeighting.TEXTBOOK
+    monotone: bool = False
+
+
+QualityModel = (
+    LossModel
+    | EntropyModel
+    | PrecisionModel
+    | HeightModel
+    | DiscernibilityModel
+    | AverageClassSizeModel
+    | AmbiguityModel
+    | KLDivergenceModel
+)

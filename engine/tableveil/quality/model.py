@@ -1,0 +1,69 @@
+"""What every quality model must be able to say: the score of a transformation, and bounds for those not counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import Check, EquivalenceClasses
+from tableveil.lattice import Transformation
+from tableveil.quality.aggregate import Score
+
+Table = tuple[NDArray[np.float64], ...]
+"""Per quasi-identifier, one number per level from 0 to the top."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """How good a transformation is: the score that is compared, and its parts per quasi-identifier if it has them."""
+
+    score: Score
+    values: tuple[float, ...] = ()
+
+
+class Evidence(Protocol):
+    """What one checked transformation `hi` tells about all x <= hi."""
+
+    @property
+    def guide(self) -> Table:
+        """How much each level costs, roughly: intervals are split where this rises most. It bounds nothing."""
+        ...
+
+    def bound(self, lo: Transformation) -> Score:
+        """No valid x with lo <= x <= hi has a lower score. Cheap: counts nothing."""
+        ...
+
+
+class QualityModel(Protocol):
+    """Scores transformations, the lower the better, and bounds the scores of whole intervals of the lattice.
+
+    Valid transformations suppress all records in classes below the minimum size, at most the suppressible number of
+    records, and otherwise what the privacy models reject.
+    """
+
+    @property
+    def bounds_by_classes(self) -> bool:
+        """Whether `bound_between` offers more than `Evidence.bound`; it costs a check."""
+        ...
+
+    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+        """The score at a transformation if exactly the classes of the mask are kept."""
+        ...
+
+    def evidence(self, check: Check) -> Evidence:
+        """What a checked transformation tells about those below."""
+        ...
+
+    def bound_between(self, lo: Check, hi: Transformation) -> Score:
+        """No valid x with lo <= x <= hi has a lower score, now that the classes at both ends are known.
+
+        Those at `hi` follow from those at `lo`: see `tableveil.classes.nest`. Only called if `bounds_by_classes`.
+        """
+        ...
+
+    def reported(self, score: Score) -> float:
+        """The score as users know it; monotone in the score."""
+        ...

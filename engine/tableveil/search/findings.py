@@ -1,0 +1,142 @@
+"""What a search has found so far: checks made, the best transformations, and the report of both. Every strategy's."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+
+from tableveil.classes import Check, RememberingCounter
+from tableveil.lattice import Transformation
+from tableveil.quality import Evidence, Score
+from tableveil.search.control import Control
+from tableveil.search.outcome import Candidate, Infeasible, Key, Progress, SearchOutcome
+from tableveil.search.problem import Problem
+
+RUNNERS_UP = 10
+MEMORY_FOR_CLASSES = 256 << 20
+"""Bytes of classes remembered because a bound may ask for them again."""
+SECONDS_BETWEEN_REPORTS = 0.1
+
+
+class Findings:
+    """Checks transformations for a strategy and keeps the best of them, by key: score, sum of levels, levels."""
+
+    def __init__(self, problem: Problem, control: Control, report: Callable[[Progress], None]) -> None:
+        self.problem = problem
+        self.checked = 0
+        self._counter = RememberingCounter(problem.counter, MEMORY_FOR_CLASSES)
+        self.pruned: Counter[str] = Counter()
+        self.infeasible: Infeasible | None = None
+        self._found: list[Candidate] = []
+        self._control = control
+        self._report = report
+        self._started = self._reported_at = control.now()
+        self._best_seconds: float | None = None
+
+    @property
+    def started(self) -> float:
+        """When the search began, on the control's clock."""
+        return self._started
+
+    @property
+    def best(self) -> Candidate | None:
+        """The best valid transformation checked so far."""
+        return self._found[0] if self._found else None
+
+    def beaten(self, key: Key) -> bool:
+        """Whether something at least as good as the key was found."""
+        return bool(self._found) and key >= self._found[0].key
+
+    def check(self, at: Transformation) -> Check:
+        """Counts a transformation."""
+        check = self.look(at)
+        self.checked += 1
+        if at == self.problem.lattice.top and self.excluded(check):
+            self.infeasible = self._nearest(check)
+        return check
+
+    def look(self, at: Transformation) -> Check:
+        """The classes of a transformation for a bound: it is not checked by that."""
+        return Check(self._counter, at, self.problem.privacy.minimum_class_size)
+
+    def excluded(self, check: Check) -> bool:
+        """Whether so many records are in classes below the minimum size that nothing at or below it is valid."""
+        return check.below > self.problem.suppressible
+
+    def consider(self, check: Check, evidence: Evidence) -> None:
+        """Keeps the checked transformation if it is valid and among the best."""
+        at, classes = check.at, check.classes
+        if len(self._found) > RUNNERS_UP and (evidence.bound(at), sum(at), at) >= self._found[-1].key:
+            return
+        kept = self.problem.privacy.releasable(classes)
+        suppressed = self.problem.counter.records - int(classes.counts[kept].sum())
+        if suppressed > self.problem.suppressible:
+            return
+        assessment = self.problem.quality.assess(at, classes, kept)
+        key = (assessment.score, sum(at), at)
+        reported = self.problem.quality.reported(assessment.score)
+        found = Candidate(at, key, reported, assessment.values, suppressed, int(kept.sum()))
+        if not self.beaten(key):
+            self._best_seconds = self._control.now() - self._started
+        self._found = sorted([*self._found, found], key=lambda candidate: candidate.key)[: RUNNERS_UP + 1]
+
+    def prune(self, lo: Transformation, hi: Transformation, reason: str) -> None:
+        """Counts the transformations of an excluded interval, all but hi, which was checked."""
+        if lo != hi:
+            self.pruned[reason] += self.problem.lattice.between(lo, hi).size - 1
+
+    def report_now_and_then(self, bound: Score | None) -> None:
+        """Reports progress if the last time was a while ago; `bound` is proven for all that is still open."""
+        now = self._control.now()
+        if now - self._reported_at >= SECONDS_BETWEEN_REPORTS:
+            self._reported_at = now
+            self._report_progress(bound)
+
+    def outcome(self, strategy: str, bound: Score | None, complete: bool) -> SearchOutcome:
+        """The outcome of a search that ended; `bound` is proven for all that is still open."""
+        self._report_progress(bound)
+        return SearchOutcome(
+            strategy=strategy,
+            best=self.best,
+            infeasible=self.infeasible,
+            complete=complete,
+            lower_bound=self._lower_bound(bound),
+            checked=self.checked,
+            counted=self._counter.counted,
+            lattice_size=self.problem.lattice.size,
+            pruned=dict(self.pruned),
+            runners_up=tuple(self._found[1:]),
+            seconds=self._control.now() - self._started,
+            best_seconds=self._best_seconds,
+        )
+
+    def _lower_bound(self, bound: Score | None) -> float:
+        """No valid transformation scores less than this."""
+        scores = [bound] if bound is not None else []
+        scores += [self.best.key[0]] if self.best else []
+        return self.problem.quality.reported(min(scores)) if scores else math.inf
+
+    def _report_progress(self, bound: Score | None) -> None:
+        best = self.best
+        self._report(
+            Progress(
+                self.checked,
+                self.problem.lattice.size,
+                best.score if best else None,
+                self._lower_bound(bound) if best or bound is not None else None,
+                best.suppressed / max(self.problem.counter.records, 1) if best else None,
+            )
+        )
+
+    def _nearest(self, top: Check) -> Infeasible:
+        """What would be feasible at the most general transformation."""
+        counter, suppressible = self.problem.counter, self.problem.suppressible
+        sizes = np.sort(top.classes.counts)
+        # The k for which sizes below it stay within the limit: the first size whose records exceed it is still kept.
+        lost = counter.withheld + np.cumsum(sizes)
+        over = np.flatnonzero(lost > suppressible)
+        nearest_k = int(sizes[over[0]]) if len(over) and counter.withheld <= suppressible else 0
+        return Infeasible(top.at, top.below, suppressible, counter.records, nearest_k)
