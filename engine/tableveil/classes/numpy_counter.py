@@ -9,13 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes.between import LevelMaps
+from tableveil.classes.blocks import Blocks
 from tableveil.classes.keys import KeyLayout, distinct
 from tableveil.classes.model import EquivalenceClasses, Marginals
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 
-DENSE = 8
-"""Keys that could take so many values per row or fewer index an array directly; more than that are sorted."""
+DENSE = 2
+"""Keys that could take so many values per row or fewer are places in an array of sizes themselves."""
+
+MARKED = 128
+LARGEST_MARKED = 1 << 23
+"""Up to so many values per row, and in all, those that occur are marked in an array and numbered; more are sorted."""
 
 
 class NumpyCounter:
@@ -36,10 +41,11 @@ class NumpyCounter:
         self._levels = tuple(levels)
         # Other integers are converted to intp each time they index an array, which takes longer than the indexing.
         self._groups = tuple(np.asarray(group, np.intp) for group in groups)
-        self._counts = counts
+        # Sums of counts stay below 2**53, so float64, in which numpy's bincount weighs, holds them exactly.
+        self._counts = np.asarray(counts, np.float64)
         self._withheld = withheld
         self._at = at or (0,) * len(self._levels)
-        self._maps = LevelMaps(levels)
+        self._blocks = Blocks(self._at, self._groups, LevelMaps(levels))
         # Small classes are asked for right after the classes: the grouping is kept for that.
         self._last: tuple[Transformation, NDArray[np.int64] | NDArray[np.intp], NDArray[np.int64]] | None = None
 
@@ -71,16 +77,20 @@ class NumpyCounter:
         """The equivalence classes at the transformation."""
         radices = [len(levels.leaves[level]) for levels, level in zip(self._levels, transformation, strict=True)]
         layout = KeyLayout.of(radices)
-        words = self._keys(transformation, layout)
+        words = self._blocks.keys(transformation, layout)
         if layout.words == 1 and layout.space <= DENSE * len(self._counts):
-            # The key itself is the place of its class: no sorting.
+            # The key itself is the place of its class.
             places, sizes = words[0], self._sizes(words[0], layout.space)
-            classes = np.flatnonzero(sizes)
-            found = EquivalenceClasses(layout, (classes,), sizes[classes])
+            keys = np.flatnonzero(sizes)
+            found = EquivalenceClasses(layout, (keys,), sizes[keys])
         else:
-            first, places = distinct(words)
-            sizes = self._sizes(places, len(first))
-            found = EquivalenceClasses(layout, tuple(word[first] for word in words), sizes)
+            if layout.words == 1 and layout.space <= min(MARKED * len(self._counts), LARGEST_MARKED):
+                places, classes = _numbered(words[0], layout.space)
+            else:
+                first, places = distinct(words)
+                classes = tuple(word[first] for word in words)
+            sizes = self._sizes(places, len(classes[0]))
+            found = EquivalenceClasses(layout, classes, sizes)
         self._last = (transformation, places, sizes)
         return found
 
@@ -92,17 +102,7 @@ class NumpyCounter:
         _, places, sizes = self._last
         return self._marginals_of(np.flatnonzero((sizes < minimum_size)[places]))
 
-    def _keys(self, transformation: Transformation, layout: KeyLayout) -> tuple[NDArray[np.int64], ...]:
-        """The key of each row at the transformation, one array per word."""
-        words = [np.zeros(len(self._counts), np.int64) for _ in range(layout.words)]
-        for j, (low, high) in enumerate(zip(self._at, transformation, strict=True)):
-            if layout.radices[j] > 1:
-                part = self._maps.between(j, low, high).astype(np.int64) * layout.stride[j]
-                words[layout.word[j]] += part[self._groups[j]]
-        return tuple(words)
-
     def _sizes(self, places: NDArray[np.int64] | NDArray[np.intp], number: int) -> NDArray[np.int64]:
-        # Sums of counts stay below 2**53 (numpy's bincount weighs in float64), so they are exact.
         return np.bincount(places, weights=self._counts, minlength=number).astype(np.int64)
 
     def _marginals_of(self, rows: NDArray[np.intp] | slice) -> Marginals:
@@ -112,3 +112,13 @@ class NumpyCounter:
             for levels, groups, level in zip(self._levels, self._groups, self._at, strict=True)
         ]
         return Marginals(self._at, tuple(marginals))
+
+
+def _numbered(keys: NDArray[np.int64], space: int) -> tuple[NDArray[np.intp], tuple[NDArray[np.int64], ...]]:
+    """Per row the number of its key among the distinct ones, and those, ascending: faster than sorting."""
+    marks = np.zeros(space, np.bool_)
+    marks[keys] = True
+    distinct_keys = np.flatnonzero(marks)
+    numbers = np.empty(space, np.int32)
+    numbers[distinct_keys] = np.arange(len(distinct_keys), dtype=np.int32)
+    return numbers[keys].astype(np.intp), (distinct_keys,)

@@ -6,6 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tableveil.policy import Aggregate
 
 Score = tuple[float, ...]
@@ -37,6 +40,11 @@ class Aggregation:
                 return (max(weighted),)
             case Aggregate.RANK:
                 return tuple(sorted(weighted, reverse=True))
+
+    def summand(self, attribute: int, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What an attribute's values add to a score made of sums; to the logarithm of one made of products."""
+        weighted = values * self.weights[attribute]
+        return np.log1p(weighted) if self.aggregate is Aggregate.GEOMETRIC_MEAN else weighted
 
     def reported(self, score: Score) -> float:
         """The score as users know it: the mean for means, the largest value for `RANK`.

@@ -29,7 +29,7 @@ class Evidence(Protocol):
 
     @property
     def guide(self) -> Table:
-        """How much each level costs, roughly: intervals are split where this rises most. It bounds nothing."""
+        """What each level adds to the score, roughly and to any scale: it says where to split, and bounds nothing."""
         ...
 
     def bound(self, lo: Transformation) -> Score:

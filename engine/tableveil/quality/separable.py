@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from tableveil.lattice import Transformation
 from tableveil.quality.aggregate import Aggregation, Score
 from tableveil.quality.model import Table
@@ -20,11 +18,10 @@ class TableEvidence:
         self._table = table
         self._rows = [column.tolist() for column in table]
 
-    @cached_property
+    @property
     def guide(self) -> Table:
-        """The table times the weights."""
-        weights = self._aggregation.weights
-        return tuple(column * weight for column, weight in zip(self._table, weights, strict=True))
+        """What each attribute adds to the score, as far as that is a sum; for the geometric mean its logarithm is."""
+        return tuple(map(self._aggregation.summand, range(len(self._table)), self._table))
 
     def bound(self, lo: Transformation) -> Score:
         """The aggregate of the table's values at lo."""

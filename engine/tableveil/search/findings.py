@@ -27,7 +27,9 @@ class Findings:
     def __init__(self, problem: Problem, control: Control, report: Callable[[Progress], None]) -> None:
         self.problem = problem
         self.checked = 0
-        self._counter = RememberingCounter(problem.counter, MEMORY_FOR_CLASSES)
+        self._counter = RememberingCounter(
+            problem.counter, MEMORY_FOR_CLASSES if problem.quality.bounds_by_classes else 0
+        )
         self.pruned: Counter[str] = Counter()
         self.infeasible: Infeasible | None = None
         self._found: list[Candidate] = []
@@ -83,10 +85,16 @@ class Findings:
             self._best_seconds = self._control.now() - self._started
         self._found = sorted([*self._found, found], key=lambda candidate: candidate.key)[: RUNNERS_UP + 1]
 
-    def prune(self, lo: Transformation, hi: Transformation, reason: str) -> None:
-        """Counts the transformations of an excluded interval, all but hi, which was checked."""
-        if lo != hi:
-            self.pruned[reason] += self.problem.lattice.between(lo, hi).size - 1
+    def prune(self, lo: Transformation, hi: Transformation, reason: str, left: Transformation | None = None) -> None:
+        """Counts the transformations of an interval that are excluded: all but hi, which was checked.
+
+        If there is something `left`, those up to it are not excluded.
+        """
+        excluded = self.problem.lattice.between(lo, hi).size - 1
+        if left is not None:
+            excluded -= self.problem.lattice.between(lo, left).size
+        if excluded:
+            self.pruned[reason] += excluded
 
     def report_now_and_then(self, bound: Score | None) -> None:
         """Reports progress if the last time was a while ago; `bound` is proven for all that is still open."""

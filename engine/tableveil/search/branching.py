@@ -1,0 +1,72 @@
+"""Where to split an interval: learned from how much earlier splits raised the bounds of their lower parts."""
+
+from __future__ import annotations
+
+from tableveil.lattice import Axis, Lattice, Transformation
+from tableveil.quality import Evidence
+
+Place = tuple[Axis, int]
+"""An axis, and the level up to which the lower part of a split goes."""
+
+
+class Branching:
+    """Prefers the place where both parts of a split come closest to being excluded.
+
+    What the upper part gains is known: the guide says what its higher level costs. What the lower part gains is known
+    only after its check, so it is expected to be what it was on average at that place before. Both are shares of what
+    is missing until the interval is excluded, and are added: these are the pseudo-costs of mixed-integer programming
+    (Benichou et al. 1971).
+    """
+
+    def __init__(self, lattice: Lattice) -> None:
+        self._lattice = lattice
+        self._seen: dict[Place, tuple[float, int]] = {}
+        # Before anything is known a lower part is expected to come half of the way.
+        self._all = (0.5, 1)
+        self._best_cost: float | None = None
+
+    def found_best(self, evidence: Evidence, at: Transformation) -> None:
+        """The best transformation so far is at the end of the evidence's intervals."""
+        self._best_cost = _cost(_rows(evidence), at)
+
+    def place(self, evidence: Evidence, lo: Transformation, hi: Transformation) -> Place:
+        """Where to split [lo, hi]; the first of equally good places."""
+        rows = _rows(evidence)
+        missing = self._missing(_cost(rows, lo))
+        mean = self._all[0] / self._all[1]
+        best, where = -1.0, (self._lattice.axes[0], 0)
+        for axis in self._lattice.axes:
+            low = lo[axis[0]]
+            at_low = sum(rows[j][low] for j in axis)
+            for level in range(low, hi[axis[0]]):
+                gained = _share(sum(rows[j][level + 1] for j in axis) - at_low, missing)
+                total, times = self._seen.get((axis, level), (mean, 1))
+                if gained + total / times > best:
+                    best, where = gained + total / times, (axis, level)
+        return where
+
+    def learn(self, place: Place, lo: Transformation, before: Evidence, after: Evidence | None) -> None:
+        """What checking the lower part of a split told; `after` is None if it was excluded."""
+        share = 1.0
+        if after is not None:
+            cost = _cost(_rows(before), lo)
+            share = _share(_cost(_rows(after), lo) - cost, self._missing(cost))
+        total, times = self._seen.get(place, (0.0, 0))
+        self._seen[place] = (total + share, times + 1)
+        self._all = (self._all[0] + share, self._all[1] + 1)
+
+    def _missing(self, cost: float) -> float:
+        return 1.0 if self._best_cost is None else self._best_cost - cost
+
+
+def _rows(evidence: Evidence) -> list[list[float]]:
+    return [column.tolist() for column in evidence.guide]
+
+
+def _cost(rows: list[list[float]], at: Transformation) -> float:
+    return sum(row[level] for row, level in zip(rows, at, strict=True))
+
+
+def _share(gained: float, missing: float) -> float:
+    """From 0 to 1; what is not missing any more is gained in full."""
+    return max(0.0, min(1.0, gained / missing)) if missing > 0 else float(gained > 0)
