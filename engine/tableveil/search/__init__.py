@@ -1,5 +1,6 @@
 """The search of the lattice for the transformation that meets the policy with the least loss."""
 
+from tableveil.search.anytime import anytime
 from tableveil.search.control import Control, Stopped
 from tableveil.search.exact import exact
 from tableveil.search.outcome import Candidate, Infeasible, Progress, SearchOutcome
@@ -14,6 +15,7 @@ __all__ = [
     "Progress",
     "SearchOutcome",
     "Stopped",
+    "anytime",
     "exact",
     "search",
 ]

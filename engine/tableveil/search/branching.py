@@ -9,13 +9,18 @@ Place = tuple[Axis, int]
 """An axis, and the level up to which the lower part of a split goes."""
 
 
+LEARNED = 1 / 3
+"""Weight of what the lower part is expected to gain, against what the upper part is known to gain."""
+
+
 class Branching:
     """Prefers the place where both parts of a split come closest to being excluded.
 
-    What the upper part gains is known: the guide says what its higher level costs. What the lower part gains is known
-    only after its check, so it is expected to be what it was on average at that place before. Both are shares of what
-    is missing until the interval is excluded, and are added: these are the pseudo-costs of mixed-integer programming
-    (Benichou et al. 1971).
+    What the upper part gains is known: the guide says what its higher lowest level costs. Half of that counts from the
+    level just below, so that an axis is split where its cost jumps, and half from the interval's lowest level. What
+    the lower part gains is known only after its check, so it is expected to be what it was on average at that place
+    before. Both are shares of what is missing until the interval is excluded, and are added: these are the pseudo-costs
+    of mixed-integer programming (Benichou et al. 1971). docs/search.md says what other rules cost.
     """
 
     def __init__(self, lattice: Lattice) -> None:
@@ -39,10 +44,13 @@ class Branching:
             low = lo[axis[0]]
             at_low = sum(rows[j][low] for j in axis)
             for level in range(low, hi[axis[0]]):
-                gained = _share(sum(rows[j][level + 1] for j in axis) - at_low, missing)
+                above = sum(rows[j][level + 1] for j in axis)
+                just_below = sum(rows[j][level] for j in axis)
                 total, times = self._seen.get((axis, level), (mean, 1))
-                if gained + total / times > best:
-                    best, where = gained + total / times, (axis, level)
+                gained = (_share(above - just_below, missing) + _share(above - at_low, missing)) / 2
+                gained += LEARNED * total / times
+                if gained > best:
+                    best, where = gained, (axis, level)
         return where
 
     def learn(self, place: Place, lo: Transformation, before: Evidence, after: Evidence | None) -> None:

@@ -68,22 +68,40 @@ class Findings:
         """Whether so many records are in classes below the minimum size that nothing at or below it is valid."""
         return check.below > self.problem.suppressible
 
-    def consider(self, check: Check, evidence: Evidence) -> None:
-        """Keeps the checked transformation if it is valid and among the best."""
-        at, classes = check.at, check.classes
-        if len(self._found) > RUNNERS_UP and (evidence.bound(at), sum(at), at) >= self._found[-1].key:
-            return
+    def consider(self, check: Check, evidence: Evidence) -> bool:
+        """Keeps a checked transformation if it is valid and among the best; whether it is the best so far."""
+        # The evidence bounds the score at the transformation itself: often that says enough.
+        if len(self._found) > RUNNERS_UP and (evidence.bound(check.at), sum(check.at), check.at) >= self._found[-1].key:
+            return False
+        found = self.candidate(check)
+        return found is not None and self.keep(found)
+
+    def candidate(self, check: Check) -> Candidate | None:
+        """What there is to know about a transformation; None if it is not valid."""
+        classes = check.classes
         kept = self.problem.privacy.releasable(classes)
         suppressed = self.problem.counter.records - int(classes.counts[kept].sum())
         if suppressed > self.problem.suppressible:
-            return
-        assessment = self.problem.quality.assess(at, classes, kept)
-        key = (assessment.score, sum(at), at)
+            return None
+        assessment = self.problem.quality.assess(check.at, classes, kept)
+        key = (assessment.score, sum(check.at), check.at)
         reported = self.problem.quality.reported(assessment.score)
-        found = Candidate(at, key, reported, assessment.values, suppressed, int(kept.sum()))
-        if not self.beaten(key):
-            self._best_seconds = self._control.now() - self._started
+        return Candidate(check.at, key, reported, assessment.values, suppressed, int(kept.sum()))
+
+    def keep(self, found: Candidate) -> bool:
+        """Keeps a candidate if it is among the best; whether it is the best so far."""
+        if any(other.transformation == found.transformation for other in self._found):
+            return False
+        best = not self.beaten(found.key)
         self._found = sorted([*self._found, found], key=lambda candidate: candidate.key)[: RUNNERS_UP + 1]
+        if best:
+            self._best_seconds = self._control.now() - self._started
+        return best
+
+    def suppressed(self, check: Check) -> int:
+        """Records that the transformation would suppress, withheld ones included."""
+        kept = self.problem.privacy.releasable(check.classes)
+        return self.problem.counter.records - int(check.classes.counts[kept].sum())
 
     def prune(self, lo: Transformation, hi: Transformation, reason: str, left: Transformation | None = None) -> None:
         """Counts the transformations of an interval that are excluded: all but hi, which was checked.
@@ -96,12 +114,12 @@ class Findings:
         if excluded:
             self.pruned[reason] += excluded
 
-    def report_now_and_then(self, bound: Score | None) -> None:
-        """Reports progress if the last time was a while ago; `bound` is proven for all that is still open."""
+    def report_now_and_then(self, bound: Callable[[], Score | None]) -> None:
+        """Reports progress if the last time was a while ago; `bound` tells what is proven for all that is open."""
         now = self._control.now()
         if now - self._reported_at >= SECONDS_BETWEEN_REPORTS:
             self._reported_at = now
-            self._report_progress(bound)
+            self._report_progress(bound())
 
     def outcome(self, strategy: str, bound: Score | None, complete: bool) -> SearchOutcome:
         """The outcome of a search that ended; `bound` is proven for all that is still open."""

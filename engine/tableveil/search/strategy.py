@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from tableveil.policy import SearchOptions
+from tableveil.policy import SearchOptions, Strategy
+from tableveil.search.anytime import anytime
+from tableveil.search.best_first import best_first
 from tableveil.search.control import Control
 from tableveil.search.exact import exact
 from tableveil.search.outcome import Progress, SearchOutcome
 from tableveil.search.problem import Problem
+
+LARGEST_EXACT = 1 << 20
+"""Transformations up to which `AUTO` searches exactly: with twelve quasi-identifiers that took ten seconds. Local
+search would cost small lattices more checks than it saves; in larger ones it finds good transformations long before."""
 
 
 def search(
@@ -17,10 +24,25 @@ def search(
     control: Control,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> SearchOutcome:
-    """The best valid transformation, by the strategy that the options name.
+    """The best valid transformation, by the strategy that the options name; `AUTO` says in the outcome what it chose.
 
     Raises:
         CancelledError: `control` was cancelled.
     """
-    limit = options.time_limit_seconds
-    return exact(problem, control, None if limit is None else float(limit), report)
+    limit = None if options.time_limit_seconds is None else float(options.time_limit_seconds)
+    match options.strategy:
+        case Strategy.EXACT:
+            return exact(problem, control, limit, report)
+        case Strategy.BEST_FIRST:
+            return best_first(problem, control, limit, report)
+        case Strategy.ANYTIME:
+            return anytime(problem, control, limit, report, options.seed)
+        case Strategy.AUTO:
+            size = problem.lattice.size
+            if size <= LARGEST_EXACT:
+                outcome = exact(problem, control, limit, report)
+                why = f"chosen for a lattice of at most {LARGEST_EXACT:,} transformations"
+            else:
+                outcome = anytime(problem, control, limit, report, options.seed)
+                why = f"chosen for a lattice of more than {LARGEST_EXACT:,} transformations"
+            return replace(outcome, strategy=f"{outcome.strategy}, {why}")

@@ -1,0 +1,1 @@
+"""The numbers of the search: `python -m benchmarks --only search`."""

@@ -1,0 +1,142 @@
+"""What `tableveil.search.antichain` is compared with: simpler ways to remember a property that is inherited.
+
+They are those of Prasser, Kohlmayer and Kuhn 2016 (see there), without the speed of their Java.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Protocol, TypeAlias
+
+from tableveil.lattice import Transformation
+from tableveil.search.antichain import Antichain, Inherited
+
+
+class PropertyStore(Protocol):
+    """What every store can do; see `Antichain`."""
+
+    def add(self, x: Transformation) -> bool:
+        """Notes that x has the property; False if it was known."""
+        ...
+
+    def covers(self, x: Transformation) -> bool:
+        """Whether x is known to have the property, by itself or by inheritance."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Transformation]: ...
+
+
+class PlainList:
+    """A list of all that was added and not known by then."""
+
+    def __init__(self, inherited: Inherited) -> None:
+        self._inherits = _at_least if inherited is Inherited.DOWNWARDS else _at_most
+        self._elements: list[Transformation] = []
+
+    def add(self, x: Transformation) -> bool:
+        """Appends x unless it is known."""
+        if self.covers(x):
+            return False
+        self._elements.append(x)
+        return True
+
+    def covers(self, x: Transformation) -> bool:
+        """Looks at one after the other."""
+        return any(self._inherits(element, x) for element in self._elements)
+
+    def __len__(self) -> int:
+        return len(self._elements)
+
+    def __iter__(self) -> Iterator[Transformation]:
+        return iter(self._elements)
+
+
+class AntichainList(PlainList):
+    """A list from which those are removed that inherit the property from a new one."""
+
+    def add(self, x: Transformation) -> bool:
+        """Appends x unless it is known, and removes what inherits from it."""
+        if self.covers(x):
+            return False
+        self._elements = [element for element in self._elements if not self._inherits(x, element)]
+        self._elements.append(x)
+        return True
+
+
+class TreeWithoutRanks:
+    """The prefix tree of the antichain, but nothing is known of a branch except its first level."""
+
+    def __init__(self, inherited: Inherited) -> None:
+        self._sign = 1 if inherited is Inherited.DOWNWARDS else -1
+        self._root: _Branches = {}
+        self._size = 0
+
+    def add(self, x: Transformation) -> bool:
+        """Adds a path unless x is known, and removes what inherits from it."""
+        levels = self._stored(x)
+        if _reaches(self._root, levels, 0):
+            return False
+        self._drop(self._root, levels, 0)
+        branches = self._root
+        for level in levels:
+            branches = branches.setdefault(level, {})
+        self._size += 1
+        return True
+
+    def covers(self, x: Transformation) -> bool:
+        """Goes down all branches whose level is high enough."""
+        return _reaches(self._root, self._stored(x), 0)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Transformation]:
+        return map(self._stored, _paths(self._root) if self._size else ())
+
+    def _stored(self, x: Transformation) -> Transformation:
+        return x if self._sign > 0 else tuple([-level for level in x])
+
+    def _drop(self, branches: _Branches, levels: Transformation, depth: int) -> None:
+        if depth == len(levels):
+            self._size -= 1
+            return
+        for at, below in list(branches.items()):
+            if at <= levels[depth]:
+                self._drop(below, levels, depth + 1)
+                if not below:
+                    del branches[at]
+
+
+_Branches: TypeAlias = dict[int, "_Branches"]
+
+STORES: Mapping[str, Callable[[Inherited], PropertyStore]] = {
+    "plain list": PlainList,
+    "list, antichain": AntichainList,
+    "tree": TreeWithoutRanks,
+    "tree with ranks": Antichain,
+}
+"""By the name in the tables; the last one is the one that is used."""
+
+
+def _at_least(element: Transformation, x: Transformation) -> bool:
+    return all(a >= b for a, b in zip(element, x, strict=True))
+
+
+def _at_most(element: Transformation, x: Transformation) -> bool:
+    return all(a <= b for a, b in zip(element, x, strict=True))
+
+
+def _reaches(branches: _Branches, levels: Transformation, depth: int) -> bool:
+    if depth == len(levels):
+        return True
+    return any(at >= levels[depth] and _reaches(below, levels, depth + 1) for at, below in branches.items())
+
+
+def _paths(branches: _Branches) -> Iterator[Transformation]:
+    if not branches:
+        yield ()
+    for level, below in branches.items():
+        for rest in _paths(below):
+            yield (level, *rest)

@@ -1,0 +1,83 @@
+"""Every property store answers as if it had kept everything it was ever told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.search.stores import STORES, PlainList, PropertyStore
+from tableveil.lattice import Transformation
+from tableveil.search.antichain import Antichain, Inherited
+
+Make = Callable[[Inherited], PropertyStore]
+
+each_store = pytest.mark.parametrize("make", STORES.values(), ids=STORES.keys())
+each_direction = pytest.mark.parametrize("inherited", Inherited)
+
+
+def inherits(x: Transformation, element: Transformation, inherited: Inherited) -> bool:
+    """Whether x has what the element has."""
+    pairs = list(zip(x, element, strict=True))
+    return all(a <= b for a, b in pairs) if inherited is Inherited.DOWNWARDS else all(a >= b for a, b in pairs)
+
+
+@st.composite
+def sequences(draw: st.DrawFn) -> list[Transformation]:
+    """Transformations of one lattice; sums of levels repeat, so that ranks alone decide little."""
+    tops = draw(st.lists(st.integers(0, 4), min_size=1, max_size=5))
+    return draw(st.lists(st.tuples(*(st.integers(0, top) for top in tops)), max_size=40))
+
+
+@each_direction
+@each_store
+@settings(max_examples=300, deadline=None)
+@given(sequence=sequences(), data=st.data())
+def test_covers_what_was_added_and_what_inherits_from_it(
+    make: Make, inherited: Inherited, sequence: list[Transformation], data: st.DataObject
+) -> None:
+    store = make(inherited)
+    told: list[Transformation] = []
+    for x in sequence:
+        known = any(inherits(x, element, inherited) for element in told)
+        assert store.covers(x) == known
+        if data.draw(st.booleans()):
+            assert store.add(x) == (not known)
+            told.append(x)
+            assert store.covers(x)
+    kept = list(store)
+    assert len(store) == len(kept) == len(set(kept))
+    assert set(kept) <= set(told)
+    if make is not PlainList:
+        others = {x: [y for y in told if y != x] for x in told}
+        assert set(kept) == {x for x in told if not any(inherits(x, y, inherited) for y in others[x])}
+
+
+@each_direction
+@each_store
+def test_an_empty_store_covers_nothing(make: Make, inherited: Inherited) -> None:
+    store = make(inherited)
+    assert not store.covers((0, 0))
+    assert len(store) == 0
+    assert list(store) == []
+
+
+@each_store
+def test_finds_the_element_itself(make: Make) -> None:
+    store = make(Inherited.DOWNWARDS)
+    assert store.add((2, 0, 1))
+    assert store.covers((2, 0, 1))
+    assert not store.add((2, 0, 1))
+    assert not store.covers((0, 1, 0))
+
+
+@each_direction
+@settings(max_examples=200, deadline=None)
+@given(sequence=sequences())
+def test_nodes_are_the_prefixes_of_what_is_kept(inherited: Inherited, sequence: list[Transformation]) -> None:
+    store = Antichain(inherited)
+    for x in sequence:
+        store.add(x)
+        assert store.nodes == len({element[:length] for element in store for length in range(len(element))})
