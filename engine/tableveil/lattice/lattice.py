@@ -40,7 +40,7 @@ class Lattice:
     @property
     def size(self) -> int:
         """Number of transformations; may exceed any fixed-width integer."""
-        return math.prod(self.top[axis[0]] - self.bottom[axis[0]] + 1 for axis in self.axes)
+        return self.count(self.bottom, self.top)
 
     def __iter__(self) -> Iterator[Transformation]:
         """Every transformation, in lexicographic order of the axes' levels."""
@@ -61,6 +61,10 @@ class Lattice:
         for j in axis:
             levels[j] = level
         return tuple(levels)
+
+    def count(self, lo: Transformation, hi: Transformation) -> int:
+        """Number of transformations from `lo` to `hi`."""
+        return math.prod([hi[axis[0]] - lo[axis[0]] + 1 for axis in self.axes])
 
     def between(self, lo: Transformation, hi: Transformation) -> Lattice:
         """The part from `lo` to `hi`, with the same axes."""

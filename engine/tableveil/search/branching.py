@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from tableveil.lattice import Axis, Lattice, Transformation
 from tableveil.quality import Evidence
 
-Place = tuple[Axis, int]
-"""An axis, and the level up to which the lower part of a split goes."""
+
+class Split(NamedTuple):
+    """The lower part goes up to `level` of the axis; `cost` is what the guide said of lo before."""
+
+    axis: Axis
+    level: int
+    cost: float
 
 
 LEARNED = 1 / 3
@@ -25,7 +32,7 @@ class Branching:
 
     def __init__(self, lattice: Lattice) -> None:
         self._lattice = lattice
-        self._seen: dict[Place, tuple[float, int]] = {}
+        self._seen: dict[tuple[Axis, int], tuple[float, int]] = {}
         # Before anything is known a lower part is expected to come half of the way.
         self._all = (0.5, 1)
         self._best_cost: float | None = None
@@ -34,12 +41,13 @@ class Branching:
         """The best transformation so far is at the end of the evidence's intervals."""
         self._best_cost = _cost(_rows(evidence), at)
 
-    def place(self, evidence: Evidence, lo: Transformation, hi: Transformation) -> Place:
-        """Where to split [lo, hi]; the first of equally good places."""
+    def split(self, evidence: Evidence, lo: Transformation, hi: Transformation) -> Split:
+        """Where to split [lo, hi], which the evidence is about; the first of equally good places."""
         rows = _rows(evidence)
-        missing = self._missing(_cost(rows, lo))
+        cost = _cost(rows, lo)
+        missing = self._missing(cost)
         mean = self._all[0] / self._all[1]
-        best, where = -1.0, (self._lattice.axes[0], 0)
+        best, found = -1.0, Split(self._lattice.axes[0], 0, cost)
         for axis in self._lattice.axes:
             low = lo[axis[0]]
             at_low = sum(rows[j][low] for j in axis)
@@ -50,17 +58,16 @@ class Branching:
                 gained = (_share(above - just_below, missing) + _share(above - at_low, missing)) / 2
                 gained += LEARNED * total / times
                 if gained > best:
-                    best, where = gained, (axis, level)
-        return where
+                    best, found = gained, Split(axis, level, cost)
+        return found
 
-    def learn(self, place: Place, lo: Transformation, before: Evidence, after: Evidence | None) -> None:
-        """What checking the lower part of a split told; `after` is None if it was excluded."""
+    def learn(self, split: Split, lo: Transformation, evidence: Evidence | None) -> None:
+        """What checking the lower part of a split told: its evidence, or None if it was excluded."""
         share = 1.0
-        if after is not None:
-            cost = _cost(_rows(before), lo)
-            share = _share(_cost(_rows(after), lo) - cost, self._missing(cost))
-        total, times = self._seen.get(place, (0.0, 0))
-        self._seen[place] = (total + share, times + 1)
+        if evidence is not None:
+            share = _share(_cost(_rows(evidence), lo) - split.cost, self._missing(split.cost))
+        total, times = self._seen.get((split.axis, split.level), (0.0, 0))
+        self._seen[split.axis, split.level] = (total + share, times + 1)
         self._all = (self._all[0] + share, self._all[1] + 1)
 
     def _missing(self, cost: float) -> float:

@@ -108,9 +108,9 @@ class Findings:
 
         If there is something `left`, those up to it are not excluded.
         """
-        excluded = self.problem.lattice.between(lo, hi).size - 1
+        excluded = self.problem.lattice.count(lo, hi) - 1
         if left is not None:
-            excluded -= self.problem.lattice.between(lo, left).size
+            excluded -= self.problem.lattice.count(lo, left)
         if excluded:
             self.pruned[reason] += excluded
 

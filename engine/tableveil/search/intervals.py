@@ -142,10 +142,10 @@ class IntervalSearch:
 
     def _split(self, interval: _Interval) -> None:
         lo, hi, known = interval.lo, interval.hi, interval.bound[0]
-        axis, level = self._branching.place(interval.evidence, lo, hi)
-        found = self._enter(lo, self._lattice.moved(hi, axis, level), known)
-        self._branching.learn((axis, level), lo, interval.evidence, found)
-        self._open(self._lattice.moved(lo, axis, level + 1), hi, interval.evidence, known)
+        split = self._branching.split(interval.evidence, lo, hi)
+        found = self._enter(lo, self._lattice.moved(hi, split.axis, split.level), known)
+        self._branching.learn(split, lo, found)
+        self._open(self._lattice.moved(lo, split.axis, split.level + 1), hi, interval.evidence, known)
 
     def _enter(self, lo: Transformation, hi: Transformation, known: Score | None) -> Evidence | None:
         """Checks hi, and opens the interval unless hi excludes it; `known` bounds its scores already."""
