@@ -21,6 +21,11 @@ class ClassCounter(Protocol):
         ...
 
     @property
+    def account(self) -> str:
+        """What was counted from what so far, in one sentence without a full stop, for the evidence."""
+        ...
+
+    @property
     def levels(self) -> tuple[AttributeLevels, ...]:
         """Per quasi-identifier, in policy order: its codes, groups and leaves."""
         ...

@@ -55,6 +55,16 @@ class NumpyCounter:
         return "numpy"
 
     @property
+    def account(self) -> str:
+        """What was counted from what so far, in one sentence."""
+        return f"all {len(self._counts):,} combinations in numpy"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays that are kept."""
+        return self._counts.nbytes + sum(groups.nbytes for groups in self._groups)
+
+    @property
     def levels(self) -> tuple[AttributeLevels, ...]:
         """Per quasi-identifier: its codes, groups and leaves."""
         return self._levels

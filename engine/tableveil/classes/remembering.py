@@ -26,6 +26,11 @@ class RememberingCounter:
         return self._counter.name
 
     @property
+    def account(self) -> str:
+        """What was counted from what so far, in one sentence."""
+        return self._counter.account
+
+    @property
     def levels(self) -> tuple[AttributeLevels, ...]:
         """Per quasi-identifier: its codes, groups and leaves."""
         return self._counter.levels

@@ -17,6 +17,7 @@ from tableveil.policy.model import (
     TableReference,
 )
 from tableveil.policy.quality import (
+    BALANCED,
     Aggregate,
     AmbiguityModel,
     AverageClassSizeModel,
@@ -28,10 +29,12 @@ from tableveil.policy.quality import (
     LossModel,
     PrecisionModel,
     QualityModel,
+    described,
 )
-from tableveil.policy.validate import validate_policy
+from tableveil.policy.validate import check_common_level, level_field, validate_policy
 
 __all__ = [
+    "BALANCED",
     "DEFAULT_RISK_THRESHOLDS",
     "Aggregate",
     "AmbiguityModel",
@@ -57,5 +60,8 @@ __all__ = [
     "Strategy",
     "SuppressedRecords",
     "TableReference",
+    "check_common_level",
+    "described",
+    "level_field",
     "validate_policy",
 ]

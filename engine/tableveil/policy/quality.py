@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from enum import StrEnum
 
 BALANCED = 0.5
@@ -109,3 +110,37 @@ QualityModel = (
     | AmbiguityModel
     | KLDivergenceModel
 )
+
+FIELDS: Mapping[type[QualityModel], str] = {
+    LossModel: "loss",
+    EntropyModel: "entropy",
+    PrecisionModel: "precision",
+    HeightModel: "height",
+    DiscernibilityModel: "discernibility",
+    AverageClassSizeModel: "average_class_size",
+    AmbiguityModel: "ambiguity",
+    KLDivergenceModel: "kl_divergence",
+}
+"""The field of `quality_model` by which a policy asks for each."""
+
+WITH_PARTS = (LossModel, EntropyModel, PrecisionModel, HeightModel)
+"""Models whose score is made of one part per quasi-identifier, which can have a weight."""
+
+
+def described(model: QualityModel) -> str:
+    """The model with its aggregate and what else is not as by default, for people: `loss, geometric mean`."""
+    name = FIELDS[type(model)].replace("_", " ").replace("kl ", "KL ")
+    return ", ".join([name, *_options(model)])
+
+
+def _options(model: QualityModel) -> Iterator[str]:
+    for option in fields(model):
+        match getattr(model, option.name):
+            case Aggregate() as aggregate:
+                yield aggregate.replace("_", " ").lower()
+            case KLWeighting.PER_RECORD:
+                yield "every record weighted"
+            case bool(chosen) if chosen:
+                yield option.name
+            case float(factor) if factor != BALANCED:
+                yield f"factor {factor:g}"

@@ -2,7 +2,18 @@
 
 from tableveil.quality.aggregate import Aggregation, Score
 from tableveil.quality.choose import quality_of
+from tableveil.quality.domains import UncountableError
 from tableveil.quality.loss import Loss
 from tableveil.quality.model import Assessment, Evidence, QualityModel, Table
 
-__all__ = ["Aggregation", "Assessment", "Evidence", "Loss", "QualityModel", "Score", "Table", "quality_of"]
+__all__ = [
+    "Aggregation",
+    "Assessment",
+    "Evidence",
+    "Loss",
+    "QualityModel",
+    "Score",
+    "Table",
+    "UncountableError",
+    "quality_of",
+]

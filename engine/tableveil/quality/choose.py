@@ -5,15 +5,55 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tableveil.classes import ClassCounter
-from tableveil.policy import LossModel
+from tableveil.policy import (
+    AmbiguityModel,
+    AverageClassSizeModel,
+    DiscernibilityModel,
+    EntropyModel,
+    HeightModel,
+    KLDivergenceModel,
+    KLWeighting,
+    LossModel,
+    PrecisionModel,
+)
 from tableveil.policy import QualityModel as Named
+from tableveil.quality.ambiguity import Ambiguity
+from tableveil.quality.class_size import AverageClassSize
+from tableveil.quality.discernibility import Discernibility
+from tableveil.quality.entropy import Entropy
+from tableveil.quality.height import Height
+from tableveil.quality.kl_divergence import KLDivergence
+from tableveil.quality.kl_per_record import KLPerRecord
 from tableveil.quality.loss import Loss
 from tableveil.quality.model import QualityModel
+from tableveil.quality.precision import Precision
 
 
 def quality_of(model: Named, counter: ClassCounter, weights: Sequence[float], suppressible: int) -> QualityModel:
-    """The model over the counter's table, of which at most `suppressible` records may be suppressed."""
+    """The model over the counter's table, of which at most `suppressible` records may be suppressed.
+
+    `weights` has one weight per quasi-identifier; models without parts per quasi-identifier have no use for them.
+
+    Raises:
+        UncountableError: The model counts combinations of values, and the hierarchies do not let it.
+    """
+    levels, withheld = counter.levels, counter.withheld
     match model:
         case LossModel():
-            return Loss(model, counter.levels, weights, counter.marginals(), counter.withheld)
-    raise NotImplementedError(f"{type(model).__name__} is not there yet")
+            return Loss(model, levels, weights, counter.marginals(), withheld)
+        case EntropyModel():
+            return Entropy(model, levels, weights, counter.marginals(), withheld)
+        case PrecisionModel():
+            return Precision(model, levels, weights, counter.records, withheld, suppressible)
+        case HeightModel():
+            return Height(model, levels, weights)
+        case DiscernibilityModel():
+            return Discernibility(model, counter)
+        case AverageClassSizeModel():
+            return AverageClassSize(model, counter, suppressible)
+        case AmbiguityModel():
+            return Ambiguity(model, counter)
+        case KLDivergenceModel(weighting=KLWeighting.PER_RECORD):
+            return KLPerRecord(model, counter, suppressible)
+        case KLDivergenceModel():
+            return KLDivergence(model, counter, suppressible)

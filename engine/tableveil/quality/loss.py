@@ -7,20 +7,28 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import Check, EquivalenceClasses, LevelMaps, Marginals
+from tableveil.classes import Check, EquivalenceClasses, Marginals
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 from tableveil.policy import LossModel
-from tableveil.quality.aggregate import Aggregation, Score
-from tableveil.quality.model import Assessment, Table
-from tableveil.quality.separable import TableEvidence
+from tableveil.quality.aggregate import Aggregation
+from tableveil.quality.factors import Factors
+from tableveil.quality.model import Table
+from tableveil.quality.record_costs import RecordCosts
+from tableveil.quality.rounding import rounded, rounded_down
+from tableveil.quality.separable import Separable
+
+EXACT = 2.0**53
+"""Whole numbers up to here are exact in float64."""
 
 
-class Loss:
-    """Per quasi-identifier j: value_j = (1/N) * sum over records of (kept ? (leaves - 1) / (|H_j| - 1) : 1).
+class Loss(Separable):
+    """Per quasi-identifier: value_j = (1/N) * sum over records of (kept ? share : 1), share = (leaves - 1)/(|H_j| - 1).
 
     N counts all records, suppressed and withheld ones too. For continuous hierarchies the share is width / range.
-    Source: Iyengar 2002, section 3.
+    If generalization counts by g < 1, a kept record costs g * (leaves - 1)/(|H_j| - g); if suppression counts by s < 1,
+    a suppressed one costs share + s * (1 - share), and a withheld one, which has no label, s.
+    Source: Iyengar 2002, section 3; g and s as in ARX.
     """
 
     def __init__(
@@ -32,93 +40,87 @@ class Loss:
         withheld: int,
     ) -> None:
         """`marginals` holds the records that are not withheld, per code."""
-        self.aggregation = Aggregation(model.aggregate, tuple(weights))
-        self._levels = tuple(levels)
+        super().__init__(Aggregation(model.aggregate, tuple(weights)))
+        self._monotone = model.monotone
         self._withheld = withheld
-        self._records = int(marginals.counts[0].sum()) + withheld
-        # Costs are in units of 1 / whole: for discrete hierarchies whole numbers, whose sums float64 holds exactly, so
-        # that a bound and a score made of the same records are the same number.
-        self._whole = tuple(_whole(attribute) for attribute in levels)
-        self._maps = LevelMaps(levels)
-        self._kept_cost = tuple(
-            np.array([_costs(attribute, level)[groups] @ counts for level, groups in enumerate(attribute.groups)])
-            for attribute, counts in zip(levels, marginals.counts, strict=True)
+        self._nobody = Marginals(marginals.at, tuple(np.zeros_like(counts) for counts in marginals.counts))
+        # Without the smallest cost, 1 leaf, costs are whole numbers unless the domain is continuous.
+        self._kept = RecordCosts(
+            levels, marginals, lambda attribute, level: attribute.leaves[level] - _least(attribute)
         )
-        # What the dearest kept record of a group costs at a level, by attribute, the group's level, and the level.
-        self._dearest: dict[tuple[int, int, int], NDArray[np.float64]] = {}
+        records = int(marginals.counts[0].sum()) + withheld
+        self._attributes = tuple(_AttributeLoss(attribute, Factors.of(model.factor), records) for attribute in levels)
 
-    bounds_by_classes = False
+    def values(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> tuple[float, ...]:
+        """Loss per quasi-identifier at the transformation if exactly the classes of the mask are kept."""
+        gone = np.zeros_like(kept) if self._monotone else ~kept
+        counts = classes.counts[gone]
+        lost = int(counts.sum()) + self._withheld
+        return tuple(
+            attribute.loss(
+                self._kept.of_all[j][level], float(self._kept.at(j, level)[classes.groups(j)[gone]] @ counts), lost
+            )
+            for j, (attribute, level) in enumerate(zip(self._attributes, at, strict=True))
+        )
 
-    def evidence(self, check: Check) -> TableEvidence:
+    def bounds(self, check: Check) -> Table:
         """The table for the records in classes below the minimum size."""
-        return TableEvidence(self.aggregation, self.table(check.marginals))
-
-    def bound_between(self, lo: Check, hi: Transformation) -> Score:
-        """Offers nothing: loss is bounded attribute by attribute."""
-        raise NotImplementedError
-
-    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
-        """The loss at the transformation if exactly the classes of the mask are kept."""
-        values = self.values(at, classes, kept)
-        return Assessment(self.aggregation.score(values), values)
+        return self.table(self._nobody if self._monotone else check.marginals)
 
     def table(self, suppressed: Marginals) -> Table:
         """Per quasi-identifier and level, a lower bound of its loss there if exactly these records were suppressed.
 
-        It is that loss itself from the level of `suppressed.at` on. Below, only the groups of the suppressed records
-        are known, and each is taken to save as much as the dearest record of its group would cost.
+        It is that loss itself from the level of `suppressed.at` on. Below, each is taken to save as much as the dearest
+        record of its group would cost.
 
         If these are the records in classes below the implied minimum size at y, the entry for a level bounds the loss
         of every transformation <= y that has this level or a higher one, because those records are in such classes
-        there too and loss grows with the level.
+        there too and loss grows with the level and with suppression.
         """
         return tuple(
-            self._column(j, gone, at) for j, (gone, at) in enumerate(zip(suppressed.counts, suppressed.at, strict=True))
+            attribute.bounds(of_all, saved, int(gone.sum()) + self._withheld)
+            for attribute, of_all, saved, gone in zip(
+                self._attributes, self._kept.of_all, self._kept.at_most(suppressed), suppressed.counts, strict=True
+            )
         )
 
-    def _column(self, j: int, gone: NDArray[np.int64], at: int) -> NDArray[np.float64]:
-        whole = self._whole[j]
-        saved = np.array([self._cost_by_group(j, at, level) @ gone for level in range(self._levels[j].top + 1)])
-        lost = (float(gone.sum()) + self._withheld) * whole
-        losses: NDArray[np.float64] = (self._kept_cost[j] - saved + lost) / (whole * max(self._records, 1))
+
+class _AttributeLoss:
+    """From sums of costs in leaves to the loss of one attribute.
+
+    Where all costs are whole numbers, float64 holds their sums exactly: then a bound and a score made of the same
+    records are the same number. Elsewhere both are rounded.
+    """
+
+    def __init__(self, attribute: AttributeLevels, factors: Factors, records: int) -> None:
+        # If |H| = 1, keeping costs nothing and suppressing 1, as in a continuous domain of points. |H| = 0 if all is
+        # NULL and withheld.
+        self._one = 0.0 if attribute.domain_size <= 1 else _least(attribute)
+        self._whole = attribute.domain_size - self._one or 1.0
+        self._factors = factors
+        self._records = max(records, 1)
+        whole_numbers = factors.balanced and not attribute.continuous
+        self._exact = whole_numbers and self._records * self._whole < EXACT
+
+    def loss(self, of_all: float, saved: float, lost: int) -> float:
+        """The loss if of all records, which cost `of_all` kept, `lost` are suppressed, which would cost `saved`."""
+        (loss,) = self._losses(np.array([of_all]), np.array([saved]), lost).tolist()
+        return loss if self._exact else rounded(loss)
+
+    def bounds(self, of_all: NDArray[np.float64], saved: NDArray[np.float64], lost: int) -> NDArray[np.float64]:
+        """The same per level, never above any loss of at least as much."""
+        losses = self._losses(of_all, saved, lost)
+        return losses if self._exact else rounded_down(losses)
+
+    def _losses(self, of_all: NDArray[np.float64], saved: NDArray[np.float64], lost: int) -> NDArray[np.float64]:
+        g, s = self._factors.generalization, self._factors.suppression
+        # Kept: g * cost. Suppressed: all of `whole` if s = 1, cost + s * (whole - cost) if g = 1.
+        suppressed = s * (lost * self._whole - saved) + (1.0 - g) * (saved + lost * self._one)
+        whole = self._whole + (1.0 - g) * self._one
+        losses: NDArray[np.float64] = (g * of_all + suppressed) / (whole * self._records)
         return losses
 
-    def _cost_by_group(self, j: int, at: int, level: int) -> NDArray[np.float64]:
-        """Per group at `at`: what a kept record costs at `level`, or at most costs if `level` is below."""
-        if (j, at, level) not in self._dearest:
-            costs = _costs(self._levels[j], level)
-            if level >= at:
-                by_group = costs[self._maps.between(j, at, level)]
-            else:
-                by_group = np.zeros(len(self._levels[j].leaves[at]))
-                np.maximum.at(by_group, self._maps.between(j, level, at), costs)
-            self._dearest[j, at, level] = by_group
-        return self._dearest[j, at, level]
 
-    def values(
-        self, transformation: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]
-    ) -> tuple[float, ...]:
-        """Loss per quasi-identifier at the transformation if exactly the classes of the mask are kept."""
-        suppressed = self._records - int(classes.counts[kept].sum())
-        values = []
-        for j, (attribute, level, whole) in enumerate(zip(self._levels, transformation, self._whole, strict=True)):
-            leaves = attribute.leaves[level]
-            per_group = np.bincount(classes.groups(j)[kept], weights=classes.counts[kept], minlength=len(leaves))
-            cost = float(_costs(attribute, level) @ per_group) + suppressed * whole
-            values.append(cost / (whole * max(self._records, 1)))
-        return tuple(values)
-
-    def reported(self, score: Score) -> float:
-        """The score as users know it."""
-        return self.aggregation.reported(score)
-
-
-def _whole(attribute: AttributeLevels) -> float:
-    """What the cost of one record is divided by to give a share: |H| - 1, or the width of the range."""
-    whole = attribute.domain_size if attribute.continuous else attribute.domain_size - 1.0
-    # |H| = 1: every cost is 0, and only suppression costs anything.
-    return whole if whole > 0 else 1.0
-
-
-def _costs(attribute: AttributeLevels, level: int) -> NDArray[np.float64]:
-    return attribute.leaves[level] - (0.0 if attribute.continuous else 1.0)
+def _least(attribute: AttributeLevels) -> float:
+    """What a record counts at least: a point of a continuous domain has no width, but any value is one leaf."""
+    return 0.0 if attribute.continuous else 1.0

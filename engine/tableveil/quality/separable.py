@@ -1,10 +1,16 @@
-"""Bounds of quality models whose score is an aggregate of one value per quasi-identifier."""
+"""What quality models have in common whose score is an aggregate of one value per quasi-identifier."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import Check, EquivalenceClasses
 from tableveil.lattice import Transformation
 from tableveil.quality.aggregate import Aggregation, Score
-from tableveil.quality.model import Table
+from tableveil.quality.model import Assessment, Table
 
 
 class TableEvidence:
@@ -20,9 +26,54 @@ class TableEvidence:
 
     @property
     def guide(self) -> Table:
-        """What each attribute adds to the score, as far as that is a sum; for the geometric mean its logarithm is."""
-        return tuple(map(self._aggregation.summand, range(len(self._table)), self._table))
+        """The table times the weights."""
+        weights = self._aggregation.weights
+        return tuple(column * weight for column, weight in zip(self._table, weights, strict=True))
 
     def bound(self, lo: Transformation) -> Score:
         """The aggregate of the table's values at lo."""
         return self._aggregation.score([row[level] for row, level in zip(self._rows, lo, strict=True)])
+
+
+class Separable(ABC):
+    """A quality model made of `values`, one per quasi-identifier, their bounds in a `table`, and an aggregate."""
+
+    bounds_by_classes = False
+
+    def __init__(self, aggregation: Aggregation) -> None:
+        self.aggregation = aggregation
+
+    @abstractmethod
+    def values(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> tuple[float, ...]:
+        """The value of each quasi-identifier if exactly the classes of the mask are kept."""
+
+    @abstractmethod
+    def bounds(self, check: Check) -> Table:
+        """Per quasi-identifier and level, what it costs at least at every valid x <= check.at of this level or above.
+
+        Entries above the level in `check.at` mean nothing.
+        """
+
+    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+        """The aggregate of the values."""
+        values = self.values(at, classes, kept)
+        return Assessment(self.aggregation.score(values), values)
+
+    def evidence(self, check: Check) -> TableEvidence:
+        """The table of bounds."""
+        return TableEvidence(self.aggregation, self.bounds(check))
+
+    def bound_between(self, lo: Check, hi: Transformation) -> Score:
+        """Offers nothing: these models are bounded attribute by attribute."""
+        raise NotImplementedError
+
+    def reported(self, score: Score) -> float:
+        """The score as users know it."""
+        return self.aggregation.reported(score)
+
+
+def least_from(column: NDArray[np.float64], top: int) -> NDArray[np.float64]:
+    """Per level up to `top`, the least entry from there to `top`; those above stay."""
+    least = column.copy()
+    least[: top + 1] = np.minimum.accumulate(column[top::-1])[::-1]
+    return least

@@ -86,6 +86,35 @@ def test_a_domain_of_one_value_costs_nothing_but_suppression() -> None:
     assert value_at(found, 1, k=5) == 1
 
 
+@pytest.mark.parametrize("model", [LossModel(factor=0.3), LossModel(), LossModel(factor=0.8)])
+def test_a_column_in_which_all_is_withheld_has_no_domain(model: LossModel) -> None:
+    labelled = label_values(SuppressionOnly(), ValueKind.TEXT, [], [])
+    levels = attribute_levels(labelled, has_null=True, null_counts=False)
+    found = NumpyCounter([levels], [np.zeros(0, np.int32)], np.zeros(0, np.int64), withheld=3)
+    loss = Loss(model, found.levels, [1.0], found.marginals(), found.withheld)
+    classes = found.classes((1,))
+    assert loss.values((1,), classes, classes.counts > 0) == (min(1.0, 2 * model.factor),)
+
+
+@pytest.mark.parametrize(
+    ("factor", "kept", "suppressed"),
+    [(0.0, 0.5, 0.5), (0.25, 0.5, 0.75), (0.5, 0.5, 1), (0.75, 0.5 * 2 / 4.5, 1), (1, 0, 1)],
+)
+def test_the_factor_weighs_generalization_against_suppression(factor: float, kept: float, suppressed: float) -> None:
+    """The label x has 3 of 5 leaves: kept 2/4, or g * 2/(5 - g); suppressed that, and a share of the rest."""
+    found = counter(listed("abc"), [1, 1, 1])
+    loss = Loss(LossModel(factor=factor), found.levels, [1.0], found.marginals(), 0)
+    classes = found.classes((1,))
+    assert loss.values((1,), classes, np.array([True])) == pytest.approx((kept,), rel=1e-11)
+    assert loss.values((1,), classes, np.array([False])) == pytest.approx((suppressed,), rel=1e-11)
+
+
+def test_monotone_counts_no_suppression() -> None:
+    found = counter(listed("abc"), [1, 1, 1])
+    loss = Loss(LossModel(monotone=True), found.levels, [1.0], found.marginals(), 0)
+    assert loss.values((1,), found.classes((1,)), np.array([False])) == (0.5,)
+
+
 def test_continuous_domains_are_measured_by_width() -> None:
     labelled = label_values(Intervals("0", "100", ("20",)), ValueKind.DECIMAL, [5.0, 15.0, 90.0], ["5", "15", "90"])
     found = counter(attribute_levels(labelled, has_null=False), [1, 1, 2])

@@ -1,0 +1,83 @@
+"""Average class size: how many records a released one is hidden among, on average."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import Check, ClassCounter, EquivalenceClasses
+from tableveil.lattice import Transformation
+from tableveil.policy import AverageClassSizeModel
+from tableveil.quality.aggregate import Score
+from tableveil.quality.factors import Factors
+from tableveil.quality.model import Assessment, Table
+from tableveil.quality.sizes import Groups, Subclasses
+
+
+class AverageClassSize:
+    """N / (s * number of kept classes + g if any record is suppressed or withheld), infinite if divided by 0.
+
+    All suppressed records are one class, which counts by what generalization counts by, g, as kept classes do by what
+    suppression counts by, s: a class that counts for less leaves a greater average.
+    Source: LeFevre, DeWitt, Ramakrishnan 2006, section 5, there divided by k; suppression and factors as in ARX.
+    """
+
+    bounds_by_classes = True
+
+    def __init__(self, model: AverageClassSizeModel, counter: ClassCounter, suppressible: int) -> None:
+        """At most `suppressible` records may be suppressed, withheld ones included."""
+        self._monotone = model.monotone
+        self._factors = Factors.of(model.factor)
+        self._records = counter.records
+        self._withheld = counter.withheld
+        self._may_suppress = counter.withheld > 0 or (suppressible > 0 and not model.monotone)
+        self._groups = Groups(counter)
+
+    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+        """The average if exactly the classes of the mask are kept."""
+        counts = classes.counts if self._monotone else classes.counts[kept]
+        return Assessment(self._average(len(counts), int(counts.sum()) < self._records))
+
+    def evidence(self, check: Check) -> _Evidence:
+        """Bounds by the number of records that can be kept, and of classes there can be."""
+        below, size = (self._withheld, 1) if self._monotone else (check.below, check.minimum_size)
+        return _Evidence(self._groups, (self._records - below) // size, self._least)
+
+    def bound_between(self, lo: Check, hi: Transformation) -> Score:
+        """A kept class holds a class of lo that is large already, or as many records of small ones as make it large."""
+        if self._monotone:
+            return self._least(len(lo.classes.counts))
+        between = Subclasses.of(lo, hi, self._groups.maps)
+        return self._least(int((~lo.small).sum()) + int((between.remnants // lo.minimum_size).sum()))
+
+    def reported(self, score: Score) -> float:
+        """The average."""
+        return score[0]
+
+    def _least(self, most_classes: int) -> Score:
+        """The least average with no more kept classes than that."""
+        return self._average(most_classes, self._may_suppress)
+
+    def _average(self, classes: int, suppresses: bool) -> Score:
+        weight = self._factors.suppression * classes + (self._factors.generalization if suppresses else 0.0)
+        return (self._records / weight if weight > 0 else math.inf,)
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """No more classes are kept than the other records fill, or than there are at lo."""
+
+    groups: Groups
+    most: int
+    least: Callable[[int], Score]
+
+    @property
+    def guide(self) -> Table:
+        return self.groups.guide
+
+    def bound(self, lo: Transformation) -> Score:
+        return self.least(min(self.most, self.groups.most_classes(lo)))

@@ -1,0 +1,84 @@
+"""Discernibility: every record costs the size of the class that it cannot be discerned in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import Check, ClassCounter, EquivalenceClasses
+from tableveil.lattice import Transformation
+from tableveil.policy import DiscernibilityModel
+from tableveil.quality.aggregate import Score
+from tableveil.quality.model import Assessment, Table
+from tableveil.quality.sizes import Groups, Subclasses
+
+
+class Discernibility:
+    """Sum over kept classes of size^2, plus N for every suppressed or withheld record.
+
+    Source: Bayardo and Agrawal 2005, section 2.
+    """
+
+    bounds_by_classes = True
+
+    def __init__(self, model: DiscernibilityModel, counter: ClassCounter) -> None:
+        self._monotone = model.monotone
+        self._records = counter.records
+        self._withheld = counter.withheld
+        self._groups = Groups(counter)
+
+    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+        """The sum if exactly the classes of the mask are kept."""
+        counts = classes.counts if self._monotone else classes.counts[kept]
+        return Assessment((float(_squares(counts) + self._records * (self._records - int(counts.sum()))),))
+
+    def evidence(self, check: Check) -> _Evidence:
+        """Bounds by the number of records in small classes and of classes there can be."""
+        if self._monotone:
+            return _Evidence(self._groups, self._records, self._withheld, 1)
+        return _Evidence(self._groups, self._records, check.below, check.minimum_size)
+
+    def bound_between(self, lo: Check, hi: Transformation) -> Score:
+        """Classes that are large at lo stay as large; what is left over from the others costs more than k a record."""
+        counts, k = lo.classes.counts, lo.minimum_size
+        if self._monotone:
+            return (float(_squares(counts) + self._records * self._withheld),)
+        between = Subclasses.of(lo, hi, self._groups.maps)
+        # Remnants make classes of k among themselves, but for fewer than k of them. Each of these makes such a class
+        # or a large one larger by 1, which adds 2k or more to the sum, or is suppressed, which adds N.
+        left_over = between.remnants % k
+        remnants = k * (between.remnants - left_over) + min(2 * k, self._records) * left_over
+        suppressed = int(counts[between.suppressed].sum()) + self._withheld
+        return (float(_squares(counts[~lo.small]) + int(remnants.sum()) + self._records * suppressed),)
+
+    def reported(self, score: Score) -> float:
+        """The sum."""
+        return score[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """The other records are in classes of the minimum size or more, or suppressed.
+
+    If M of them were in m classes, their squares would sum to M^2/m at least.
+    """
+
+    groups: Groups
+    records: int
+    suppressed: int
+    minimum_size: int
+
+    @property
+    def guide(self) -> Table:
+        return self.groups.guide
+
+    def bound(self, lo: Transformation) -> Score:
+        others = self.records - self.suppressed
+        least = max(self.minimum_size * others, others * others // self.groups.most_classes(lo))
+        return (float(least + self.records * self.suppressed),)
+
+
+def _squares(counts: NDArray[np.int64]) -> int:
+    return int(counts @ counts)

@@ -1,0 +1,161 @@
+"""Kullback-Leibler divergence of the records from what the release lets expect."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import Check, ClassCounter, EquivalenceClasses, LevelMaps, Marginals
+from tableveil.lattice import Transformation
+from tableveil.policy import KLDivergenceModel
+from tableveil.quality.aggregate import Score
+from tableveil.quality.bits import log_ratio
+from tableveil.quality.cross_entropy import Expectation
+from tableveil.quality.domains import crowding
+from tableveil.quality.model import Assessment, Table
+from tableveil.quality.rounding import SLACK, rounded
+from tableveil.quality.sizes import Subclasses
+
+ROOM = 1e-9
+"""A share of the domain that is left out of account, so that rounding errors of the rest do not matter."""
+
+
+class KLDivergence:
+    """Sum over combinations t of p(t) * log2(p(t)/q(t)): p is the share of the records that have t, q what is expected.
+
+    A release lets expect that a class's records are spread evenly over all combinations its labels stand for, and the
+    suppressed ones over the whole domain: q(t) = (size/N) / product_j leaves_j, or (S/N) / product_j |H_j|. Each
+    withheld record counts as suppressed, and as a combination of its own.
+    Source: Kifer and Gehrke 2006, section 3; with suppression as in ARX, which weighs otherwise (`KLPerRecord`).
+
+    What is compared is the cross entropy in bits per record, -(sum of p * log2(q)), from which the divergence differs
+    by the entropy of the input.
+    """
+
+    bounds_by_classes = True
+
+    def __init__(self, model: KLDivergenceModel, counter: ClassCounter, suppressible: int) -> None:
+        """At most `suppressible` records may be suppressed, withheld ones included.
+
+        Counts all combinations once, which takes memory in proportion to them.
+
+        Raises:
+            UncountableError: a domain is continuous.
+        """
+        self._monotone = model.monotone
+        self._withheld = counter.withheld
+        self._suppressible = suppressible
+        marginals = counter.marginals()
+        self._nobody = Marginals(marginals.at, tuple(np.zeros_like(counts) for counts in marginals.counts))
+        self._expectation = Expectation(counter.levels, counter.records, marginals)
+        self._records = self._expectation.records
+        self._maps = LevelMaps(counter.levels)
+        self._crowding = crowding(counter.levels, marginals)
+        combinations = counter.classes((0,) * len(counter.levels)).counts
+        input_bits = float(combinations @ log_ratio(combinations, self._records))
+        self._entropy = rounded((input_bits + self._withheld * math.log2(self._records)) / self._records)
+
+    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+        """The cross entropy if exactly the classes of the mask are kept."""
+        kept = np.ones_like(kept) if self._monotone else kept
+        counts = classes.counts
+        suppressed = int(counts[~kept].sum()) + self._withheld
+        bits = float(counts[kept] @ self._expectation.if_kept(at, classes)[kept]) + self._pool(suppressed)
+        return Assessment((rounded(bits / self._records),))
+
+    def evidence(self, check: Check) -> _Evidence:
+        """Bounds by the leaves at lo, and the class sizes at hi in place of those at lo."""
+        small = self._unless_monotone(check.small)
+        counts = check.classes.counts
+        bits = counts * log_ratio(counts, self._records)
+        suppressed = int(counts[small].sum()) + self._withheld
+        volumes = self._expectation.volumes
+        return _Evidence(
+            self._expectation,
+            everyone=float(bits.sum()) + self._with_withheld(int(counts.sum())),
+            volumes_of_everyone=volumes.of_all,
+            others=float(bits[~small].sum()) + self._pool(suppressed),
+            volumes_of_others=volumes.of_others_at_least(self._nobody if self._monotone else check.marginals),
+            suppressed=suppressed,
+            more=0 if self._monotone else max(self._suppressible - suppressed, 0),
+        )
+
+    def bound_between(self, lo: Check, hi: Transformation) -> Score:
+        """Merging classes, or suppressing them together, makes their records cost no less than they cost at lo."""
+        counts = lo.classes.counts
+        bits = counts * self._expectation.if_kept(lo.at, lo.classes)
+        gone = self._unless_monotone(Subclasses.of(lo, hi, self._maps).suppressed)
+        suppressed = int(counts[gone].sum()) + self._withheld
+        others = float(bits[~gone].sum()) - self._crowding * int(counts[~gone].sum()) + self._pool(suppressed)
+        if not self._monotone:
+            shares = np.exp2(self._expectation.volumes_of(lo.at, lo.classes)[~gone] - self._expectation.domain)
+            others -= _displaced(suppressed, float(shares.sum()))
+        everyone = float(bits.sum()) + self._with_withheld(int(counts.sum()))
+        return _least(max(everyone, others), self._expectation)
+
+    def reported(self, score: Score) -> float:
+        """The divergence in bits per record; it is below 0 only if more combinations occur than there should be."""
+        return rounded(score[0] - self._entropy)
+
+    def _unless_monotone(self, suppressed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return np.zeros_like(suppressed) if self._monotone else suppressed
+
+    def _pool(self, suppressed: int) -> float:
+        """What all suppressed records cost together."""
+        return suppressed * self._expectation.if_suppressed(suppressed) if suppressed else 0.0
+
+    def _with_withheld(self, counted: int) -> float:
+        """What a pool with the withheld records costs at least more than one without them; less for crowded domains.
+
+        The pool's derivative by the number of records is at least log2(product_j |H_j|) - log2(e).
+        """
+        return self._withheld * (self._expectation.domain - math.log2(math.e)) - self._crowding * counted
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """Two bounds: nobody is known to be suppressed, or those are who are at hi, and `more` others may be."""
+
+    expectation: Expectation
+    everyone: float
+    volumes_of_everyone: Table
+    others: float
+    volumes_of_others: Table
+    suppressed: int
+    more: int
+
+    @property
+    def guide(self) -> Table:
+        return self.volumes_of_others
+
+    def bound(self, lo: Transformation) -> Score:
+        everyone = self.everyone + math.fsum(map(_at, self.volumes_of_everyone, lo))
+        others = self.others + math.fsum(map(_at, self.volumes_of_others, lo))
+        # More records are in as many classes of lo at most.
+        share = self.more * 2.0 ** (self.expectation.largest_volume(lo) - self.expectation.domain)
+        return _least(max(everyone, others - _displaced(self.suppressed, share)), self.expectation)
+
+
+def _displaced(suppressed: int, share: float) -> float:
+    """What the suppressed records save at most if classes that take this share of the domain are suppressed too.
+
+    By the log-sum inequality, the pool of both costs no less than these classes by themselves and the others in what
+    they leave of the domain.
+    """
+    left = 1.0 - share - ROOM
+    if suppressed == 0:
+        return 0.0
+    return -suppressed * math.log2(left) if left > 0 else math.inf
+
+
+def _least(bits: float, expectation: Expectation) -> Score:
+    """The score of at least so many bits for all records together, whatever they were summed from."""
+    slack = SLACK * (expectation.domain + math.log2(expectation.records))
+    return (max(0.0, bits / expectation.records - slack),)
+
+
+def _at(column: NDArray[np.float64], level: int) -> float:
+    return float(column[level])

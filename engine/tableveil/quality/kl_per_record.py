@@ -1,0 +1,136 @@
+"""Kullback-Leibler divergence as ARX computes it, which weighs every record; offered to compare with it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import Check, ClassCounter, EquivalenceClasses, LevelMaps, Marginals, NestedClasses, nest
+from tableveil.lattice import Transformation
+from tableveil.policy import KLDivergenceModel
+from tableveil.quality.aggregate import Score
+from tableveil.quality.bits import log_ratio
+from tableveil.quality.cross_entropy import Expectation
+from tableveil.quality.model import Assessment, Table
+from tableveil.quality.rounding import SLACK, rounded
+
+
+class KLPerRecord:
+    """Sum over records r of p(r) * log2(p(r)/q(r)), with p and q of the record's combination as in `KLDivergence`.
+
+    So a combination of c records weighs c times as much as there. When classes merge, those of heavy combinations may
+    gain more than the others lose: nothing is inherited from the score at lo, but q is bounded, see the evidence.
+    Source: ARX, MetricSDNMKLDivergence, whose distribution of the input is indexed by record.
+    """
+
+    bounds_by_classes = False
+
+    def __init__(self, model: KLDivergenceModel, counter: ClassCounter, suppressible: int) -> None:
+        """At most `suppressible` records may be suppressed, withheld ones included.
+
+        Keeps all combinations, which takes memory in proportion to them, and goes through them at each check.
+
+        Raises:
+            UncountableError: a domain is continuous.
+        """
+        self._monotone = model.monotone
+        self._withheld = counter.withheld
+        self._most = counter.withheld if model.monotone else suppressible
+        self._maps = LevelMaps(counter.levels)
+        self._bottom = (0,) * len(counter.levels)
+        self._combinations = counter.classes(self._bottom)
+        self._groups = tuple(self._combinations.groups(j) for j in range(len(counter.levels)))
+        counts = self._combinations.counts.astype(np.float64)
+        # A withheld record is a combination of its own and weighs 1.
+        self._weights = counts * counts
+        self._expectation = Expectation(
+            counter.levels, counter.records, self._marginals(np.ones(len(counts), np.bool_))
+        )
+        self._records = self._expectation.records
+        input_bits = float(self._weights @ log_ratio(counts, self._records))
+        self._input = rounded((input_bits + self._withheld * math.log2(self._records)) / self._records)
+        heaviest = np.sort(counts)[::-1]
+        self._heaviest = np.append(0.0, np.cumsum(heaviest)), np.append(0.0, np.cumsum(heaviest * heaviest))
+
+    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+        """The part of the divergence that depends on q, if exactly the classes of the mask are kept."""
+        kept = np.ones_like(kept) if self._monotone else kept
+        weights = self._weights_of(classes, nest(self._combinations, self._bottom, at, self._maps))
+        suppressed = int(classes.counts[~kept].sum()) + self._withheld
+        bits = float(weights[kept] @ self._expectation.if_kept(at, classes)[kept])
+        if suppressed:
+            weight = float(weights[~kept].sum()) + self._withheld
+            bits += weight * self._expectation.if_suppressed(suppressed)
+        return Assessment((rounded(bits / self._records),))
+
+    def evidence(self, check: Check) -> _Evidence:
+        """Bounds by the leaves at lo, the class sizes at hi, and q of so many suppressed records as may be."""
+        nested = nest(self._combinations, self._bottom, check.at, self._maps)
+        weights = self._weights_of(nested.classes, nested)
+        sizes = nested.classes.counts
+        small = np.zeros(len(sizes), np.bool_) if self._monotone else sizes < check.minimum_size
+        gone = float(weights[small].sum()) + self._withheld
+        instead = self._expectation.if_suppressed(self._most) if self._most else math.inf
+        rarities = log_ratio(sizes[~small], self._records)
+        more = self._most - int(sizes[small].sum()) - self._withheld
+        return _Evidence(
+            self._expectation,
+            volumes=self._expectation.volumes.of_others_at_least(self._marginals(small[nested.parent])),
+            sizes=float(weights[~small] @ rarities) + (gone * instead if gone else 0.0),
+            rarest=float(rarities.max(initial=0.0)),
+            more=float(np.interp(max(more, 0), *self._heaviest)),
+            instead=instead,
+        )
+
+    def bound_between(self, lo: Check, hi: Transformation) -> Score:
+        """Offers nothing."""
+        raise NotImplementedError
+
+    def reported(self, score: Score) -> float:
+        """The sum in bits, which can be below 0."""
+        return rounded(score[0] - self._input)
+
+    def _marginals(self, rows: NDArray[np.bool_]) -> Marginals:
+        """The weights of the combinations in the mask, per code."""
+        return Marginals(
+            self._bottom,
+            tuple(
+                np.bincount(groups[rows], self._weights[rows], self._maps.size(j, 0))
+                for j, groups in enumerate(self._groups)
+            ),
+        )
+
+    def _weights_of(self, classes: EquivalenceClasses, nested: NestedClasses) -> NDArray[np.float64]:
+        """Per class, the weights of its combinations; `nested` has the same classes, maybe in another order."""
+        weights = np.empty(len(classes.counts))
+        weights[np.lexsort(classes.words)] = np.bincount(nested.parent, self._weights)[np.lexsort(nested.classes.words)]
+        return weights
+
+
+class _Evidence:
+    """A record's class is largest at hi and its leaves are fewest at lo, which bounds q from above.
+
+    `volumes` are the sums of log2(leaves) over the records that are kept at hi, `sizes` that of log2(N/size) and what
+    the others cost. Records that weigh `more` may be suppressed beyond these, and cost `instead` at least; `rarest` is
+    the largest log2(N/size).
+    """
+
+    def __init__(
+        self, expectation: Expectation, volumes: Table, sizes: float, rarest: float, more: float, instead: float
+    ) -> None:
+        self.guide = volumes
+        self._rows = [column.tolist() for column in volumes]
+        self._expectation = expectation
+        self._sizes = sizes
+        self._rarest = rarest
+        self._more = more
+        self._instead = instead
+
+    def bound(self, lo: Transformation) -> Score:
+        """The sum over records, less what those that may be suppressed would save if all were the dearest."""
+        bits = (self._sizes + math.fsum(row[level] for row, level in zip(self._rows, lo, strict=True))) * (1.0 - SLACK)
+        if self._more > 0:
+            bits -= self._more * max(0.0, self._rarest + self._expectation.largest_volume(lo) - self._instead)
+        return (max(0.0, bits) / self._expectation.records,)

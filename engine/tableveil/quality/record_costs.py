@@ -1,0 +1,62 @@
+"""Sums over sets of records of what each record costs in one attribute, where sets are known by their marginals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import LevelMaps, Marginals
+from tableveil.hierarchy import AttributeLevels
+from tableveil.quality.rounding import SLACK
+
+
+class RecordCosts:
+    """A record costs what its group at a level costs; `of_all[j][level]` is the sum over all records not withheld."""
+
+    def __init__(
+        self,
+        levels: Sequence[AttributeLevels],
+        marginals: Marginals,
+        of_groups: Callable[[AttributeLevels, int], NDArray[np.float64]],
+    ) -> None:
+        """`of_groups` gives the cost of a record per group of a level; `marginals` holds all records, per code."""
+        self._maps = LevelMaps(levels)
+        self._costs = tuple([of_groups(attribute, level) for level in range(attribute.top + 1)] for attribute in levels)
+        self._dearest: dict[tuple[int, int, int], NDArray[np.float64]] = {}
+        self.of_all = self.at_most(marginals)
+
+    def at(self, j: int, level: int) -> NDArray[np.float64]:
+        """What a record costs per group of the level."""
+        return self._costs[j][level]
+
+    def at_most(self, records: Marginals) -> tuple[NDArray[np.float64], ...]:
+        """Per attribute and level, the sum over the records.
+
+        Below the level in `records.at` only their groups there are known: each is taken to cost what the dearest record
+        of its group would, so that the entry is at least the sum.
+        """
+        return tuple(
+            np.array([self._by_group(j, at, level) @ counts for level in range(len(self._costs[j]))])
+            for j, (at, counts) in enumerate(zip(records.at, records.counts, strict=True))
+        )
+
+    def of_others_at_least(self, records: Marginals) -> tuple[NDArray[np.float64], ...]:
+        """Per attribute and level, a lower bound of the sum over all records but these."""
+        return tuple(
+            # The difference is wrong by as much as what it is made of.
+            np.maximum(of_all * (1.0 - SLACK) - of_records, 0.0)
+            for of_all, of_records in zip(self.of_all, self.at_most(records), strict=True)
+        )
+
+    def _by_group(self, j: int, at: int, level: int) -> NDArray[np.float64]:
+        if (j, at, level) not in self._dearest:
+            costs = self._costs[j][level]
+            if level >= at:
+                by_group = costs[self._maps.between(j, at, level)]
+            else:
+                by_group = np.zeros(self._maps.size(j, at))
+                np.maximum.at(by_group, self._maps.between(j, level, at), costs)
+            self._dearest[j, at, level] = by_group
+        return self._dearest[j, at, level]

@@ -1,0 +1,111 @@
+"""No bound is above the score of anything it bounds: for every model and option, on random tables and intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tableveil.classes import Check, EquivalenceClasses, Marginals, NumpyCounter
+from tableveil.lattice import Lattice, Transformation
+from tableveil.policy import KAnonymity, QualityModel
+from tableveil.privacy import Conjunction, privacy_of
+from tableveil.quality import quality_of
+from tableveil.search import Control, Problem, exact
+from tests.engine.quality.models import BY_CLASSES, NAMES, SEPARABLE
+from tests.engine.random_tables import CONTINUOUS, Table, inline, intervals, tables
+
+
+class OnlyClasses(NumpyCounter):
+    """Knows of small classes what the classes say: their groups, not those that a finer level has within them."""
+
+    def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
+        classes = self.classes(transformation)
+        small = classes.counts < minimum_size
+        counts = [
+            np.bincount(classes.groups(j)[small], classes.counts[small], len(levels.leaves[level])).astype(np.int64)
+            for j, (levels, level) in enumerate(zip(self.levels, transformation, strict=True))
+        ]
+        return Marginals(transformation, tuple(counts))
+
+
+@dataclass(frozen=True)
+class NotOfThree:
+    """A rule whose failures finer transformations do not inherit, and that suppresses large classes too."""
+
+    minimum_class_size: int = 1
+
+    def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+        kept: NDArray[np.bool_] = classes.counts % 3 != 0
+        return kept
+
+
+def problem_of(table: Table, model: QualityModel, kind: type[NumpyCounter], odd: bool) -> Problem:
+    counter = table.counter(kind)
+    rules = privacy_of([KAnonymity(table.k)]).rules
+    return Problem(
+        lattice=table.lattice,
+        counter=counter,
+        privacy=Conjunction((*rules, NotOfThree()) if odd else rules),
+        quality=quality_of(model, counter, table.weights, table.suppressible),
+        suppressible=table.suppressible,
+    )
+
+
+def scores(problem: Problem, part: Lattice) -> list[tuple[tuple[float, ...], int, Transformation]]:
+    """The keys of all valid transformations of a part of the lattice."""
+    found = []
+    for x in part:
+        classes = problem.counter.classes(x)
+        kept = problem.privacy.releasable(classes)
+        if problem.counter.records - int(classes.counts[kept].sum()) <= problem.suppressible:
+            found.append((problem.quality.assess(x, classes, kept).score, sum(x), x))
+    return found
+
+
+def check_bounds(problem: Problem, lo: Transformation, hi: Transformation) -> None:
+    valid = scores(problem, problem.lattice.between(lo, hi))
+    if not valid:
+        return
+    least = min(valid)[0]
+    size = problem.privacy.minimum_class_size
+    top = Check(problem.counter, hi, size)
+    assert problem.quality.evidence(top).bound(lo) <= least
+    if problem.quality.bounds_by_classes:
+        assert problem.quality.bound_between(Check(problem.counter, lo, size), hi) <= least
+
+
+@pytest.mark.parametrize("models", [*SEPARABLE, *BY_CLASSES], ids=NAMES)
+@settings(max_examples=300, deadline=None)
+@given(data=st.data(), table=tables(), coarse=st.booleans(), odd=st.booleans())
+def test_no_bound_is_above_the_least_score(
+    models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table, coarse: bool, odd: bool
+) -> None:
+    problem = problem_of(table, data.draw(models), OnlyClasses if coarse else NumpyCounter, odd)
+    check_bounds(problem, *data.draw(intervals(table.lattice)))
+
+
+@pytest.mark.parametrize("models", SEPARABLE, ids=NAMES[: len(SEPARABLE)])
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), table=tables(inline() | st.just(CONTINUOUS)), coarse=st.booleans())
+def test_no_bound_is_above_the_least_score_in_continuous_domains(
+    models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table, coarse: bool
+) -> None:
+    problem = problem_of(table, data.draw(models), OnlyClasses if coarse else NumpyCounter, odd=False)
+    check_bounds(problem, *data.draw(intervals(table.lattice)))
+
+
+@pytest.mark.parametrize("models", [*SEPARABLE, *BY_CLASSES], ids=NAMES)
+@settings(max_examples=100, deadline=None)
+@given(data=st.data(), table=tables(), coarse=st.booleans(), odd=st.booleans())
+def test_the_search_finds_what_exhaustive_search_finds(
+    models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table, coarse: bool, odd: bool
+) -> None:
+    problem = problem_of(table, data.draw(models), OnlyClasses if coarse else NumpyCounter, odd)
+    outcome = exact(problem, Control())
+    assert outcome.complete
+    assert (outcome.best.key if outcome.best else None) == min(scores(problem, problem.lattice), default=None)

@@ -1,0 +1,31 @@
+"""Scores and their parts are what the definitions say, with NULLs, suppressed and withheld records, and all options."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tableveil.policy import KAnonymity, QualityModel
+from tableveil.privacy import privacy_of
+from tableveil.quality import quality_of
+from tests.engine.quality.definitions import defined
+from tests.engine.quality.models import BY_CLASSES, NAMES, SEPARABLE
+from tests.engine.random_tables import Table, inline, tables
+
+
+@pytest.mark.parametrize("models", [*SEPARABLE, *BY_CLASSES], ids=NAMES)
+@settings(max_examples=120, deadline=None)
+@given(data=st.data(), table=tables(inline()))
+def test_scores_are_those_of_the_definition(
+    models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table
+) -> None:
+    model = data.draw(models)
+    x = tuple(data.draw(st.integers(0, top)) for top in table.lattice.top)
+    counter = table.counter()
+    quality = quality_of(model, counter, table.weights, table.suppressible)
+    classes = counter.classes(x)
+    assessment = quality.assess(x, classes, privacy_of([KAnonymity(table.k)]).releasable(classes))
+    expected = defined(table, x, model)
+    assert quality.reported(assessment.score) == pytest.approx(expected.score, rel=1e-9, abs=1e-9)
+    assert assessment.values == pytest.approx(expected.values, rel=1e-9, abs=1e-9)
