@@ -5,66 +5,22 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from random import Random
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tableveil.backend import Database, Session, Settings
 from tableveil.classes import ClassCounter, EquivalenceClasses, Marginals, NumpyCounter
-from tableveil.counting import BaseHistogram, DuckDBCounter, build_base, open_counter
-from tableveil.dictionary import build_dictionary
-from tableveil.hierarchy import AttributeLevels, InlineLevels, Intervals, RuleHierarchy
+from tableveil.counting import BaseHistogram, DuckDBCounter, open_counter
+from tableveil.hierarchy import AttributeLevels, InlineLevels, Intervals
 from tableveil.lattice import Transformation
-from tableveil.policy import AttributePolicy, KAnonymity, NullHandling, Policy, ReleaseTarget, Role, TableReference
-from tableveil.source import resolve_source
+from tableveil.policy import NullHandling
+from tests.sql.tables import Table, Value, base_of, random_table
 
-Value = int | str | None
 Combination = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of quasi-identifiers, each with its type, hierarchy and what NULL means."""
-
-    types: tuple[str, ...]
-    hierarchies: tuple[InlineLevels | RuleHierarchy, ...]
-    nulls: tuple[NullHandling, ...]
-    rows: tuple[tuple[Value, ...], ...]
-
-    @property
-    def counted(self) -> list[tuple[Value, ...]]:
-        """The rows that are not withheld."""
-        suppressing = [j for j, handling in enumerate(self.nulls) if handling is NullHandling.SUPPRESS]
-        return [row for row in self.rows if all(row[j] is not None for j in suppressing)]
-
-
-def base_of(session: Session, table: Table) -> BaseHistogram:
-    """The real base histogram of the table in the database."""
-    names = [f"q{j}" for j in range(len(table.types))]
-    columns = ", ".join(f"{name} {type_}" for name, type_ in zip(names, table.types, strict=True))
-    session.execute(f"CREATE OR REPLACE TABLE t ({columns})")
-    with session.relation("rows_", pa.table(dict(zip(names, zip(*table.rows, strict=True), strict=True)))):
-        session.execute("INSERT INTO t SELECT * FROM rows_")
-    listed = tuple(
-        AttributePolicy(name, Role.QUASI_IDENTIFIER, hierarchy, nulls=nulls)
-        for name, hierarchy, nulls in zip(names, table.hierarchies, table.nulls, strict=True)
-    )
-    release = ReleaseTarget("main", "out")
-    policy = Policy(TableReference("", "main", "t"), listed, None, (KAnonymity(2),), release)
-    source, _, faults = resolve_source(session, policy)
-    assert source is not None, faults
-    dictionaries = []
-    for j, (attribute, hierarchy) in enumerate(zip(listed, table.hierarchies, strict=True)):
-        dictionary, found = build_dictionary(session, source, attribute, hierarchy, "", j, "")
-        assert dictionary is not None, found
-        dictionaries.append(dictionary)
-    return build_base(session, source, dictionaries)
-
 
 Opened = Callable[[Session, BaseHistogram, Transformation | None], ClassCounter]
 """Opens a counter for the transformations from a least one on, or for all."""
@@ -186,14 +142,6 @@ def test_counts_any_table(shared: Database, implementation: Opened, table: Table
             check_small_classes(table, counter, transformation, data.draw(st.integers(1, 6)))
 
 
-def random_table(rows: int, width: int, values: int, seed: int) -> Table:
-    random = Random(seed)
-    rule = Intervals("0", str(values - 1), ("10", "100", "1000"))
-    drawn = tuple(tuple(random.randrange(values) for _ in range(width)) for _ in range(rows))
-    value = (NullHandling.VALUE,) * width
-    return Table(("INTEGER",) * width, (rule,) * width, value, drawn)
-
-
 def test_a_long_search_in_one_region(session: Session, implementation: Opened) -> None:
     """Roll-ups are made and used: answers stay the same, whatever was asked before."""
     table = random_table(rows=400, width=3, values=200, seed=1)
@@ -250,4 +198,7 @@ def test_extremes(
 
 def test_few_combinations_are_counted_in_memory(session: Session) -> None:
     table = random_table(rows=50, width=2, values=20, seed=4)
-    assert isinstance(open_counter(session, base_of(session, table)), NumpyCounter)
+    base = base_of(session, table)
+    counter = open_counter(session, base)
+    assert isinstance(counter, NumpyCounter)
+    assert counter.account == f"all {base.combinations} combinations in numpy"

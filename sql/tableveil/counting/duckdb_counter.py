@@ -1,82 +1,100 @@
-"""Counting in the database: classes by GROUP BY over the base histogram, or over a roll-up kept from it."""
+"""Counting a base histogram that is in the database: from it, or from roll-ups kept there or in numpy."""
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, create_table, number, table
-from tableveil.classes import EquivalenceClasses, KeyLayout, LevelMaps, Marginals, NumpyCounter
-from tableveil.counting.base import BaseHistogram, unpacked
+from tableveil.backend import Session, column, table
+from tableveil.classes import EquivalenceClasses, Marginals, NumpyCounter
+from tableveil.counting.base import BaseHistogram
+from tableveil.counting.cost import Cost, Costs
+from tableveil.counting.histogram_tables import HistogramTables
+from tableveil.counting.memory import memory_limit
+from tableveil.counting.roll_ups import REGION, RollUp, RollUps
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 
-HAND_OVER_ROWS = 250_000
-"""Roll-ups of up to so many rows are handed over to numpy, which groups them faster than a statement is planned."""
+SHARE = 0.25
+"""The tables of roll-ups may take this share of the database's memory limit, so that they need not spill.
 
-REGION = 6
-"""Number of transformations counted from the same roll-up after which one for all of them is considered."""
+Arrays may take as much beside it, and numpy as much again for as long as it counts.
+"""
 
-WORTH_MAKING = 0.4
-"""A roll-up is made only if it has about this share or less of the rows it is made from: making it reads them once."""
+WORKING_BYTES = 150
+"""Bytes per row that numpy takes for as long as it counts: keys, sizes of all possible classes, classes."""
 
-
-@dataclass(slots=True)
-class _RollUp:
-    """A histogram at `at`: a table with columns `c<j>` (groups) and `n`, and arrays once it was small enough.
-
-    `recent` are the last transformations counted from it.
-    """
-
-    at: Transformation
-    table_name: str
-    rows: int
-    arrays: NumpyCounter | None = None
-    recent: list[Transformation] = field(default_factory=list)
+WORTH_MAKING = 0.5
+"""A roll-up is made only if it has at most this share of the rows it is made from."""
 
 
 class DuckDBCounter:
     """Counts classes of a base histogram that stays in the database, for as long as the session lives.
 
     A search asks for transformations around one region of the lattice for long. When several were counted from the same
-    large roll-up, one is made at their meet, the most general transformation that is fine enough for all of them, if it
-    is much smaller; whatever lies above the meet is counted from there. `hand_over_rows` of 0 keeps all counting in the
-    database.
+    histogram, a roll-up is made at their meet, the most general transformation that is fine enough for all of them;
+    whatever lies above the meet can be counted from there. What fits may become arrays, on which numpy counts.
+
+    What to count from, whether by a statement or in numpy, and when a roll-up or arrays are worth making is decided by
+    seconds, measured all the time: something is made once having had it would have saved what making it takes. The
+    choices show in `account` only: answers, their order included, are the same whatever was asked before and however
+    fast it was.
     """
 
     def __init__(
         self,
         session: Session,
         base: BaseHistogram,
-        hand_over_rows: int = HAND_OVER_ROWS,
+        hand_over_rows: int | None = None,
         bottom: Transformation | None = None,
+        memory: int | None = None,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """`bottom` is the least transformation that will be asked for, if it is known."""
-        self._session = session
+        """`bottom` is the least transformation that will be asked for, if it is known.
+
+        `memory` is in bytes, None for the session's memory limit. Histograms of more than `hand_over_rows` are never
+        handed over to numpy: 0 keeps all counting in the database. `clock` returns seconds.
+        """
         self._base = base
-        self._hand_over_rows = hand_over_rows
         self._levels = tuple(dictionary.levels for dictionary in base.dictionaries)
-        self._maps = LevelMaps(self._levels)
-        self._finest = (0,) * len(self._levels)
+        self._tables = HistogramTables(session, self._levels)
+        self._hand_over_rows = hand_over_rows
+        self._clock = clock
+        self.costs = Costs()
+        # Until there are some: eight bytes for each group and each count.
+        self._bytes_per_row = 8.0 * (len(self._levels) + 1)
+        self._checks = self._in_numpy = 0
+        self._last: tuple[Transformation, EquivalenceClasses] | None = None
         name = "searchable"
-        query = base.searchable().select(*self._code_columns(), column("n"))
+        query = base.searchable().select(*(column(f"c{j}") for j in range(len(self._levels))), column("n"))
         temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
         session.execute(exp.Create(this=table(name), kind="VIEW", expression=query, properties=temporary))
-        self._kept = [_RollUp(self._finest, name, base.combinations)]
-        self._level_tables: dict[tuple[int, int], str] = {}
-        self._numbers = itertools.count(1)
-        self._last: tuple[Transformation, _RollUp, EquivalenceClasses] | None = None
-        if bottom is not None and bottom != self._finest:
-            self._roll_up_if_worth(self._kept[0], bottom)
+        self._budget = int(SHARE * (memory_limit(session) if memory is None else memory))
+        finest = (0,) * len(self._levels)
+        self.roll_ups = RollUps(RollUp(finest, base.combinations, 0, name), self._budget, self._budget)
+        if bottom is not None:
+            self._rolled_up(self.roll_ups.base, bottom)
 
     @property
     def name(self) -> str:
         """Who counts, for the evidence."""
         return "duckdb"
+
+    @property
+    def account(self) -> str:
+        """What was counted from what so far, in one sentence."""
+        made, kept = self.roll_ups.made, self.roll_ups.kept
+        base = "DuckDB and numpy" if self.roll_ups.base.in_arrays else "DuckDB"
+        return (
+            f"{self._base.combinations:,} combinations in {base}; roll-ups: {made} made, {len(kept)} kept, "
+            f"{sum(roll_up.in_arrays for roll_up in kept)} of them in numpy; "
+            f"checks: {self._in_numpy:,} of {self._checks:,} in numpy"
+        )
 
     @property
     def levels(self) -> tuple[AttributeLevels, ...]:
@@ -95,135 +113,161 @@ class DuckDBCounter:
 
     def marginals(self) -> Marginals:
         """All records but the withheld ones, per code."""
-        marginals = []
-        for j, levels in enumerate(self._levels):
-            total = alias(cast(exp.Sum(this=column("n")), "BIGINT"), "records")
-            query = exp.select(alias(column(f"c{j}"), "code"), total).from_(table(self._kept[0].table_name))
-            found = self._session.arrays(query.group_by(column(f"c{j}")))
-            counts = np.zeros(len(levels.groups[0]), np.int64)
-            counts[found["code"]] = found["records"]
-            marginals.append(counts)
-        return Marginals(self._finest, tuple(marginals))
+        base = self.roll_ups.base
+        assert base.table_name is not None
+        counts = tuple(self._tables.marginal(base.table_name, j) for j in range(len(self._levels)))
+        return Marginals(base.at, counts)
 
     def classes(self, transformation: Transformation) -> EquivalenceClasses:
-        """The equivalence classes at the transformation."""
+        """The equivalence classes at the transformation, in the order of their keys."""
         source = self._source(transformation)
-        if source.arrays is not None:
-            classes = source.arrays.classes(transformation)
+        if self._counts_in_numpy(source):
+            classes = self._from_arrays(source, transformation)
         else:
-            layout = self._layout(transformation)
-            found = self._session.arrays(self._grouped(source, transformation, layout))
-            words = tuple(found[f"w{word}"].astype(np.int64) for word in range(layout.words))
-            classes = EquivalenceClasses(layout, words, found["n"].astype(np.int64))
+            classes = self._from_table(source, transformation)
+        self._checks += 1
+        source.used = self._checks
+        source.counted(transformation, len(classes.counts))
         # Small classes are asked for right after the classes.
-        self._last = (transformation, source, classes)
+        self._last = (transformation, classes)
         return classes
 
     def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
-        """The records in classes of fewer than `minimum_size`, by their groups there, or finer from a small roll-up."""
+        """The records in classes of fewer than `minimum_size`, by their groups there.
+
+        A roll-up could tell their finer groups, but then the bounds drawn from them would depend on which one was used.
+        """
         if self._last is None or self._last[0] != transformation:
             self.classes(transformation)
         assert self._last is not None
-        _, source, classes = self._last
-        if source.arrays is not None:
-            return source.arrays.small_classes(transformation, minimum_size)
+        _, classes = self._last
         small = classes.counts < minimum_size
         counts = classes.counts[small]
         marginals = [
-            np.bincount(classes.groups(j)[small], weights=counts, minlength=len(self._levels[j].leaves[level]))
-            for j, level in enumerate(transformation)
+            np.bincount(classes.groups(j)[small], weights=counts, minlength=radix)
+            for j, radix in enumerate(classes.layout.radices)
         ]
         return Marginals(transformation, tuple(marginal.astype(np.int64) for marginal in marginals))
 
-    def _source(self, transformation: Transformation) -> _RollUp:
-        """The roll-up to count the transformation from, made now if that pays."""
-        source = self._cheapest(transformation)
-        if source.rows > self._hand_over_rows:
-            source.recent.append(transformation)
-            if len(source.recent) == REGION:
-                meet = tuple(map(min, *source.recent))
-                source.recent.clear()
-                source = self._roll_up_if_worth(source, meet)
-        if source.arrays is None and source.rows <= self._hand_over_rows:
-            source.arrays = self._fetched(source)
-        return source
+    def _source(self, transformation: Transformation) -> RollUp:
+        """The cheapest histogram to count the transformation from, made now if that pays."""
+        source = min(self.roll_ups.finer(transformation), key=self._seconds)
+        if len(source.recent) < REGION:
+            return source
+        most = max(source.recent.values())
+        # As many checks as there have been are expected to come.
+        saved = source.since * (self._seconds(source) - self._least_seconds(most))
+        if most > WORTH_MAKING * source.rows or saved < self._cost_of_roll_up(source).seconds(source.rows):
+            return source
+        source.since = 0
+        return self._rolled_up(source, tuple(map(min, transformation, *source.recent))) or source
 
-    def _roll_up_if_worth(self, source: _RollUp, at: Transformation) -> _RollUp:
-        """A roll-up at the transformation if it is much smaller than its source, else the source."""
-        if self._estimated_rows(source, at) <= WORTH_MAKING * source.rows:
-            return self._roll_up(source, at)
-        return source
+    def _from_arrays(self, source: RollUp, transformation: Transformation) -> EquivalenceClasses:
+        assert source.arrays is not None
+        started = self._clock()
+        classes = source.arrays.classes(transformation)
+        self.costs.count_in_arrays.observe(source.rows, self._clock() - started)
+        self._in_numpy += 1
+        return classes
 
-    def _estimated_rows(self, source: _RollUp, at: Transformation) -> float:
-        layout = self._layout(at)
-        query, words = self._keyed(source, at, layout)
-        key = words[0] if len(words) == 1 else call("hash", *words)
-        return float(self._session.value(query.select(call("approx_count_distinct", key))))
+    def _from_table(self, source: RollUp, transformation: Transformation) -> EquivalenceClasses:
+        assert source.table_name is not None
+        started = self._clock()
+        classes = self._tables.classes(source.table_name, source.at, transformation)
+        seconds = self._clock() - started
+        self.costs.count_in_table.observe(source.rows, seconds)
+        source.regret += seconds - self.costs.count_in_arrays.seconds(source.rows)
+        if (
+            not source.in_arrays
+            and source.regret >= self.costs.hand_over.seconds(source.rows)
+            and self._fits_numpy(source.rows)
+        ):
+            self._hand_over(source)
+        return classes
 
-    def _cheapest(self, transformation: Transformation) -> _RollUp:
-        """The kept roll-up of the fewest rows that is fine enough."""
-        finer = [r for r in self._kept if all(a <= t for a, t in zip(r.at, transformation, strict=True))]
-        return min(finer, key=lambda roll_up: roll_up.rows)
+    def _counts_in_numpy(self, source: RollUp) -> bool:
+        if source.arrays is None or source.table_name is None:
+            return source.arrays is not None
+        return self.costs.count_in_arrays.seconds(source.rows) <= self.costs.count_in_table.seconds(source.rows)
 
-    def _roll_up(self, source: _RollUp, at: Transformation) -> _RollUp:
-        layout = self._layout(at)
-        grouped = self._grouped(source, at, layout).subquery("grouped")
-        codes = [alias(unpacked(layout, j), f"c{j}") for j in range(len(at))]
-        # Counted before it is made: a roll-up that was stopped half-way must not block the name.
-        name = f"roll_up_{next(self._numbers)}"
-        self._session.execute(create_table(table(name), exp.select(*codes, column("n")).from_(grouped), temporary=True))
-        rows = self._session.value(exp.select(exp.Count(this=exp.Star())).from_(table(name)))
-        made = _RollUp(at, name, rows)
-        self._kept.append(made)
+    def _seconds(self, source: RollUp) -> float:
+        """What counting from it takes."""
+        costs = self.costs
+        return (costs.count_in_arrays if self._counts_in_numpy(source) else costs.count_in_table).seconds(source.rows)
+
+    def _least_seconds(self, rows: int) -> float:
+        """What counting from so many rows takes at best."""
+        return min(self.costs.count_in_arrays.seconds(rows), self.costs.count_in_table.seconds(rows))
+
+    def _cost_of_roll_up(self, source: RollUp) -> Cost:
+        """Of whoever makes one faster."""
+        costs = [self.costs.roll_up_table] if source.table_name is not None else []
+        costs += [self.costs.roll_up_arrays] if source.arrays is not None else []
+        return min(costs, key=lambda cost: cost.seconds(source.rows))
+
+    def _fits_numpy(self, rows: int) -> bool:
+        if self._hand_over_rows is not None and rows > self._hand_over_rows:
+            return False
+        return rows * WORKING_BYTES <= self._budget and self.roll_ups.fits(int(rows * self._bytes_per_row), True)
+
+    def _rolled_up(self, source: RollUp, at: Transformation) -> RollUp | None:
+        """A roll-up at the transformation, kept, unless it is not much smaller than its source or does not fit."""
+        # What is finer than a refused one has more rows still.
+        if at == source.at or any(all(map(int.__le__, at, refused)) for refused in source.refused):
+            return None
+        cost, started = self._cost_of_roll_up(source), self._clock()
+        rolled_up = self._rolled_up_arrays if cost is self.costs.roll_up_arrays else self._rolled_up_table
+        made = rolled_up(source, at)
+        if made is None:
+            source.refused.append(at)
+            return None
+        cost.observe(source.rows, self._clock() - started)
+        self._drop(self.roll_ups.keep(made, self._checks))
         return made
 
-    def _fetched(self, roll_up: _RollUp) -> NumpyCounter:
-        query = exp.select(*self._code_columns(), column("n")).from_(table(roll_up.table_name))
-        found = self._session.arrays(query)
-        groups = [found[f"c{j}"] for j in range(len(roll_up.at))]
-        return NumpyCounter(self._levels, groups, found["n"].astype(np.int64), at=roll_up.at)
+    def _rolled_up_arrays(self, source: RollUp, at: Transformation) -> RollUp | None:
+        assert source.arrays is not None
+        classes = source.arrays.classes(at)
+        rows = len(classes.counts)
+        return self._as_arrays(at, classes) if rows <= WORTH_MAKING * source.rows and self._fits_numpy(rows) else None
 
-    def _code_columns(self) -> list[exp.Column]:
-        return [column(f"c{j}") for j in range(len(self._levels))]
+    def _rolled_up_table(self, source: RollUp, at: Transformation) -> RollUp | None:
+        assert source.table_name is not None
+        rows = self._tables.estimated_rows(source.table_name, source.at, at)
+        if rows > WORTH_MAKING * source.rows:
+            return None
+        costs = self.costs
+        if costs.count_in_arrays.seconds(rows) <= costs.count_in_table.seconds(rows) and self._fits_numpy(rows):
+            return self._as_arrays(at, self._tables.classes(source.table_name, source.at, at))
+        if not self.roll_ups.fits(self._tables.size(at, rows), in_arrays=False):
+            return None
+        name, rows = self._tables.roll_up(source.table_name, source.at, at)
+        return RollUp(at, rows, self._tables.size(at, rows), name)
 
-    def _layout(self, transformation: Transformation) -> KeyLayout:
-        levels = zip(self._levels, transformation, strict=True)
-        return KeyLayout.of([len(attribute.leaves[level]) for attribute, level in levels])
+    def _as_arrays(self, at: Transformation, classes: EquivalenceClasses) -> RollUp:
+        made = RollUp(at, len(classes.counts), 0)
+        self._set_arrays(made, [classes.groups(j) for j in range(len(at))], classes.counts)
+        return made
 
-    def _grouped(self, source: _RollUp, transformation: Transformation, layout: KeyLayout) -> exp.Select:
-        """The classes at the transformation: key words `w0`, `w1`, … and `n`."""
-        query, words = self._keyed(source, transformation, layout)
-        total = alias(cast(exp.Sum(this=column("n", "r")), "BIGINT"), "n")
-        select = [alias(word, f"w{w}") for w, word in enumerate(words)]
-        return query.select(*select, total).group_by(*(number(w + 1) for w in range(len(words))))
+    def _hand_over(self, source: RollUp) -> None:
+        """Makes arrays of a table; of a roll-up's table nothing is left."""
+        assert source.table_name is not None
+        started = self._clock()
+        self._set_arrays(source, *self._tables.columns(source.table_name))
+        self.costs.hand_over.observe(source.rows, self._clock() - started)
+        if source is not self.roll_ups.base:
+            name, source.table_name = source.table_name, None
+            self._tables.drop(name)
+        self._drop(self.roll_ups.drop(self._checks, spared=source))
 
-    def _keyed(
-        self, source: _RollUp, transformation: Transformation, layout: KeyLayout
-    ) -> tuple[exp.Select, list[exp.Expr]]:
-        """The roll-up under the alias `r` with what its key words need joined, and the key words."""
-        query = exp.select().from_(table(source.table_name, alias="r"))
-        words: list[exp.Expr] = [cast(number(0), "BIGINT") for _ in range(layout.words)]
-        for j, (low, high) in enumerate(zip(source.at, transformation, strict=True)):
-            if layout.radices[j] <= 1:
-                continue
-            group: exp.Expr = column(f"c{j}", "r")
-            if high != low:
-                levels, as_ = self._level_table(j, low), f"m{j}"
-                same = exp.EQ(this=group, expression=column(f"g{low}", as_))
-                query = query.join(table(levels, alias=as_), on=same)
-                group = column(f"g{high}", as_)
-            part = exp.Mul(this=cast(group, "BIGINT"), expression=number(layout.stride[j]))
-            words[layout.word[j]] = exp.Add(this=words[layout.word[j]], expression=part)
-        return query, words
+    def _set_arrays(
+        self, roll_up: RollUp, groups: Sequence[NDArray[np.integer[Any]]], counts: NDArray[np.int64]
+    ) -> None:
+        roll_up.arrays = NumpyCounter(self._levels, groups, counts, at=roll_up.at)
+        roll_up.size = roll_up.arrays.nbytes
+        self._bytes_per_row = roll_up.size / max(roll_up.rows, 1)
 
-    def _level_table(self, attribute: int, low: int) -> str:
-        """A small table from the group at `low` (`g<low>`) to those at all levels above."""
-        if (attribute, low) not in self._level_tables:
-            name = f"levels_{attribute}_{low}"
-            above = range(low, self._levels[attribute].top + 1)
-            groups = {f"g{high}": pa.array(self._maps.between(attribute, low, high)) for high in above}
-            with self._session.relation("level_groups", pa.table(groups)):
-                query = exp.select("*").from_(table("level_groups"))
-                self._session.execute(create_table(table(name), query, temporary=True))
-            self._level_tables[attribute, low] = name
-        return self._level_tables[attribute, low]
+    def _drop(self, roll_ups: Sequence[RollUp]) -> None:
+        for roll_up in roll_ups:
+            if roll_up.table_name is not None:
+                self._tables.drop(roll_up.table_name)

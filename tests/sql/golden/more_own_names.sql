@@ -4,7 +4,7 @@ SELECT COUNT(*), COALESCE(SUM("n"), 0), COALESCE(SUM("n") FILTER(WHERE "base"."c
 
 -- classes at (1, 0)
 CREATE TEMPORARY TABLE "levels_0_0" AS SELECT * FROM "level_groups";
-SELECT CAST(0 AS BIGINT) + CAST("m0"."g1" AS BIGINT) * 4 + CAST("r"."c1" AS BIGINT) * 1 AS "w0", CAST(SUM("r"."n") AS BIGINT) AS "n" FROM "searchable" AS "r" JOIN "levels_0_0" AS "m0" ON "r"."c0" = "m0"."g0" GROUP BY 1;
+SELECT CAST(0 AS BIGINT) + CAST("m0"."g1" AS BIGINT) * 4 + CAST("r"."c1" AS BIGINT) * 1 AS "w0", CAST(SUM("r"."n") AS BIGINT) AS "n" FROM "searchable" AS "r" JOIN "levels_0_0" AS "m0" ON "r"."c0" = "m0"."g0" GROUP BY 1 ORDER BY 1;
 
 -- released rows at (1, 0), suppressed ones kept blank
 CREATE TABLE "main"."r" AS SELECT * FROM (SELECT "d0"."l1" AS "value", "source"."code" AS "code", "source"."c0" AS "c0", FALSE AS "r?" FROM "memory"."main"."base_histogram" AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."value" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."code" = "d1"."value" ANTI JOIN "suppressed_classes" ON "suppressed_classes"."w0" = CAST(0 AS BIGINT) + CAST(COALESCE("d0"."g1", 2) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 WHERE NOT "source"."code" IS NULL UNION ALL BY NAME SELECT TRUE AS "r?" FROM RANGE(4)) AS released ORDER BY "r?", "value", "code", "c0";

@@ -1,0 +1,122 @@
+"""Histograms as tables of the database: grouped at a transformation, estimated, rolled up, dropped."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, call, cast, column, create_table, drop, number, table
+from tableveil.classes import EquivalenceClasses, KeyLayout, LevelMaps
+from tableveil.counting.base import unpacked
+from tableveil.hierarchy import AttributeLevels
+from tableveil.lattice import Transformation
+
+
+class HistogramTables:
+    """What is asked of tables that have columns `c<j>` (the groups of quasi-identifier j at some level) and `n`.
+
+    Tables are temporary and go with the session.
+    """
+
+    def __init__(self, session: Session, levels: Sequence[AttributeLevels]) -> None:
+        self._session = session
+        self._levels = tuple(levels)
+        self._maps = LevelMaps(levels)
+        self._level_tables: dict[tuple[int, int], str] = {}
+        self._numbers = itertools.count(1)
+
+    def classes(self, name: str, at: Transformation, transformation: Transformation) -> EquivalenceClasses:
+        """The classes at the transformation, in the order of their keys, from the table of the histogram at `at`."""
+        layout = self._layout(transformation)
+        grouped = self._grouped(name, at, transformation, layout)
+        # DuckDB's order changes from run to run, and with it the last digits of sums of floats over classes.
+        found = self._session.arrays(grouped.order_by(*(number(word + 1) for word in range(layout.words))))
+        words = tuple(found[f"w{word}"].astype(np.int64) for word in range(layout.words))
+        return EquivalenceClasses(layout, words, found["n"].astype(np.int64))
+
+    def estimated_rows(self, name: str, at: Transformation, transformation: Transformation) -> int:
+        """About how many classes there are at the transformation, for less than half of what counting them takes."""
+        query, words = self._keyed(name, at, transformation, self._layout(transformation))
+        key = words[0] if len(words) == 1 else call("hash", *words)
+        return int(self._session.value(query.select(call("approx_count_distinct", key))))
+
+    def roll_up(self, name: str, at: Transformation, transformation: Transformation) -> tuple[str, int]:
+        """A new table, the histogram at the transformation: its name and its number of rows."""
+        layout = self._layout(transformation)
+        grouped = self._grouped(name, at, transformation, layout).subquery("grouped")
+        codes = [alias(unpacked(layout, j), f"c{j}") for j in range(len(transformation))]
+        # Counted before it is made: a roll-up that was stopped half-way must not block the name.
+        made = f"roll_up_{next(self._numbers)}"
+        self._session.execute(create_table(table(made), exp.select(*codes, column("n")).from_(grouped), temporary=True))
+        return made, self._session.value(exp.select(exp.Count(this=exp.Star())).from_(table(made)))
+
+    def size(self, at: Transformation, rows: int) -> int:
+        """Bytes of a histogram's columns, not compressed."""
+        layout = self._layout(at)
+        return rows * (8 + sum(1 if radix <= 2**8 else 2 if radix <= 2**16 else 4 for radix in layout.radices))
+
+    def drop(self, name: str) -> None:
+        """Drops the table."""
+        self._session.execute(drop("TABLE", table(name)))
+
+    def columns(self, name: str) -> tuple[list[NDArray[np.integer[Any]]], NDArray[np.int64]]:
+        """All of the table: the groups of each quasi-identifier, and `n`."""
+        names = [f"c{j}" for j in range(len(self._levels))]
+        found = self._session.arrays(exp.select(*map(column, names), column("n")).from_(table(name)))
+        return [found[name] for name in names], found["n"].astype(np.int64)
+
+    def marginal(self, name: str, attribute: int) -> NDArray[np.int64]:
+        """Records per code of a quasi-identifier, from a table at level 0."""
+        total = alias(cast(exp.Sum(this=column("n")), "BIGINT"), "records")
+        query = exp.select(alias(column(f"c{attribute}"), "code"), total).from_(table(name))
+        found = self._session.arrays(query.group_by(column(f"c{attribute}")))
+        counts = np.zeros(len(self._levels[attribute].groups[0]), np.int64)
+        counts[found["code"]] = found["records"]
+        return counts
+
+    def _layout(self, transformation: Transformation) -> KeyLayout:
+        return KeyLayout.of([self._maps.size(j, level) for j, level in enumerate(transformation)])
+
+    def _grouped(self, name: str, at: Transformation, transformation: Transformation, layout: KeyLayout) -> exp.Select:
+        """The classes at the transformation: key words `w0`, `w1`, … and `n`."""
+        query, words = self._keyed(name, at, transformation, layout)
+        total = alias(cast(exp.Sum(this=column("n", "r")), "BIGINT"), "n")
+        select = [alias(word, f"w{w}") for w, word in enumerate(words)]
+        return query.select(*select, total).group_by(*(number(w + 1) for w in range(len(words))))
+
+    def _keyed(
+        self, name: str, at: Transformation, transformation: Transformation, layout: KeyLayout
+    ) -> tuple[exp.Select, list[exp.Expr]]:
+        """The table under the alias `r` with what its key words need joined, and the key words."""
+        query = exp.select().from_(table(name, alias="r"))
+        words: list[exp.Expr] = [cast(number(0), "BIGINT") for _ in range(layout.words)]
+        for j, (low, high) in enumerate(zip(at, transformation, strict=True)):
+            if layout.radices[j] <= 1:
+                continue
+            group: exp.Expr = column(f"c{j}", "r")
+            if high != low:
+                levels, as_ = self._level_table(j, low), f"m{j}"
+                same = exp.EQ(this=group, expression=column(f"g{low}", as_))
+                query = query.join(table(levels, alias=as_), on=same)
+                group = column(f"g{high}", as_)
+            part = exp.Mul(this=cast(group, "BIGINT"), expression=number(layout.stride[j]))
+            words[layout.word[j]] = exp.Add(this=words[layout.word[j]], expression=part)
+        return query, words
+
+    def _level_table(self, attribute: int, low: int) -> str:
+        """A small table from the group at `low` (`g<low>`) to those at all levels above."""
+        if (attribute, low) not in self._level_tables:
+            name = f"levels_{attribute}_{low}"
+            above = range(low, self._levels[attribute].top + 1)
+            groups = {f"g{high}": pa.array(self._maps.between(attribute, low, high)) for high in above}
+            with self._session.relation("level_groups", pa.table(groups)):
+                query = exp.select("*").from_(table("level_groups"))
+                self._session.execute(create_table(table(name), query, temporary=True))
+            self._level_tables[attribute, low] = name
+        return self._level_tables[attribute, low]

@@ -1,0 +1,160 @@
+"""What the counter keeps and chooses, and that nobody can tell from its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tableveil.backend import Database, Session, Settings
+from tableveil.classes import NumpyCounter
+from tableveil.counting import BaseHistogram, DuckDBCounter
+from tableveil.counting.cost import Costs
+from tableveil.counting.memory import memory_limit
+from tableveil.counting.roll_ups import RollUp
+from tableveil.lattice import Transformation
+from tests.sql.tables import base_of, random_table
+
+KIB = 2**10
+GIB = 2**30
+
+
+class Clock:
+    """A clock on which whatever is timed takes as many seconds as the test says."""
+
+    def __init__(self, seconds: Callable[[], float]) -> None:
+        self._seconds = seconds
+        self._now = 0.0
+
+    def __call__(self) -> float:
+        self._now += self._seconds()
+        return self._now
+
+
+def always(seconds: float) -> Clock:
+    return Clock(lambda: seconds)
+
+
+def base_in(session: Session) -> BaseHistogram:
+    """About 2,000 combinations of four quasi-identifiers with five levels each."""
+    return base_of(session, random_table(rows=2000, width=4, values=2000, seed=5))
+
+
+@pytest.fixture
+def base(session: Session) -> BaseHistogram:
+    return base_in(session)
+
+
+def regions(base: BaseHistogram, seed: int) -> list[Transformation]:
+    """Many checks in one region of the lattice, then in another, as searches make them."""
+    random = Random(seed)
+    tops = [dictionary.levels.top for dictionary in base.dictionaries]
+    found: list[Transformation] = []
+    for _ in range(12):
+        low = [random.randint(1, top) for top in tops]
+        found += [tuple(random.randint(lo, top) for lo, top in zip(low, tops, strict=True)) for _ in range(20)]
+    return found
+
+
+def kept_tables(session: Session) -> set[str]:
+    return {name for (name,) in session.rows("FROM duckdb_tables() SELECT table_name WHERE table_name ~ 'roll_up_.*'")}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    ("memory", "hand_over_rows"),
+    [
+        pytest.param(40 * KIB, 0, id="few tables"),
+        pytest.param(GIB, 0, id="any tables"),
+        pytest.param(400 * KIB, None, id="few arrays"),
+        pytest.param(GIB, None, id="any arrays"),
+    ],
+)
+def test_answers_do_not_depend_on_budget_speed_or_what_was_asked_before(
+    database: Database, session: Session, base: BaseHistogram, memory: int, hand_over_rows: int | None, seed: int
+) -> None:
+    """They are what the base alone says, in the same order; and no budget is exceeded on the way."""
+    random = Random(seed)
+    clock = Clock(lambda: random.choice([1e-6, 1e-5, 1e-4]))
+    counter = DuckDBCounter(session, base, hand_over_rows, memory=memory, clock=clock)
+    for field in fields(Costs):
+        # As large tables cost: only rows count.
+        getattr(counter.costs, field.name).fixed = 0.0
+    with database.session() as other:
+        reference = DuckDBCounter(other, base_in(other), memory=0)
+        for transformation in regions(base, seed):
+            mine, theirs = counter.classes(transformation), reference.classes(transformation)
+            assert mine.layout == theirs.layout
+            assert [word.tolist() for word in mine.words] == [word.tolist() for word in theirs.words]
+            assert mine.counts.tolist() == theirs.counts.tolist()
+            ours, others = counter.small_classes(transformation, 5), reference.small_classes(transformation, 5)
+            assert ours.at == others.at
+            assert [counts.tolist() for counts in ours.counts] == [counts.tolist() for counts in others.counts]
+            assert max(counter.roll_ups.held(in_arrays=True), counter.roll_ups.held(in_arrays=False)) <= memory // 4
+    assert reference.roll_ups.made == 0
+    assert counter.roll_ups.made > 2
+    if (memory, hand_over_rows) == (40 * KIB, 0):
+        assert len(counter.roll_ups.kept) < counter.roll_ups.made
+    assert kept_tables(session) == {kept.table_name for kept in counter.roll_ups.kept if kept.table_name is not None}
+
+
+def test_slow_statements_hand_the_base_over(session: Session, base: BaseHistogram) -> None:
+    counter = DuckDBCounter(session, base, memory=GIB, clock=always(0.5))
+    for _ in range(3):
+        counter.classes((4, 4, 4, 4))
+    assert counter.account.startswith(f"{base.combinations:,} combinations in DuckDB and numpy; ")
+    assert not counter.account.endswith("checks: 0 of 3 in numpy")
+
+
+def test_fast_statements_leave_the_base_in_the_database(session: Session, base: BaseHistogram) -> None:
+    counter = DuckDBCounter(session, base, memory=GIB, clock=always(1e-9))
+    for _ in range(20):
+        counter.classes((0, 0, 0, 0))
+    assert counter.account.startswith(f"{base.combinations:,} combinations in DuckDB; ")
+    assert counter.account.endswith("checks: 0 of 20 in numpy")
+
+
+def test_arrays_that_do_not_fit_are_not_made(session: Session, base: BaseHistogram) -> None:
+    counter = DuckDBCounter(session, base, memory=KIB, clock=always(0.5))
+    for transformation in regions(base, seed=4):
+        counter.classes(transformation)
+    assert counter.account.endswith("0 of them in numpy; checks: 0 of 240 in numpy")
+
+
+def test_a_roll_up_is_made_at_the_bottom_of_the_search(session: Session, base: BaseHistogram) -> None:
+    counter = DuckDBCounter(session, base, hand_over_rows=0, bottom=(3, 3, 3, 3), memory=GIB)
+    counter.classes((4, 4, 4, 4))
+    made = "roll-ups: 1 made, 1 kept, 0 of them in numpy; checks: 0 of 1 in numpy"
+    assert counter.account == f"{base.combinations:,} combinations in DuckDB; {made}"
+    assert counter.roll_ups.kept[0].used == 1
+
+
+def test_the_cheapest_finer_histogram_is_chosen(session: Session, base: BaseHistogram) -> None:
+    """By seconds, not by rows."""
+    counter = DuckDBCounter(session, base, hand_over_rows=0, bottom=(3, 3, 3, 3), memory=GIB)
+    (in_table,) = counter.roll_ups.kept
+    finer = counter.classes((2, 2, 2, 2))
+    arrays = NumpyCounter(counter.levels, [finer.groups(j) for j in range(4)], finer.counts, at=(2, 2, 2, 2))
+    in_arrays = RollUp((2, 2, 2, 2), len(finer.counts), 0, arrays=arrays)
+    assert in_table.rows < in_arrays.rows < base.combinations
+    counter.roll_ups.kept.append(in_arrays)
+    counter.costs.count_in_table.observe(1000, 10.0)
+    counter.classes((4, 4, 4, 4))
+    assert (in_table.used, in_arrays.used) == (0, 2)
+    counter.costs.count_in_arrays.observe(1000, 10_000.0)
+    counter.classes((4, 4, 4, 4))
+    assert (in_table.used, in_arrays.used) == (3, 2)
+    counter.classes((2, 4, 4, 4))
+    counter.classes((0, 4, 4, 4))
+    assert (counter.roll_ups.base.used, in_arrays.used) == (5, 2)
+
+
+@pytest.mark.parametrize(("setting", "least", "most"), [("100MB", 95e6, 100e6), ("2GiB", 2 * GIB, 2 * GIB)])
+def test_the_budget_follows_the_memory_limit(tmp_path: Path, setting: str, least: float, most: float) -> None:
+    database = Database(Settings(tmp_path / "limited.duckdb", memory_limit=setting))
+    with database.session() as session:
+        assert least <= memory_limit(session) <= most
+    database.close()
