@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench protos clean
+.PHONY: demo test lint bench bench-search protos clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 
@@ -22,6 +22,9 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
+
+bench-search: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --only search
 
 protos: $(VENV)/.dev
 	$(BIN)/python proto/generate.py

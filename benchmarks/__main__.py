@@ -6,6 +6,7 @@ Exit codes: 0, or 1 if an optimum was missed, a search needed too many checks, o
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -15,7 +16,14 @@ from benchmarks.against_reference import against_reference
 from benchmarks.large import DEFAULT_ROWS, large
 from benchmarks.machine import machine
 from benchmarks.overhead import overhead
+from benchmarks.search.ablation import ablation
+from benchmarks.search.comparison import comparison
+from benchmarks.search.other_models import other_models
+from benchmarks.search.property_stores import property_stores
+from benchmarks.search.speed import speed
 from benchmarks.section import Section
+
+SEARCH = (speed, other_models, ablation, property_stores, comparison)
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -23,12 +31,13 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the sections that the command line names and returns the exit code."""
     options = _parser().parse_args(arguments)
-    sections: dict[str, Callable[[], Section]] = {
-        "reference": lambda: against_reference(options.shared),
-        "large": lambda: large(options.rows, options.runs),
-        "overhead": overhead,
+    parts: dict[str, list[Callable[[], Section]]] = {
+        "reference": [lambda: against_reference(options.shared)],
+        "large": [lambda: large(options.rows, options.runs)],
+        "overhead": [overhead],
+        "search": [functools.partial(section, options.shared) for section in SEARCH],
     }
-    chosen = [section for name, section in sections.items() if options.only in (None, name)]
+    chosen = [section for name, part in parts.items() if options.only in (None, name) for section in part]
     sound = True
     with options.output.open("w", encoding="utf-8") if options.output else nullcontext(sys.stdout) as output:
         print("# Tableveil's numbers", machine(), sep="\n\n", file=output, flush=True)
@@ -41,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--only", choices=("reference", "large", "overhead"), help="one section instead of all")
+    parser.add_argument("--only", choices=("reference", "large", "overhead", "search"), help="one part instead of all")
     parser.add_argument("--rows", type=_positive, default=DEFAULT_ROWS, help="of the large table (%(default)s)")
     parser.add_argument("--runs", type=_positive, default=3, help="with the large table (%(default)s)")
     parser.add_argument("--shared", type=Path, default=SHARED, help="holds reference/ and data/ (%(default)s)")

@@ -14,7 +14,7 @@ from tableveil.demo import create_discharges
 from tableveil.demo.hospital import CHAPTERS
 from tableveil.document import load_policy
 from tableveil.hierarchy import InlineLevels
-from tableveil.policy import AttributePolicy, Policy, Role
+from tableveil.policy import AttributePolicy, KAnonymity, Policy, Role
 
 SEED = 1
 TABLE = "discharges"
@@ -31,7 +31,7 @@ def demo_policy() -> Policy:
     return policy
 
 
-def wide_policy() -> Policy:
+def wide_policy(k: int = 5) -> Policy:
     """The demo's policy with the diagnosis as an eighth quasi-identifier: codes, chapters, `*`."""
     chapters = InlineLevels(
         tuple((diagnosis.code, chapter, "*") for chapter, found in CHAPTERS.items() for diagnosis in found)
@@ -41,6 +41,7 @@ def wide_policy() -> Policy:
     return replace(
         policy,
         attributes=tuple(diagnosis if a.column == diagnosis.column else a for a in policy.attributes),
+        privacy_models=(KAnonymity(k),),
     )
 
 
@@ -55,6 +56,17 @@ def discharges(rows: int) -> Path:
             create_discharges(connection, f"main.{TABLE}", rows, SEED)
         unfinished.rename(path)
     return path
+
+
+def repeat(database: Path, times: int) -> None:
+    """Every row of the table in the database `times` times, as different patients who are alike."""
+    with duckdb.connect(database) as connection:
+        connection.execute(f"ALTER TABLE {TABLE} RENAME TO once")
+        connection.execute(
+            f"CREATE TABLE {TABLE} AS SELECT * EXCLUDE (time) REPLACE (patient_id || '-' || time AS patient_id) "
+            f"FROM once, range({times}) times(time)"
+        )
+        connection.execute("DROP TABLE once")
 
 
 def _generator() -> str:

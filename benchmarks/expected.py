@@ -9,8 +9,8 @@ from typing import Any
 from benchmarks.problems import UnusableError
 from benchmarks.service import Run
 from tableveil.jobs import FailureKind
-from tableveil.policy import Aggregate, LossModel, QualityModel
-from tableveil.state.releases import Release
+from tableveil.policy import Aggregate, EntropyModel, HeightModel, LossModel, PrecisionModel, QualityModel
+from tableveil.state.releases import AttributeResult, Release
 
 TOLERANCE = 1e-9
 """Absolute or relative, whichever is larger: the reference tool truncates its parts to 10 digits."""
@@ -21,7 +21,7 @@ class Expected:
     """The reference's optimum; `score` None if nothing meets the policy.
 
     `unique` says that no other transformation it checked scored the same; `parts` are the score's values per
-    quasi-identifier in the data file's order.
+    quasi-identifier in the data file's order, if it has any.
     """
 
     score: float | None
@@ -84,12 +84,17 @@ def close(found: float, expected: float) -> bool:
 
 def _score_differences(expected: Expected, release: Release, model: QualityModel) -> list[str]:
     match model:
-        # The rank compares all losses, greatest first: that is the score.
-        case LossModel(aggregate=Aggregate.RANK) if expected.parts:
-            found = sorted((attribute.loss for attribute in release.attributes), reverse=True)
+        # The rank compares all parts, greatest first: that is the score.
+        case (
+            LossModel(Aggregate.RANK)
+            | PrecisionModel(Aggregate.RANK)
+            | HeightModel(Aggregate.RANK)
+            | EntropyModel(aggregate=Aggregate.RANK)
+        ) if expected.parts:
+            found = sorted(_parts(release.attributes), reverse=True)
             wanted = sorted(expected.parts, reverse=True)
             same = len(found) == len(wanted) and all(map(close, found, wanted))
-            return [] if same else [f"ranked losses {found} instead of {wanted}"]
+            return [] if same else [f"ranked parts {found} instead of {wanted}"]
     assert expected.score is not None
     if close(release.score, expected.score):
         return []
@@ -109,10 +114,17 @@ def _count_differences(expected: Expected, release: Release) -> list[str]:
 
 def _part_differences(expected: Expected, release: Release, file_order: Sequence[str]) -> list[str]:
     attributes = sorted(release.attributes, key=lambda attribute: file_order.index(attribute.column))
-    if len(expected.parts) != len(attributes):
+    if not expected.parts:
         return []
+    parts = _parts(attributes)
+    if len(parts) != len(expected.parts):
+        return [f"{len(parts)} parts instead of {len(expected.parts)}"]
     return [
-        f"loss {attribute.loss!r} of {attribute.column} instead of {wanted!r}"
-        for attribute, wanted in zip(attributes, expected.parts, strict=True)
-        if not close(attribute.loss, wanted)
+        f"part {found!r} of {attribute.column} instead of {wanted!r}"
+        for attribute, found, wanted in zip(attributes, parts, expected.parts, strict=True)
+        if not close(found, wanted)
     ]
+
+
+def _parts(attributes: Sequence[AttributeResult]) -> list[float]:
+    return [attribute.part for attribute in attributes if attribute.part is not None]

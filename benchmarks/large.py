@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from benchmarks.discharges import CACHE, discharges, wide_policy
+from benchmarks.discharges import CACHE, discharges, repeat, wide_policy
 from benchmarks.markdown import seconds, table, times
-from benchmarks.measured import BESIDE, JOB, Measured, measure
+from benchmarks.measured import BESIDE, JOB, REPEATED, TIMES, K, Measured, measure
 from benchmarks.problems import UnusableError
 from benchmarks.section import Section, verdict
 
@@ -27,10 +27,11 @@ MOST_TIMES = 8.0
 
 @dataclass(frozen=True, slots=True)
 class _Measurements:
-    """The runs at one number of rows, in turn."""
+    """The runs at one number of rows, in turn; `repeated` are jobs on `TIMES` times the rows, all else being equal."""
 
     rows: int
     jobs: Sequence[Measured]
+    repeated: Sequence[Measured]
     beside: Sequence[Measured]
 
     @property
@@ -49,7 +50,7 @@ def large(rows: int, runs: int) -> Section:
     return Section(
         TITLE,
         (
-            f"Generated discharges, {len(columns)} quasi-identifiers ({', '.join(columns)}), k = 5, at most 5 % "
+            f"Generated discharges, {len(columns)} quasi-identifiers ({', '.join(columns)}), k = {K}, at most 5 % "
             f"suppressed; memory_limit {MEMORY_LIMIT}, {THREADS} threads. Each job runs in a process of its own, in "
             "turn with `CREATE TABLE AS SELECT *` and one GROUP BY over the quasi-identifiers (all groups read) in "
             f"another; medians of {runs}, memory at its highest.",
@@ -60,6 +61,8 @@ def large(rows: int, runs: int) -> Section:
             _goals(full),
             "By phase:",
             table(("phase", f"{small.rows:,} rows: s", f"{full.rows:,} rows: s", "growth", ""), _growth(small, full)),
+            f"With every record {TIMES} times and k = {TIMES * K}, the combinations and the search are the same:",
+            table(("rows", "combinations", "checks", "search s", "ratio"), _repeated(small, full)),
             "What the jobs found:",
             table(("", f"{small.rows:,} rows", f"{full.rows:,} rows"), _facts(small, full)),
         ),
@@ -68,16 +71,19 @@ def large(rows: int, runs: int) -> Section:
 
 def _measurements(rows: int, runs: int) -> _Measurements:
     database = discharges(rows)
-    jobs, beside = [], []
+    jobs, repeated, beside = [], [], []
     for _ in range(runs):
         beside.append(_on_a_copy(BESIDE, database))
         jobs.append(_on_a_copy(JOB, database))
-    return _Measurements(rows, jobs, beside)
+        repeated.append(_on_a_copy(REPEATED, database))
+    return _Measurements(rows, jobs, repeated, beside)
 
 
 def _on_a_copy(work: str, database: Path) -> Measured:
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
         copy = shutil.copyfile(database, Path(folder, "copy.duckdb"))
+        if work == REPEATED:
+            repeat(copy, TIMES)
         return measure(work, copy, MEMORY_LIMIT, THREADS)
 
 
@@ -107,6 +113,17 @@ def _growth(small: _Measurements, full: _Measurements) -> Iterator[list[str]]:
             growth = after / before
             slower = f"faster than the rows ({times(more_rows)})" if growth > more_rows else ""
             yield [name + part, seconds(before), seconds(after), times(growth), slower]
+
+
+def _repeated(*measured: _Measurements) -> Iterator[list[str]]:
+    for found in measured:
+        ratio = median(
+            more.parts["searching"] / job.parts["searching"]
+            for job, more in zip(found.jobs, found.repeated, strict=True)
+        )
+        for rows, runs, shown in ((found.rows, found.jobs, ""), (TIMES * found.rows, found.repeated, times(ratio))):
+            facts = runs[0].facts
+            yield [f"{rows:,}", facts["combinations"], facts["checks"], seconds(_median(runs, "searching")), shown]
 
 
 def _facts(small: _Measurements, full: _Measurements) -> list[list[str]]:

@@ -1,6 +1,6 @@
 """Runs one piece of work in a process of its own, which tells its times and its peak of memory.
 
-python -m benchmarks.measured job|beside DATABASE MEMORY_LIMIT THREADS
+python -m benchmarks.measured job|repeated|beside DATABASE MEMORY_LIMIT THREADS
 """
 
 from __future__ import annotations
@@ -12,13 +12,18 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from benchmarks.discharges import TABLE, wide_policy
 from benchmarks.problems import UnusableError
 from benchmarks.service import TARGET, LocalService
 
-JOB, BESIDE = "job", "beside"
+JOB, REPEATED, BESIDE = "job", "repeated", "beside"
+
+K = 5
+TIMES = 3
+"""How often `REPEATED` expects every row. Its k is as many times larger, so that it searches what `JOB` does."""
 
 OUTSIDE = "outside the phases"
 
@@ -48,9 +53,9 @@ def measure(work: str, database: Path, memory_limit: str, threads: int) -> Measu
     return Measured(**json.loads(done.stdout))
 
 
-def _job(service: LocalService) -> Measured:
+def _job(service: LocalService, k: int = K) -> Measured:
     """The whole job, by phase."""
-    run = service.run(wide_policy())
+    run = service.run(wide_policy(k))
     if run.release is None:
         sys.exit(f"the job failed: {run.failure}")
     release = run.release
@@ -87,7 +92,11 @@ def _peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1024 if kilobytes else 1)
 
 
-WORK: Mapping[str, Callable[[LocalService], Measured]] = {JOB: _job, BESIDE: _beside}
+WORK: Mapping[str, Callable[[LocalService], Measured]] = {
+    JOB: _job,
+    REPEATED: partial(_job, k=TIMES * K),
+    BESIDE: _beside,
+}
 
 
 if __name__ == "__main__":

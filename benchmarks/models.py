@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
 from benchmarks.problems import NotThereYetError
-from tableveil.policy import Aggregate, KAnonymity, LossModel, PrivacyModel, QualityModel
+from tableveil.policy import (
+    Aggregate,
+    AmbiguityModel,
+    AverageClassSizeModel,
+    DiscernibilityModel,
+    EntropyModel,
+    HeightModel,
+    KAnonymity,
+    KLDivergenceModel,
+    KLWeighting,
+    LossModel,
+    PrecisionModel,
+    PrivacyModel,
+    QualityModel,
+)
 
 AGGREGATES: Mapping[str, Aggregate] = {
     "gm": Aggregate.GEOMETRIC_MEAN,
@@ -19,12 +33,53 @@ AGGREGATES: Mapping[str, Aggregate] = {
 }
 
 
+def _aggregate(name: str) -> Aggregate:
+    if name not in AGGREGATES:
+        raise NotThereYetError(f"aggregate {name}")
+    return AGGREGATES[name]
+
+
+def _factor(text: str) -> float:
+    factor = float(text)
+    if not 0 <= factor <= 1:
+        raise ValueError(f"no factor from 0 to 1: {text}")
+    return factor
+
+
 def _loss(aggregate: str = "gm", factor: str = "0.5") -> LossModel:
-    if aggregate not in AGGREGATES:
-        raise NotThereYetError(f"metric loss with aggregate {aggregate}")
-    if Decimal(factor) != Decimal("0.5"):
-        raise NotThereYetError(f"metric loss with factor {factor}")
-    return LossModel(AGGREGATES[aggregate])
+    return LossModel(_aggregate(aggregate), _factor(factor))
+
+
+def _entropy(aggregate: str = "sum", factor: str = "0.5") -> EntropyModel:
+    return EntropyModel(aggregate=_aggregate(aggregate), factor=_factor(factor))
+
+
+def _normalized_entropy(aggregate: str = "sum", factor: str = "0.5") -> EntropyModel:
+    return replace(_entropy(aggregate, factor), normalized=True)
+
+
+def _precision(aggregate: str = "am", factor: str = "0.5") -> PrecisionModel:
+    return PrecisionModel(_aggregate(aggregate), _factor(factor))
+
+
+def _height(aggregate: str = "sum") -> HeightModel:
+    return HeightModel(_aggregate(aggregate))
+
+
+def _average_class_size(factor: str = "0.5") -> AverageClassSizeModel:
+    return AverageClassSizeModel(_factor(factor))
+
+
+def _discernibility() -> DiscernibilityModel:
+    return DiscernibilityModel()
+
+
+def _ambiguity() -> AmbiguityModel:
+    return AmbiguityModel()
+
+
+def _divergence() -> KLDivergenceModel:
+    return KLDivergenceModel(KLWeighting.PER_RECORD)
 
 
 PRIVACY: Mapping[str, Callable[..., PrivacyModel]] = {
@@ -34,8 +89,16 @@ PRIVACY: Mapping[str, Callable[..., PrivacyModel]] = {
 
 METRICS: Mapping[str, Callable[..., QualityModel]] = {
     "loss": _loss,
+    "entropy": _entropy,
+    "normalized-entropy": _normalized_entropy,
+    "precision": _precision,
+    "height": _height,
+    "discernibility": _discernibility,
+    "aecs": _average_class_size,
+    "ambiguity": _ambiguity,
+    "kl": _divergence,
 }
-"""By the name before the first `:` of `metric`; called with the texts between the others."""
+"""By the name before the first `:` of `metric`; called with the texts between the others: aggregate, then factor."""
 
 UNDERSTOOD = frozenset({"dataset", "qis", "priv", "supp", "metric", "sensitive"})
 """Settings of a case that a policy can say."""
@@ -87,11 +150,12 @@ def _models(
     for item in filter(None, str(settings.get(name, "")).split(";")):
         kind, *parameters = item.split(":")
         try:
-            if kind not in registry:
-                raise NotThereYetError(f"{name} {item}")
-            found.append(registry[kind](*parameters))
+            if kind in registry:
+                found.append(registry[kind](*parameters))
+            else:
+                lacking.append(f"{name} {item}")
         except NotThereYetError as error:
-            lacking.append(str(error))
+            lacking.append(f"{name} {kind} with {error}")
         except (TypeError, ValueError, ArithmeticError):
             raise ValueError(f"case.{name} cannot be read: {item}") from None
     return found

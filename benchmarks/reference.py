@@ -81,7 +81,7 @@ def as_json(result: Result | NotThereYet) -> dict[str, object]:
             "classes": release.classes,
             "transformation": {attribute.column: attribute.level for attribute in release.attributes},
         },
-        "checks": release and release.proof.checked,
+        "checks": release and release.proof.counted,
         "reference_checks": result.case.reference_checks,
         "search_seconds": release and release.proof.seconds,
         "job_seconds": run.seconds,
@@ -118,7 +118,7 @@ def _row(result: Result | NotThereYet) -> list[str]:
             _number(release.score),
             str(release.suppressed_records),
             str(release.classes),
-            str(release.proof.checked),
+            str(release.proof.counted),
             seconds(release.proof.seconds),
         ]
     )

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.cases import read_cases
 from benchmarks.markdown import seconds, table
-from benchmarks.search.in_memory import problem_of
+from benchmarks.search.in_memory import instances
 from benchmarks.section import Section
 from tableveil.classes import Check, Marginals
 from tableveil.lattice import Transformation
@@ -30,8 +29,7 @@ def ablation(shared: Path) -> Section:
     """Runs the cases; says so if there is no data."""
     if not (shared / "data").is_dir():
         return Section(TITLE, (f"Skipped: there is no `{shared / 'data'}`.",))
-    cases = {case.id: case for case in read_cases(shared / "reference" / "arx.jsonl", "a-*")}
-    problems = [problem_of(shared / "data", cases[id_].dataset, cases[id_].quasi_identifiers) for id_ in IDS]
+    problems = [instance.problem() for instance in instances(shared, IDS)]
     rows, best = [], None
     for name, run in VARIANTS.items():
         cells = [name]

@@ -1,4 +1,4 @@
-"""Section: checks and time of the search on the reference tables, against exhaustive search in plain numpy beside it."""
+"""Section: checks and time of the search on the reference tables, against exhaustive search beside it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from statistics import median
 
 import numpy as np
 
-from benchmarks.cases import Case, read_cases
+from benchmarks.datasets import Dataset
 from benchmarks.expected import close
 from benchmarks.markdown import seconds, table
-from benchmarks.search.in_memory import columns_of, problem_of
+from benchmarks.search.in_memory import Instance, instances, problem_of
 from benchmarks.section import Section, verdict
 from tableveil.policy import SearchOptions
 from tableveil.search import Control, Problem, SearchOutcome, exact, search
@@ -49,8 +49,7 @@ def speed(shared: Path) -> Section:
     data = shared / "data"
     if not data.is_dir():
         return Section(TITLE, (f"Skipped: there is no `{data}`.",))
-    cases = read_cases(shared / "reference" / "arx.jsonl", "a-*")
-    measured = [_exact_row(case, data, *GOALS[case.id]) for case in cases if case.id in GOALS]
+    measured = [_exact_row(instance, *GOALS[instance.case.id]) for instance in instances(shared, tuple(GOALS))]
     return Section(
         TITLE,
         (
@@ -104,9 +103,9 @@ def exhaustive_seconds(problem: Problem) -> float:
     return median(taken) * problem.lattice.size
 
 
-def _exact_row(case: Case, data: Path, most_checks: int, least_speed_up: float) -> tuple[list[str], bool]:
+def _exact_row(instance: Instance, most_checks: int, least_speed_up: float) -> tuple[list[str], bool]:
     """The row, and whether the reference's optimum was found."""
-    problem = problem_of(data, case.dataset, case.quasi_identifiers)
+    case, problem = instance.case, instance.problem()
     exhaustive = exhaustive_seconds(problem)
     taken = []
     for _ in range(ROUNDS):
@@ -133,8 +132,9 @@ def _exact_row(case: Case, data: Path, most_checks: int, least_speed_up: float) 
 
 
 def _large_rows(data: Path) -> Iterator[list[str]]:
+    columns = Dataset.open(data, "mach2019").columns
     for attributes, limit, most in LARGE:
-        problem = problem_of(data, "mach2019", columns_of(data, "mach2019")[:attributes], limit=limit)
+        problem = problem_of(data, "mach2019", columns[:attributes], limit=limit)
         outcome = search(problem, SearchOptions(time_limit_seconds=LIMIT), Control())
         assert outcome.best is not None
         gap = 100 * outcome.gap / outcome.best.score
@@ -153,7 +153,7 @@ def _large_rows(data: Path) -> Iterator[list[str]]:
 
 
 def _early_rows(data: Path) -> Iterator[list[str]]:
-    problem = problem_of(data, "mach2019", columns_of(data, "mach2019")[:16], limit=Decimal(1))
+    problem = problem_of(data, "mach2019", Dataset.open(data, "mach2019").columns[:16], limit=Decimal(1))
     outcome = search(problem, SearchOptions(time_limit_seconds=EARLY), Control())
     assert outcome.best is not None
     score = outcome.best.score

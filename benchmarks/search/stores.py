@@ -1,10 +1,12 @@
 """What `tableveil.search.antichain` is compared with: simpler ways to remember a property that is inherited.
 
-They are those of Prasser, Kohlmayer and Kuhn 2016 (see there), without the speed of their Java.
+They are those of Prasser, Kohlmayer and Kuhn 2016 (see there). All are written as tightly as the antichain is, so that
+what is compared is what they do and not how well they are coded.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, TypeAlias
 
@@ -32,7 +34,7 @@ class PlainList:
     """A list of all that was added and not known by then."""
 
     def __init__(self, inherited: Inherited) -> None:
-        self._inherits = _at_least if inherited is Inherited.DOWNWARDS else _at_most
+        self._compare = operator.ge if inherited is Inherited.DOWNWARDS else operator.le
         self._elements: list[Transformation] = []
 
     def add(self, x: Transformation) -> bool:
@@ -44,7 +46,11 @@ class PlainList:
 
     def covers(self, x: Transformation) -> bool:
         """Looks at one after the other."""
-        return any(self._inherits(element, x) for element in self._elements)
+        compare = self._compare
+        for element in self._elements:  # noqa: SIM110 - a generator is slower
+            if all(map(compare, element, x)):
+                return True
+        return False
 
     def __len__(self) -> int:
         return len(self._elements)
@@ -60,7 +66,8 @@ class AntichainList(PlainList):
         """Appends x unless it is known, and removes what inherits from it."""
         if self.covers(x):
             return False
-        self._elements = [element for element in self._elements if not self._inherits(x, element)]
+        compare = self._compare
+        self._elements = [element for element in self._elements if not all(map(compare, x, element))]
         self._elements.append(x)
         return True
 
@@ -120,18 +127,14 @@ STORES: Mapping[str, Callable[[Inherited], PropertyStore]] = {
 """By the name in the tables; the last one is the one that is used."""
 
 
-def _at_least(element: Transformation, x: Transformation) -> bool:
-    return all(a >= b for a, b in zip(element, x, strict=True))
-
-
-def _at_most(element: Transformation, x: Transformation) -> bool:
-    return all(a <= b for a, b in zip(element, x, strict=True))
-
-
 def _reaches(branches: _Branches, levels: Transformation, depth: int) -> bool:
     if depth == len(levels):
         return True
-    return any(at >= levels[depth] and _reaches(below, levels, depth + 1) for at, below in branches.items())
+    level, depth = levels[depth], depth + 1
+    for at, below in branches.items():  # noqa: SIM110 - a generator is slower
+        if at >= level and _reaches(below, levels, depth):
+            return True
+    return False
 
 
 def _paths(branches: _Branches) -> Iterator[Transformation]:

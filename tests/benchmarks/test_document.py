@@ -25,6 +25,12 @@ def test_a_large_table_is_measured_by_phase(tmp_path: Path) -> None:
         assert f"\n| {phase} | " in text
     assert "\n| 3,000 | " in text
     assert "\n| 300 | " in text
+    # Three times the rows have the same combinations and take the same checks.
+    _, _, repeated = text.partition("| rows | combinations | checks | search s | ratio |")
+    lines = [[cell.strip() for cell in line.split("|")[1:4]] for line in repeated.splitlines()[2:6]]
+    assert [line[0] for line in lines] == ["300", "900", "3,000", "9,000"]
+    assert lines[0][1:] == lines[1][1:]
+    assert lines[2][1:] == lines[3][1:]
     assert code == 0
 
 

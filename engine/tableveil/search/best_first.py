@@ -17,6 +17,9 @@ If nothing settles x, transformations above it are checked until one does. The f
 path from x that is not known to have few enough: if it has too many, it settles all below it, and if not, it makes a
 strong witness. Then follow the ones below it on the path, down to x itself.
 
+Everything whose free bound is better than the optimum comes first in the queue some time, so this is for lattices of up
+to a few million transformations; where bounds need classes, each of those not known to have too many is counted too.
+
 Source: Prasser, Kohlmayer and Kuhn 2016, Efficient and effective pruning strategies for health data de-identification,
 BMC Medical Informatics and Decision Making 16:49, for search and properties. There, x itself is checked, and bounds
 come from checks. Witnesses and paths are this project's.
@@ -261,8 +264,8 @@ class _Witnesses:
     def rule_out(self, x: Transformation, beaten: Callable[[Key], bool]) -> bool:
         """Whether x is beaten by what the strongest witness above it says.
 
-        The one with the most records in small classes is strongest: on adult and fars, asking the others too saved no
-        check.
+        The one with the most records in small classes is strongest: asking the others too saved no check on adult and
+        fars.
         """
         above = np.flatnonzero((self._at[: len(self._evidence)] >= np.array(x, np.int16)).all(axis=1))
         if not len(above):

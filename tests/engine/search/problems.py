@@ -12,18 +12,16 @@ from numpy.typing import NDArray
 from tableveil.classes import ClassCounter, EquivalenceClasses, Marginals, NumpyCounter
 from tableveil.hierarchy import AttributeLevels, InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Axis, Lattice, Transformation
-from tableveil.policy import Aggregate, KAnonymity, LossModel
+from tableveil.policy import KAnonymity
 from tableveil.policy import QualityModel as Named
 from tableveil.privacy import Conjunction, privacy_of
 from tableveil.quality import quality_of
 from tableveil.search import Candidate, Control, Problem, Progress, SearchOutcome
 from tableveil.search.outcome import Key
+from tests.engine.quality.models import EVERY_MODEL
 
 Strategy = Callable[..., SearchOutcome]
 """Called with problem, control, time limit and report, as `tableveil.search.exact` is."""
-
-QUALITY_MODELS: st.SearchStrategy[Named] = st.builds(LossModel, st.sampled_from(Aggregate))
-"""Each quality model that a policy can name."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +63,10 @@ class Watched:
     @property
     def name(self) -> str:
         return self._counter.name
+
+    @property
+    def account(self) -> str:
+        return self._counter.account
 
     @property
     def levels(self) -> tuple[AttributeLevels, ...]:
@@ -135,7 +137,7 @@ def lattices(draw: st.DrawFn, tops: list[int]) -> Lattice:
 @st.composite
 def problems(
     draw: st.DrawFn,
-    models: st.SearchStrategy[Named] = QUALITY_MODELS,
+    models: st.SearchStrategy[Named] = EVERY_MODEL,
     most_attributes: int = 4,
     counter: type[NumpyCounter] = NumpyCounter,
     even: bool = False,

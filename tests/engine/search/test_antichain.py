@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.search.property_stores import record, replay
 from benchmarks.search.stores import STORES, PlainList, PropertyStore
 from tableveil.lattice import Transformation
+from tableveil.search import Problem
 from tableveil.search.antichain import Antichain, Inherited
+from tests.engine.search.problems import problems
 
 Make = Callable[[Inherited], PropertyStore]
 
@@ -81,3 +84,14 @@ def test_nodes_are_the_prefixes_of_what_is_kept(inherited: Inherited, sequence: 
     for x in sequence:
         store.add(x)
         assert store.nodes == len({element[:length] for element in store for length in range(len(element))})
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems())
+def test_answers_what_a_search_asks_like_every_other_store(problem: Problem) -> None:
+    for recording in record(problem):
+        runs = [replay(recording, make) for make in STORES.values()]
+        assert all(run.right for run in runs)
+        plain, *antichains = [run.elements for run in runs]
+        assert len(set(antichains)) == 1
+        assert antichains[0] <= plain == sum(added and answer for _, added, answer in recording.asked)

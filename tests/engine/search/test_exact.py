@@ -15,15 +15,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from tableveil import search
 from tableveil.backend import Database, Session, Settings
-from tableveil.classes import ClassCounter, EquivalenceClasses, Marginals, NumpyCounter
+from tableveil.classes import ClassCounter, NumpyCounter
 from tableveil.counting import DuckDBCounter, build_base
 from tableveil.dictionary import build_dictionary
 from tableveil.errors import CancelledError
-from tableveil.hierarchy import AttributeLevels, InlineLevels, ValueKind, attribute_levels, label_values
+from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import (
     Aggregate,
@@ -40,6 +39,7 @@ from tableveil.privacy import Conjunction, privacy_of
 from tableveil.quality import Loss
 from tableveil.search import Control, Progress, SearchOutcome, Stopped
 from tableveil.source import resolve_source
+from tests.engine.search.problems import EvenSizes, OnlyClasses, Watched
 
 Value = str | None
 Row = tuple[Value, ...]
@@ -293,19 +293,6 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
     opened.close()
 
 
-class OnlyClasses(NumpyCounter):
-    """Knows of small classes what the classes say: their groups, not those that a finer level has within them."""
-
-    def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
-        classes = self.classes(transformation)
-        small = classes.counts < minimum_size
-        counts = [
-            np.bincount(classes.groups(j)[small], classes.counts[small], len(levels.leaves[level])).astype(np.int64)
-            for j, (levels, level) in enumerate(zip(self.levels, transformation, strict=True))
-        ]
-        return Marginals(transformation, tuple(counts))
-
-
 # --- one search -----------------------------------------------------------------------------------------------------
 
 
@@ -373,17 +360,6 @@ def check_infeasible(problem: Problem, outcome: SearchOutcome) -> None:
     assert why.nearest_k == max(feasible, default=0)
     assert exhaustive(replace(problem, suppressible=why.suppressed)) is not None
     assert exhaustive(replace(problem, suppressible=why.suppressed - 1)) is None
-
-
-@dataclass(frozen=True)
-class EvenSizes:
-    """A rule that implies no size."""
-
-    minimum_class_size: int = 1
-
-    def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        even: NDArray[np.bool_] = classes.counts % 2 == 0
-        return even
 
 
 @settings(max_examples=300, deadline=None)
@@ -456,49 +432,6 @@ def test_does_not_depend_on_the_order_of_records(problem: Problem, data: st.Data
 
 
 # --- stopping -------------------------------------------------------------------------------------------------------
-
-
-class Watched:
-    """A counter that calls `before` with the number of questions asked so far; each takes a second of its clock."""
-
-    def __init__(self, counter: ClassCounter, before: Callable[[int], None] = lambda asked: None) -> None:
-        self._counter = counter
-        self._before = before
-        self._asked = 0
-
-    def clock(self) -> float:
-        return float(self._asked)
-
-    @property
-    def name(self) -> str:
-        return self._counter.name
-
-    @property
-    def levels(self) -> tuple[AttributeLevels, ...]:
-        return self._counter.levels
-
-    @property
-    def records(self) -> int:
-        return self._counter.records
-
-    @property
-    def withheld(self) -> int:
-        return self._counter.withheld
-
-    def marginals(self) -> Marginals:
-        return self._counter.marginals()
-
-    def classes(self, transformation: Transformation) -> EquivalenceClasses:
-        self._ask()
-        return self._counter.classes(transformation)
-
-    def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
-        self._ask()
-        return self._counter.small_classes(transformation, minimum_size)
-
-    def _ask(self) -> None:
-        self._before(self._asked)
-        self._asked += 1
 
 
 def check_stopped(problem: Problem, outcome: SearchOutcome) -> None:

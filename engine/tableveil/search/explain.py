@@ -1,0 +1,132 @@
+"""Why this transformation: what one level less or more on each axis would have done, and which privacy model binds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tableveil.classes import EquivalenceClasses
+from tableveil.lattice import Axis, Transformation
+from tableveil.privacy import Conjunction
+from tableveil.search.control import Control, Stopped
+from tableveil.search.problem import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """What one privacy rule rejects at a transformation, and what of that no other rule does.
+
+    The rule `binds` if the transformation is not valid, and would be without it.
+    """
+
+    classes: int
+    records: int
+    only_classes: int
+    only_records: int
+    binds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """The transformation one level less or more (`step`) on one axis; itself, if the step is 0 on no axis.
+
+    Of its `classes`, `rejected` may not be released. That leaves `suppressed` records out, withheld ones included, of
+    which `over` are more than may be. `score` is as users know it, None if the transformation is not valid. `rules`
+    are those of the problem's privacy, in its order.
+    """
+
+    axis: Axis
+    step: int
+    transformation: Transformation
+    classes: int
+    rejected: int
+    suppressed: int
+    over: int
+    score: float | None
+    rules: tuple[Rejected, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A transformation, and its neighbours within the lattice: first those below, then those above, axis by axis.
+
+    If not `complete`, the time was over, and neighbours are missing from the end.
+    """
+
+    itself: Neighbour
+    neighbours: tuple[Neighbour, ...]
+    complete: bool
+
+
+def explain(problem: Problem, at: Transformation, control: Control, time_limit: float | None = None) -> Explanation:
+    """Counts a transformation and its neighbours, which are at most two per axis.
+
+    `time_limit` is in seconds; the transformation itself is counted whatever the time.
+
+    Raises:
+        CancelledError: `control` was cancelled.
+    """
+    lattice = problem.lattice
+    steps = [
+        (axis, step)
+        for step in (-1, 1)
+        for axis in lattice.axes
+        if lattice.bottom[axis[0]] <= at[axis[0]] + step <= lattice.top[axis[0]]
+    ]
+    neighbours: list[Neighbour] = []
+    complete = True
+    deadline = None if time_limit is None else control.now() + time_limit
+    try:
+        itself = _neighbour(problem, (), 0, at)
+    except Stopped:
+        # Only a cancel stops this one: no deadline is set yet.
+        control.raise_if_cancelled()
+        raise
+    try:
+        control.limit(deadline)
+        for axis, step in steps:
+            control.raise_if_stopped()
+            neighbours.append(_neighbour(problem, axis, step, lattice.moved(at, axis, at[axis[0]] + step)))
+    except Stopped:
+        control.raise_if_cancelled()
+        complete = False
+    finally:
+        control.limit(None)
+    return Explanation(itself, tuple(neighbours), complete)
+
+
+def _neighbour(problem: Problem, axis: Axis, step: int, at: Transformation) -> Neighbour:
+    classes = problem.counter.classes(at)
+    kept = problem.privacy.releasable(classes)
+    suppressed = problem.counter.records - int(classes.counts[kept].sum())
+    over = max(0, suppressed - problem.suppressible)
+    return Neighbour(
+        axis=axis,
+        step=step,
+        transformation=at,
+        classes=len(classes.counts),
+        rejected=int(np.count_nonzero(~kept)),
+        suppressed=suppressed,
+        over=over,
+        score=None if over else problem.quality.reported(problem.quality.assess(at, classes, kept).score),
+        rules=tuple(_rejections(problem, classes, over)),
+    )
+
+
+def _rejections(problem: Problem, classes: EquivalenceClasses, over: int) -> Iterator[Rejected]:
+    privacy = problem.privacy
+    rules = privacy.rules if isinstance(privacy, Conjunction) else (privacy,)
+    rejected = np.array([~rule.releasable(classes) for rule in rules], np.bool_)
+    alone = rejected.sum(axis=0) == 1
+    for gone in rejected:
+        only = gone & alone
+        only_records = int(classes.counts[only].sum())
+        yield Rejected(
+            classes=int(np.count_nonzero(gone)),
+            records=int(classes.counts[gone].sum()),
+            only_classes=int(np.count_nonzero(only)),
+            only_records=only_records,
+            binds=0 < over <= only_records,
+        )
