@@ -142,7 +142,9 @@ def paths(descriptor: Descriptor, prefix: str, seen: set[str]) -> Iterator[str]:
     for field in descriptor.fields:
         # Below a hierarchy, the page begins with its kind.
         yield (prefix + field.name).removeprefix("attributes[].hierarchy.")
-        if field.message_type is not None and field.message_type.full_name not in seen:
+        if field.message_type is None or field.message_type.GetOptions().map_entry:
+            continue
+        if field.message_type.full_name not in seen:
             seen.add(field.message_type.full_name)
             yield from paths(field.message_type, f"{prefix}{field.name}{'[]' * field.is_repeated}.", seen)
 

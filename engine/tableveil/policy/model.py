@@ -85,6 +85,9 @@ class KAnonymity:
 
     k: int
 
+    def __str__(self) -> str:
+        return f"{self.k}-anonymity"
+
 
 PrivacyModel = KAnonymity
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
-from tableveil.errors import Fault, shortened
+from tableveil.errors import Fault, nearest, shortened
+from tableveil.errors.wording import LONGEST_SHOWN
 from tableveil.hierarchy import InlineLevels, StoredLevels, check_levels, check_rule, field_of
 from tableveil.hierarchy.definition import RuleHierarchy, TableLevels
 from tableveil.policy.model import AttributePolicy, KAnonymity, NullHandling, Policy, Role, SuppressedRecords
+from tableveil.policy.quality import FIELDS, WITH_PARTS
 
 LARGEST_K = 2**31 - 1
+
+MOST_NAMED = 5
+"""Columns that one fault names, and unknown ones that get a hint: finding the nearest name takes long."""
 
 
 def validate_policy(policy: Policy) -> list[Fault]:
@@ -24,6 +29,9 @@ def validate_policy(policy: Policy) -> list[Fault]:
         *_check_privacy(policy),
         *_check_suppressed_records(policy),
         *_check_numbers(policy),
+        *_check_quality(policy),
+        *_check_levels(policy),
+        *_check_linked(policy),
     ]
 
 
@@ -187,3 +195,101 @@ def _check_numbers(policy: Policy) -> Iterator[Fault]:
     limit = policy.search.time_limit_seconds
     if limit is not None and not (limit.is_finite() and 0 < limit <= 10**9):
         yield Fault("search.time_limit_seconds", str(limit), "seconds above 0, or nothing for no limit")
+
+
+def _check_quality(policy: Policy) -> Iterator[Fault]:
+    model = policy.quality_model
+    kind = FIELDS[type(model)]
+    factor = getattr(model, "factor", 0.0)
+    if not 0 <= factor <= 1:
+        hint = "0.5 counts generalization and suppression in full."
+        yield Fault(f"quality_model.{kind}.factor", str(factor), "a number from 0 to 1", hint)
+    if isinstance(model, WITH_PARTS):
+        return
+    for i, attribute in enumerate(policy.attributes):
+        if attribute.role is Role.QUASI_IDENTIFIER and attribute.weight != 1.0:
+            found = f"{attribute.weight} for {kind}, which has no parts per quasi-identifier that could be weighted"
+            hint = f"Remove it, or choose one of {', '.join(FIELDS[known] for known in WITH_PARTS)}."
+            yield Fault(f"attributes[{i}].weight", found, "1", hint)
+
+
+def level_field(column: str) -> str:
+    """Path of the level that `search.levels` gives a column."""
+    return f"search.levels[{column if len(column) <= LONGEST_SHOWN else f'{column[:LONGEST_SHOWN]}…'}]"
+
+
+def _check_levels(policy: Policy) -> Iterator[Fault]:
+    levels = dict(policy.search.levels)
+    if not levels:
+        return
+    attributes = {attribute.column: attribute for attribute in policy.quasi_identifiers}
+    missing = [column for column in attributes if column not in levels]
+    if missing:
+        hint = "They are the whole transformation; to fix some levels only, give those columns equal limits instead."
+        yield Fault("search.levels", f"no level for {_listed(missing)}", "a level for every quasi-identifier", hint)
+    unknown = 0
+    for column, level in levels.items():
+        attribute = attributes.get(column)
+        if attribute is None:
+            unknown += 1
+            yield _no_quasi_identifier(level_field(column), column, attributes, unknown)
+        elif level < max(attribute.minimum_level, 0):
+            least = attribute.minimum_level
+            expected = f"at least minimum_level, {least}" if least > 0 else "a level of at least 0"
+            yield Fault(level_field(column), str(level), expected)
+        elif attribute.maximum_level is not None and level > attribute.maximum_level:
+            yield Fault(level_field(column), str(level), f"at most maximum_level, {attribute.maximum_level}")
+    for i, group in enumerate(policy.search.linked):
+        chosen = {column: levels[column] for column in group if column in levels}
+        if len(set(chosen.values())) > 1:
+            listed = ", ".join(f"{level} for {shortened(name)}" for name, level in list(chosen.items())[:MOST_NAMED])
+            found = f"columns to which search.levels gives different levels: {listed}"
+            yield Fault(f"search.linked[{i}]", found, "the same level for linked columns")
+
+
+def _check_linked(policy: Policy) -> Iterator[Fault]:
+    attributes = {attribute.column: attribute for attribute in policy.quasi_identifiers}
+    groups: dict[str, int] = {}
+    unknown = 0
+    for i, group in enumerate(policy.search.linked):
+        field = f"search.linked[{i}]"
+        if len(group) < 2:
+            yield Fault(f"{field}.columns", shortened(group[0]) if group else "nothing", "at least two columns")
+        for j, column in enumerate(group):
+            if column not in attributes:
+                unknown += 1
+                yield _no_quasi_identifier(f"{field}.columns[{j}]", column, attributes, unknown)
+            elif column in groups:
+                where = "this group" if groups[column] == i else f"search.linked[{groups[column]}]"
+                found = f"{shortened(column)}, which is in {where} already"
+                yield Fault(f"{field}.columns[{j}]", found, "each column once", "Make one group of linked groups.")
+            groups.setdefault(column, i)
+        yield from check_common_level(
+            field,
+            {column: attributes[column].minimum_level for column in group if column in attributes},
+            {
+                column: most
+                for column in group
+                if column in attributes and (most := attributes[column].maximum_level) is not None
+            },
+        )
+
+
+def check_common_level(field: str, least: Mapping[str, int], most: Mapping[str, int]) -> Iterator[Fault]:
+    """The fault of linked columns whose levels, from `least` to `most` by column, have none in common."""
+    if not least or not most:
+        return
+    high, low = max(least, key=lambda column: least[column]), min(most, key=lambda column: most[column])
+    if high != low and least[high] > most[low]:
+        found = f"{shortened(high)}, from level {least[high]} on, with {shortened(low)}, up to level {most[low]}"
+        yield Fault(field, found, "columns with a level in common", "Change their limits, or link other columns.")
+
+
+def _no_quasi_identifier(field: str, column: str, known: Collection[str], number: int) -> Fault:
+    hint = nearest(column, known) if number <= MOST_NAMED else ""
+    return Fault(field, f"{shortened(column)}, which is no quasi-identifier of the policy", "a quasi-identifier", hint)
+
+
+def _listed(columns: list[str]) -> str:
+    shown = ", ".join(map(shortened, columns[:MOST_NAMED]))
+    return f"{shown} and {len(columns) - MOST_NAMED} more" if len(columns) > MOST_NAMED else shown

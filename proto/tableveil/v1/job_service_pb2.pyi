@@ -345,6 +345,7 @@ class Job(_message.Message):
     FAILURE_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
     QUEUE_POSITION_FIELD_NUMBER: _builtins.int
+    FRONTIER_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """jobs/{id}"""
     state: Global___JobState.ValueType
@@ -354,6 +355,8 @@ class Job(_message.Message):
     """releases/{id}, once succeeded."""
     queue_position: _builtins.int
     """Jobs ahead of this one in the queue."""
+    frontier: _builtins.str
+    """frontiers/{id}, once succeeded, if the job computed a frontier; such a job has no target and no release."""
     @_builtins.property
     def source(self) -> _policy_pb2.TableReference: ...
     @_builtins.property
@@ -391,10 +394,11 @@ class Job(_message.Message):
         failure: _faults_pb2.Failure | None = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
         queue_position: _builtins.int = ...,
+        frontier: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "progress", b"progress", "source", b"source", "start_time", b"start_time", "submit_time", b"submit_time", "target", b"target"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "name", b"name", "phase", b"phase", "progress", b"progress", "queue_position", b"queue_position", "release", b"release", "request_id", b"request_id", "source", b"source", "start_time", b"start_time", "state", b"state", "submit_time", b"submit_time", "target", b"target", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "frontier", b"frontier", "name", b"name", "phase", b"phase", "progress", b"progress", "queue_position", b"queue_position", "release", b"release", "request_id", b"request_id", "source", b"source", "start_time", b"start_time", "state", b"state", "submit_time", b"submit_time", "target", b"target", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

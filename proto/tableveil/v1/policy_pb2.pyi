@@ -142,6 +142,29 @@ SUPPRESSED_RECORDS_HANDLING_BLANK: SuppressedRecordsHandling.ValueType  # 2
 """Kept as rows whose columns are all NULL but for the marker."""
 Global___SuppressedRecordsHandling: _TypeAlias = SuppressedRecordsHandling  # noqa: Y015
 
+class _KLWeighting:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _KLWeightingEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_KLWeighting.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    KL_WEIGHTING_UNSPECIFIED: _KLWeighting.ValueType  # 0
+    """As KL_WEIGHTING_TEXTBOOK."""
+    KL_WEIGHTING_TEXTBOOK: _KLWeighting.ValueType  # 1
+    """Every combination of values counts by its share of the records."""
+    KL_WEIGHTING_PER_RECORD: _KLWeighting.ValueType  # 2
+    """Every record counts by its combination's share of the records, as in ARX; for comparison with it."""
+
+class KLWeighting(_KLWeighting, metaclass=_KLWeightingEnumTypeWrapper): ...
+
+KL_WEIGHTING_UNSPECIFIED: KLWeighting.ValueType  # 0
+"""As KL_WEIGHTING_TEXTBOOK."""
+KL_WEIGHTING_TEXTBOOK: KLWeighting.ValueType  # 1
+"""Every combination of values counts by its share of the records."""
+KL_WEIGHTING_PER_RECORD: KLWeighting.ValueType  # 2
+"""Every record counts by its combination's share of the records, as in ARX; for comparison with it."""
+Global___KLWeighting: _TypeAlias = KLWeighting  # noqa: Y015
+
 class _Aggregate:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -149,7 +172,7 @@ class _Aggregate:
 class _AggregateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Aggregate.ValueType], _builtins.type):
     DESCRIPTOR: _descriptor.EnumDescriptor
     AGGREGATE_UNSPECIFIED: _Aggregate.ValueType  # 0
-    """As AGGREGATE_GEOMETRIC_MEAN."""
+    """As the quality model says."""
     AGGREGATE_GEOMETRIC_MEAN: _Aggregate.ValueType  # 1
     AGGREGATE_ARITHMETIC_MEAN: _Aggregate.ValueType  # 2
     AGGREGATE_MAXIMUM: _Aggregate.ValueType  # 3
@@ -160,7 +183,7 @@ class _AggregateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Aggregate.V
 class Aggregate(_Aggregate, metaclass=_AggregateEnumTypeWrapper): ...
 
 AGGREGATE_UNSPECIFIED: Aggregate.ValueType  # 0
-"""As AGGREGATE_GEOMETRIC_MEAN."""
+"""As the quality model says."""
 AGGREGATE_GEOMETRIC_MEAN: Aggregate.ValueType  # 1
 AGGREGATE_ARITHMETIC_MEAN: Aggregate.ValueType  # 2
 AGGREGATE_MAXIMUM: Aggregate.ValueType  # 3
@@ -168,6 +191,37 @@ AGGREGATE_SUM: Aggregate.ValueType  # 4
 AGGREGATE_RANK: Aggregate.ValueType  # 5
 """The attributes' values in descending order, compared lexicographically."""
 Global___Aggregate: _TypeAlias = Aggregate  # noqa: Y015
+
+class _SearchStrategy:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _SearchStrategyEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_SearchStrategy.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    SEARCH_STRATEGY_UNSPECIFIED: _SearchStrategy.ValueType  # 0
+    """As SEARCH_STRATEGY_AUTO."""
+    SEARCH_STRATEGY_AUTO: _SearchStrategy.ValueType  # 1
+    """Chosen by the lattice and the time limit; the proof says which and why."""
+    SEARCH_STRATEGY_EXACT: _SearchStrategy.ValueType  # 2
+    """Branch and bound over intervals of the lattice, to the end or the time limit."""
+    SEARCH_STRATEGY_BEST_FIRST: _SearchStrategy.ValueType  # 3
+    """Best-first search with predictive properties (Prasser, Kohlmayer and Kuhn 2016)."""
+    SEARCH_STRATEGY_ANYTIME: _SearchStrategy.ValueType  # 4
+    """Good transformations early, then better ones, with a proven bound at every moment."""
+
+class SearchStrategy(_SearchStrategy, metaclass=_SearchStrategyEnumTypeWrapper): ...
+
+SEARCH_STRATEGY_UNSPECIFIED: SearchStrategy.ValueType  # 0
+"""As SEARCH_STRATEGY_AUTO."""
+SEARCH_STRATEGY_AUTO: SearchStrategy.ValueType  # 1
+"""Chosen by the lattice and the time limit; the proof says which and why."""
+SEARCH_STRATEGY_EXACT: SearchStrategy.ValueType  # 2
+"""Branch and bound over intervals of the lattice, to the end or the time limit."""
+SEARCH_STRATEGY_BEST_FIRST: SearchStrategy.ValueType  # 3
+"""Best-first search with predictive properties (Prasser, Kohlmayer and Kuhn 2016)."""
+SEARCH_STRATEGY_ANYTIME: SearchStrategy.ValueType  # 4
+"""Good transformations early, then better ones, with a proven bound at every moment."""
+Global___SearchStrategy: _TypeAlias = SearchStrategy  # noqa: Y015
 
 class _ReleaseKind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -760,23 +814,51 @@ Global___SuppressedRecords: _TypeAlias = SuppressedRecords  # noqa: Y015
 
 @_typing.final
 class QualityModel(_message.Message):
-    """The score to minimize."""
+    """The score to minimize. docs/policy.md says when to choose which."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     LOSS_FIELD_NUMBER: _builtins.int
+    ENTROPY_FIELD_NUMBER: _builtins.int
+    PRECISION_FIELD_NUMBER: _builtins.int
+    HEIGHT_FIELD_NUMBER: _builtins.int
+    DISCERNIBILITY_FIELD_NUMBER: _builtins.int
+    AVERAGE_CLASS_SIZE_FIELD_NUMBER: _builtins.int
+    AMBIGUITY_FIELD_NUMBER: _builtins.int
+    KL_DIVERGENCE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def loss(self) -> Global___Loss: ...
+    @_builtins.property
+    def entropy(self) -> Global___Entropy: ...
+    @_builtins.property
+    def precision(self) -> Global___Precision: ...
+    @_builtins.property
+    def height(self) -> Global___Height: ...
+    @_builtins.property
+    def discernibility(self) -> Global___Discernibility: ...
+    @_builtins.property
+    def average_class_size(self) -> Global___AverageClassSize: ...
+    @_builtins.property
+    def ambiguity(self) -> Global___Ambiguity: ...
+    @_builtins.property
+    def kl_divergence(self) -> Global___KLDivergence: ...
     def __init__(
         self,
         *,
         loss: Global___Loss | None = ...,
+        entropy: Global___Entropy | None = ...,
+        precision: Global___Precision | None = ...,
+        height: Global___Height | None = ...,
+        discernibility: Global___Discernibility | None = ...,
+        average_class_size: Global___AverageClassSize | None = ...,
+        ambiguity: Global___Ambiguity | None = ...,
+        kl_divergence: Global___KLDivergence | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "loss", b"loss"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ambiguity", b"ambiguity", "average_class_size", b"average_class_size", "discernibility", b"discernibility", "entropy", b"entropy", "height", b"height", "kind", b"kind", "kl_divergence", b"kl_divergence", "loss", b"loss", "precision", b"precision"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["kind", b"kind", "loss", b"loss"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ambiguity", b"ambiguity", "average_class_size", b"average_class_size", "discernibility", b"discernibility", "entropy", b"entropy", "height", b"height", "kind", b"kind", "kl_divergence", b"kl_divergence", "loss", b"loss", "precision", b"precision"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["loss"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["loss", "entropy", "precision", "height", "discernibility", "average_class_size", "ambiguity", "kl_divergence"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -789,7 +871,107 @@ class Loss(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     AGGREGATE_FIELD_NUMBER: _builtins.int
+    FACTOR_FIELD_NUMBER: _builtins.int
+    MONOTONE_FIELD_NUMBER: _builtins.int
     aggregate: Global___Aggregate.ValueType
+    """Unspecified: the geometric mean."""
+    factor: _builtins.float
+    """From 0 to 1, here and below: what generalization costs against what suppression costs. Up to 0.5 generalization
+    counts in full and suppression by 2 * factor, above it suppression in full and generalization by 2 * (1 - factor).
+    Unset: 0.5, both in full.
+    """
+    monotone: _builtins.bool
+    """Here and below: scores a transformation as if nothing were suppressed."""
+    def __init__(
+        self,
+        *,
+        aggregate: Global___Aggregate.ValueType = ...,
+        factor: _builtins.float | None = ...,
+        monotone: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_factor", b"_factor", "factor", b"factor"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_factor", b"_factor", "aggregate", b"aggregate", "factor", b"factor", "monotone", b"monotone"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__factor: _TypeAlias = _typing.Literal["factor"]  # noqa: Y015
+    _WhichOneofArgType__factor: _TypeAlias = _typing.Literal["_factor", b"_factor"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__factor) -> _WhichOneofReturnType__factor | None: ...
+
+Global___Loss: _TypeAlias = Loss  # noqa: Y015
+
+@_typing.final
+class Entropy(_message.Message):
+    """Non-uniform entropy: bits that generalization and suppression take from each attribute."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NORMALIZED_FIELD_NUMBER: _builtins.int
+    AGGREGATE_FIELD_NUMBER: _builtins.int
+    FACTOR_FIELD_NUMBER: _builtins.int
+    MONOTONE_FIELD_NUMBER: _builtins.int
+    normalized: _builtins.bool
+    """As a share of the bits that the attribute had."""
+    aggregate: Global___Aggregate.ValueType
+    """Unspecified: the sum."""
+    factor: _builtins.float
+    monotone: _builtins.bool
+    def __init__(
+        self,
+        *,
+        normalized: _builtins.bool = ...,
+        aggregate: Global___Aggregate.ValueType = ...,
+        factor: _builtins.float | None = ...,
+        monotone: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_factor", b"_factor", "factor", b"factor"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_factor", b"_factor", "aggregate", b"aggregate", "factor", b"factor", "monotone", b"monotone", "normalized", b"normalized"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__factor: _TypeAlias = _typing.Literal["factor"]  # noqa: Y015
+    _WhichOneofArgType__factor: _TypeAlias = _typing.Literal["_factor", b"_factor"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__factor) -> _WhichOneofReturnType__factor | None: ...
+
+Global___Entropy: _TypeAlias = Entropy  # noqa: Y015
+
+@_typing.final
+class Precision(_message.Message):
+    """Level over highest level (Sweeney 2002)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AGGREGATE_FIELD_NUMBER: _builtins.int
+    FACTOR_FIELD_NUMBER: _builtins.int
+    MONOTONE_FIELD_NUMBER: _builtins.int
+    aggregate: Global___Aggregate.ValueType
+    """Unspecified: the arithmetic mean."""
+    factor: _builtins.float
+    monotone: _builtins.bool
+    def __init__(
+        self,
+        *,
+        aggregate: Global___Aggregate.ValueType = ...,
+        factor: _builtins.float | None = ...,
+        monotone: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_factor", b"_factor", "factor", b"factor"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_factor", b"_factor", "aggregate", b"aggregate", "factor", b"factor", "monotone", b"monotone"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__factor: _TypeAlias = _typing.Literal["factor"]  # noqa: Y015
+    _WhichOneofArgType__factor: _TypeAlias = _typing.Literal["_factor", b"_factor"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__factor) -> _WhichOneofReturnType__factor | None: ...
+
+Global___Precision: _TypeAlias = Precision  # noqa: Y015
+
+@_typing.final
+class Height(_message.Message):
+    """The levels themselves (Samarati 2001); suppression costs nothing."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    AGGREGATE_FIELD_NUMBER: _builtins.int
+    aggregate: Global___Aggregate.ValueType
+    """Unspecified: the sum."""
     def __init__(
         self,
         *,
@@ -801,7 +983,99 @@ class Loss(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___Loss: _TypeAlias = Loss  # noqa: Y015
+Global___Height: _TypeAlias = Height  # noqa: Y015
+
+@_typing.final
+class Discernibility(_message.Message):
+    """Every record costs the size of its class, a suppressed one the size of the table (Bayardo and Agrawal 2005)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MONOTONE_FIELD_NUMBER: _builtins.int
+    monotone: _builtins.bool
+    def __init__(
+        self,
+        *,
+        monotone: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["monotone", b"monotone"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Discernibility: _TypeAlias = Discernibility  # noqa: Y015
+
+@_typing.final
+class AverageClassSize(_message.Message):
+    """Records per class, all suppressed records being one class (LeFevre, DeWitt and Ramakrishnan 2006)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FACTOR_FIELD_NUMBER: _builtins.int
+    MONOTONE_FIELD_NUMBER: _builtins.int
+    factor: _builtins.float
+    monotone: _builtins.bool
+    def __init__(
+        self,
+        *,
+        factor: _builtins.float | None = ...,
+        monotone: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_factor", b"_factor", "factor", b"factor"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_factor", b"_factor", "factor", b"factor", "monotone", b"monotone"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__factor: _TypeAlias = _typing.Literal["factor"]  # noqa: Y015
+    _WhichOneofArgType__factor: _TypeAlias = _typing.Literal["_factor", b"_factor"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__factor) -> _WhichOneofReturnType__factor | None: ...
+
+Global___AverageClassSize: _TypeAlias = AverageClassSize  # noqa: Y015
+
+@_typing.final
+class Ambiguity(_message.Message):
+    """Number of combinations of values that a released record could have been (Goldberger and Tassa 2010)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MONOTONE_FIELD_NUMBER: _builtins.int
+    monotone: _builtins.bool
+    def __init__(
+        self,
+        *,
+        monotone: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["monotone", b"monotone"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Ambiguity: _TypeAlias = Ambiguity  # noqa: Y015
+
+@_typing.final
+class KLDivergence(_message.Message):
+    """Kullback-Leibler divergence of the input from what the release lets expect (Kifer and Gehrke 2006)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WEIGHTING_FIELD_NUMBER: _builtins.int
+    MONOTONE_FIELD_NUMBER: _builtins.int
+    weighting: Global___KLWeighting.ValueType
+    monotone: _builtins.bool
+    def __init__(
+        self,
+        *,
+        weighting: Global___KLWeighting.ValueType = ...,
+        monotone: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["monotone", b"monotone", "weighting", b"weighting"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___KLDivergence: _TypeAlias = KLDivergence  # noqa: Y015
 
 @_typing.final
 class Search(_message.Message):
@@ -809,25 +1083,84 @@ class Search(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class LevelsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     TIME_LIMIT_SECONDS_FIELD_NUMBER: _builtins.int
     SEED_FIELD_NUMBER: _builtins.int
+    STRATEGY_FIELD_NUMBER: _builtins.int
+    LEVELS_FIELD_NUMBER: _builtins.int
+    LINKED_FIELD_NUMBER: _builtins.int
     time_limit_seconds: _builtins.str
     """Exact decimal. Empty: no limit. The best release found by then is used, with its proven gap."""
     seed: _builtins.int
     """For strategies that draw at random; an exact search does not."""
+    strategy: Global___SearchStrategy.ValueType
+    @_builtins.property
+    def levels(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """A level for every quasi-identifier, by column: the one transformation that is evaluated and, if valid, released."""
+
+    @_builtins.property
+    def linked(self) -> _containers.RepeatedCompositeFieldContainer[Global___LinkedColumns]:
+        """Quasi-identifiers that always have the same level."""
+
     def __init__(
         self,
         *,
         time_limit_seconds: _builtins.str = ...,
         seed: _builtins.int = ...,
+        strategy: Global___SearchStrategy.ValueType = ...,
+        levels: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        linked: _abc.Iterable[Global___LinkedColumns] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["seed", b"seed", "time_limit_seconds", b"time_limit_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["levels", b"levels", "linked", b"linked", "seed", b"seed", "strategy", b"strategy", "time_limit_seconds", b"time_limit_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Search: _TypeAlias = Search  # noqa: Y015
+
+@_typing.final
+class LinkedColumns(_message.Message):
+    """Columns whose levels move together."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMNS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def columns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """At least two."""
+
+    def __init__(
+        self,
+        *,
+        columns: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LinkedColumns: _TypeAlias = LinkedColumns  # noqa: Y015
 
 @_typing.final
 class ReleaseTarget(_message.Message):

@@ -240,6 +240,8 @@ class Release(_message.Message):
     PHASE_SECONDS_FIELD_NUMBER: _builtins.int
     SECONDS_FIELD_NUMBER: _builtins.int
     CURRENT_FIELD_NUMBER: _builtins.int
+    QUALITY_MODEL_FIELD_NUMBER: _builtins.int
+    EXPLANATION_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """releases/{id}"""
     job: _builtins.str
@@ -254,6 +256,8 @@ class Release(_message.Message):
     """Seconds from start to just before the commit."""
     current: _builtins.bool
     """False once replaced by a later release to the same target."""
+    quality_model: _builtins.str
+    """What `score` is: the quality model with its aggregate and what else is not as by default."""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
@@ -284,6 +288,10 @@ class Release(_message.Message):
     def phase_seconds(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
         """Seconds per phase."""
 
+    @_builtins.property
+    def explanation(self) -> Global___Explanation:
+        """Why no neighbour of the transformation was released."""
+
     def __init__(
         self,
         *,
@@ -308,10 +316,12 @@ class Release(_message.Message):
         phase_seconds: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
         seconds: _builtins.float = ...,
         current: _builtins.bool = ...,
+        quality_model: _builtins.str = ...,
+        explanation: Global___Explanation | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "policy", b"policy", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "source", b"source", "target", b"target"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "explanation", b"explanation", "policy", b"policy", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "source", b"source", "target", b"target"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "classes", b"classes", "create_time", b"create_time", "current", b"current", "job", b"job", "name", b"name", "objects", b"objects", "phase_seconds", b"phase_seconds", "policy", b"policy", "proof", b"proof", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "seconds", b"seconds", "source", b"source", "source_fingerprint", b"source_fingerprint", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "classes", b"classes", "create_time", b"create_time", "current", b"current", "explanation", b"explanation", "job", b"job", "name", b"name", "objects", b"objects", "phase_seconds", b"phase_seconds", "policy", b"policy", "proof", b"proof", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "seconds", b"seconds", "source", b"source", "source_fingerprint", b"source_fingerprint", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -355,14 +365,18 @@ class AttributeResult(_message.Message):
     DISTINCT_BEFORE_FIELD_NUMBER: _builtins.int
     DISTINCT_AFTER_FIELD_NUMBER: _builtins.int
     HIERARCHY_FIELD_NUMBER: _builtins.int
+    PART_FIELD_NUMBER: _builtins.int
     column: _builtins.str
     level: _builtins.int
     top_level: _builtins.int
     loss: _builtins.float
+    """Loss without factor and weight, whatever the policy's quality model is."""
     distinct_before: _builtins.int
     distinct_after: _builtins.int
     hierarchy: _builtins.str
     """The hierarchy used, as name@version if it is stored."""
+    part: _builtins.float
+    """What the quality model counted for the column, before its weight. Unset: its score has no such parts."""
     def __init__(
         self,
         *,
@@ -373,12 +387,15 @@ class AttributeResult(_message.Message):
         distinct_before: _builtins.int = ...,
         distinct_after: _builtins.int = ...,
         hierarchy: _builtins.str = ...,
+        part: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_part", b"_part", "part", b"part"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["column", b"column", "distinct_after", b"distinct_after", "distinct_before", b"distinct_before", "hierarchy", b"hierarchy", "level", b"level", "loss", b"loss", "top_level", b"top_level"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_part", b"_part", "column", b"column", "distinct_after", b"distinct_after", "distinct_before", b"distinct_before", "hierarchy", b"hierarchy", "level", b"level", "loss", b"loss", "part", b"part", "top_level", b"top_level"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__part: _TypeAlias = _typing.Literal["part"]  # noqa: Y015
+    _WhichOneofArgType__part: _TypeAlias = _typing.Literal["_part", b"_part"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__part) -> _WhichOneofReturnType__part | None: ...
 
 Global___AttributeResult: _TypeAlias = AttributeResult  # noqa: Y015
 
@@ -417,6 +434,10 @@ class Proof(_message.Message):
     RUNNERS_UP_FIELD_NUMBER: _builtins.int
     COUNTER_FIELD_NUMBER: _builtins.int
     SECONDS_FIELD_NUMBER: _builtins.int
+    STRATEGY_FIELD_NUMBER: _builtins.int
+    TIMES_COUNTED_FIELD_NUMBER: _builtins.int
+    COUNTING_FIELD_NUMBER: _builtins.int
+    BEST_SECONDS_FIELD_NUMBER: _builtins.int
     optimal: _builtins.bool
     """True: the search ended; the transformation is the best."""
     lower_bound: _builtins.float
@@ -428,6 +449,14 @@ class Proof(_message.Message):
     counter: _builtins.str
     """Who counted the classes: duckdb or numpy."""
     seconds: _builtins.float
+    strategy: _builtins.str
+    """Which strategy searched, and why."""
+    times_counted: _builtins.int
+    """How often classes were counted: for the checks, and for bounds of quality models that ask for more."""
+    counting: _builtins.str
+    """What was counted from what, in one sentence."""
+    best_seconds: _builtins.float
+    """Seconds from the start of the search until the best was found."""
     @_builtins.property
     def pruned(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Transformations excluded without being checked, by reason: their number as a decimal (it may not fit 64 bits)."""
@@ -448,14 +477,155 @@ class Proof(_message.Message):
         runners_up: _abc.Iterable[Global___RunnerUp] | None = ...,
         counter: _builtins.str = ...,
         seconds: _builtins.float = ...,
+        strategy: _builtins.str = ...,
+        times_counted: _builtins.int = ...,
+        counting: _builtins.str = ...,
+        best_seconds: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_best_seconds", b"_best_seconds", "best_seconds", b"best_seconds"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["counter", b"counter", "gap", b"gap", "lattice_size", b"lattice_size", "lower_bound", b"lower_bound", "optimal", b"optimal", "pruned", b"pruned", "runners_up", b"runners_up", "seconds", b"seconds", "transformations_checked", b"transformations_checked"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_best_seconds", b"_best_seconds", "best_seconds", b"best_seconds", "counter", b"counter", "counting", b"counting", "gap", b"gap", "lattice_size", b"lattice_size", "lower_bound", b"lower_bound", "optimal", b"optimal", "pruned", b"pruned", "runners_up", b"runners_up", "seconds", b"seconds", "strategy", b"strategy", "times_counted", b"times_counted", "transformations_checked", b"transformations_checked"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__best_seconds: _TypeAlias = _typing.Literal["best_seconds"]  # noqa: Y015
+    _WhichOneofArgType__best_seconds: _TypeAlias = _typing.Literal["_best_seconds", b"_best_seconds"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__best_seconds) -> _WhichOneofReturnType__best_seconds | None: ...
+
+Global___Proof: _TypeAlias = Proof  # noqa: Y015
+
+@_typing.final
+class Explanation(_message.Message):
+    """Why this transformation: what one level less or more would have done, within the policy's limits."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ITSELF_FIELD_NUMBER: _builtins.int
+    NEIGHBOURS_FIELD_NUMBER: _builtins.int
+    COMPLETE_FIELD_NUMBER: _builtins.int
+    complete: _builtins.bool
+    """False: the time was over, and neighbours are missing from the end."""
+    @_builtins.property
+    def itself(self) -> Global___Neighbour:
+        """The released transformation: no columns, and step 0."""
+
+    @_builtins.property
+    def neighbours(self) -> _containers.RepeatedCompositeFieldContainer[Global___Neighbour]:
+        """One level less on each quasi-identifier, then one more on each; linked ones move together."""
+
+    def __init__(
+        self,
+        *,
+        itself: Global___Neighbour | None = ...,
+        neighbours: _abc.Iterable[Global___Neighbour] | None = ...,
+        complete: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["itself", b"itself"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "itself", b"itself", "neighbours", b"neighbours"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___Proof: _TypeAlias = Proof  # noqa: Y015
+Global___Explanation: _TypeAlias = Explanation  # noqa: Y015
+
+@_typing.final
+class Neighbour(_message.Message):
+    """A transformation that differs from the released one by one level."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMNS_FIELD_NUMBER: _builtins.int
+    STEP_FIELD_NUMBER: _builtins.int
+    LEVEL_FIELD_NUMBER: _builtins.int
+    CLASSES_FIELD_NUMBER: _builtins.int
+    REJECTED_CLASSES_FIELD_NUMBER: _builtins.int
+    SUPPRESSED_RECORDS_FIELD_NUMBER: _builtins.int
+    RECORDS_OVER_LIMIT_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    REJECTIONS_FIELD_NUMBER: _builtins.int
+    step: _builtins.int
+    """-1 for one level less, 1 for one level more."""
+    level: _builtins.int
+    """Their level there."""
+    classes: _builtins.int
+    rejected_classes: _builtins.int
+    """Classes that the privacy models do not release."""
+    suppressed_records: _builtins.int
+    records_over_limit: _builtins.int
+    """By how many the suppressed records exceed what the policy allows; if not 0, the transformation is not valid."""
+    score: _builtins.float
+    """Unset: not valid."""
+    @_builtins.property
+    def columns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The quasi-identifiers that differ: one, or those linked with it."""
+
+    @_builtins.property
+    def rejections(self) -> _containers.RepeatedCompositeFieldContainer[Global___Rejection]:
+        """One per privacy model of the policy."""
+
+    def __init__(
+        self,
+        *,
+        columns: _abc.Iterable[_builtins.str] | None = ...,
+        step: _builtins.int = ...,
+        level: _builtins.int | None = ...,
+        classes: _builtins.int = ...,
+        rejected_classes: _builtins.int = ...,
+        suppressed_records: _builtins.int = ...,
+        records_over_limit: _builtins.int = ...,
+        score: _builtins.float | None = ...,
+        rejections: _abc.Iterable[Global___Rejection] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_level", b"_level", "_score", b"_score", "level", b"level", "score", b"score"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_level", b"_level", "_score", b"_score", "classes", b"classes", "columns", b"columns", "level", b"level", "records_over_limit", b"records_over_limit", "rejected_classes", b"rejected_classes", "rejections", b"rejections", "score", b"score", "step", b"step", "suppressed_records", b"suppressed_records"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__level: _TypeAlias = _typing.Literal["level"]  # noqa: Y015
+    _WhichOneofArgType__level: _TypeAlias = _typing.Literal["_level", b"_level"]  # noqa: Y015
+    _WhichOneofReturnType__score: _TypeAlias = _typing.Literal["score"]  # noqa: Y015
+    _WhichOneofArgType__score: _TypeAlias = _typing.Literal["_score", b"_score"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__level) -> _WhichOneofReturnType__level | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__score) -> _WhichOneofReturnType__score | None: ...
+
+Global___Neighbour: _TypeAlias = Neighbour  # noqa: Y015
+
+@_typing.final
+class Rejection(_message.Message):
+    """What one privacy model rejects at a transformation, and what of that no other model of the policy rejects."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PRIVACY_MODEL_FIELD_NUMBER: _builtins.int
+    CLASSES_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    ONLY_CLASSES_FIELD_NUMBER: _builtins.int
+    ONLY_RECORDS_FIELD_NUMBER: _builtins.int
+    BINDS_FIELD_NUMBER: _builtins.int
+    privacy_model: _builtins.str
+    """The model with its parameters, such as 5-anonymity."""
+    classes: _builtins.int
+    records: _builtins.int
+    only_classes: _builtins.int
+    only_records: _builtins.int
+    binds: _builtins.bool
+    """The transformation is not valid, and would be without this model."""
+    def __init__(
+        self,
+        *,
+        privacy_model: _builtins.str = ...,
+        classes: _builtins.int = ...,
+        records: _builtins.int = ...,
+        only_classes: _builtins.int = ...,
+        only_records: _builtins.int = ...,
+        binds: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["binds", b"binds", "classes", b"classes", "only_classes", b"only_classes", "only_records", b"only_records", "privacy_model", b"privacy_model", "records", b"records"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Rejection: _TypeAlias = Rejection  # noqa: Y015
 
 @_typing.final
 class RunnerUp(_message.Message):

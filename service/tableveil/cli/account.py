@@ -17,6 +17,8 @@ from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 
 _EXCLUDED_BECAUSE = {
     "suppression": "they would suppress too many records",
+    "quality": "they cannot score better",
+    # What releases before state version 2 call it.
     "loss": "they cannot score better",
 }
 
@@ -74,7 +76,7 @@ def _result(release: release_service_pb2.Release) -> Table:
     limit = wording.share(Decimal(policy.suppression_limit or "0"))
     rows = [
         ("privacy", ", ".join(_privacy(policy.privacy_models))),
-        ("score", f"{wording.score(release.score)} ({_quality(policy.quality_model)})"),
+        ("score", f"{wording.score(release.score)} ({wording.printable(release.quality_model)})"),
         ("records", f"{wording.count(release.records)}, of which {wording.count(released)} released"),
         ("suppressed", f"{suppressed}; the policy allows {limit}"),
         ("classes", wording.count(release.classes)),
@@ -88,25 +90,29 @@ def _privacy(models: Sequence[policy_pb2.PrivacyModel]) -> Iterator[str]:
             yield f"{model.k_anonymity.k}-anonymity"
 
 
-def _quality(model: policy_pb2.QualityModel) -> str:
-    # Unspecified means the first of the real ones.
-    aggregate = model.loss.aggregate or policy_pb2.AGGREGATE_GEOMETRIC_MEAN
-    return f"loss, {wording.enum_word(policy_pb2.Aggregate.Name(aggregate), 'AGGREGATE_')}"
-
-
 def _attributes(attributes: Sequence[release_service_pb2.AttributeResult]) -> RenderableType:
+    # The quality model's parts, unless they are the losses again.
+    parts = any(result.HasField("part") and result.part != result.loss for result in attributes)
     rows = [
         (
             wording.short(result.column),
             f"{result.level} of {result.top_level}{_extreme(result)}",
             wording.share(result.loss),
+            *((wording.score(result.part),) if parts else ()),
             f"{wording.count(result.distinct_before)} \N{RIGHTWARDS ARROW} {wording.count(result.distinct_after)}",
             wording.short(result.hierarchy),
         )
         for result in attributes
     ]
-    columns = ("quasi-identifier", "level", "loss", "distinct values", "hierarchy")
-    return listing(columns, rows, "none", numbers=("loss", "distinct values"))
+    columns = (
+        "quasi-identifier",
+        "level",
+        "loss",
+        *(("part of score",) if parts else ()),
+        "distinct values",
+        "hierarchy",
+    )
+    return listing(columns, rows, "none", numbers=("loss", "part of score", "distinct values"))
 
 
 def _extreme(result: release_service_pb2.AttributeResult) -> str:
@@ -131,15 +137,29 @@ def _risk(before: release_service_pb2.Risk, after: release_service_pb2.Risk) -> 
 
 
 def _proof(score: float, proof: release_service_pb2.Proof) -> Table:
+    checked = wording.count(proof.transformations_checked)
+    if proof.times_counted > proof.transformations_checked:
+        checked += f", and {wording.count(proof.times_counted - proof.transformations_checked)} counted for bounds"
     rows = [
-        ("verdict", "optimal: nothing that meets the policy scores better" if proof.optimal else _gap(score, proof)),
+        ("verdict", _verdict(score, proof)),
+        ("strategy", wording.printable(proof.strategy)),
         ("transformations", wording.large_count(proof.lattice_size)),
-        ("checked", wording.count(proof.transformations_checked)),
+        ("checked", checked),
     ]
     for reason, number in sorted(proof.pruned.items()):
         why = _EXCLUDED_BECAUSE.get(reason, wording.printable(reason))
         rows.append(("excluded", f"{wording.large_count(number)}: {why}"))
-    return facts(rows)
+    rows.append(("counted", wording.printable(proof.counting)))
+    if proof.HasField("best_seconds"):
+        found, whole = wording.seconds(proof.best_seconds), wording.seconds(proof.seconds)
+        rows.append(("best found", f"after {found} of {whole}"))
+    return facts(row for row in rows if row[1])
+
+
+def _verdict(score: float, proof: release_service_pb2.Proof) -> str:
+    if proof.lattice_size == "1":
+        return "the only transformation that the policy allows"
+    return "optimal: nothing that meets the policy scores better" if proof.optimal else _gap(score, proof)
 
 
 def _gap(score: float, proof: release_service_pb2.Proof) -> str:

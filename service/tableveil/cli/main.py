@@ -20,6 +20,7 @@ _MODULES = {
     "jobs": "jobs",
     "watch": "jobs",
     "cancel": "jobs",
+    "frontier": "frontier",
     "releases": "releases",
     "show": "releases",
     "export": "releases",

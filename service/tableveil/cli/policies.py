@@ -15,6 +15,7 @@ from tableveil.cli.verb import Session, verb
 from tableveil.client import Client
 from tableveil.client.checking import check_on_client
 from tableveil.client.failures import faults_to
+from tableveil.client.levels import use_levels_of
 from tableveil.document import load_policy
 from tableveil.errors import Fault, InvalidError
 from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
@@ -28,8 +29,13 @@ _POLICY = click.argument("policy", type=click.Path(path_type=Path))
 @click.option(
     "--request-id", metavar="ID", help="Overrides the policy's: the same id and policy again mean the first job."
 )
+@click.option(
+    "--levels-of",
+    metavar="RELEASE",
+    help="Search nothing: use the levels that this release has, on data of the same shape.",
+)
 @verb
-def submit(session: Session, policy: Path, wait: bool, request_id: str | None) -> None:
+def submit(session: Session, policy: Path, wait: bool, request_id: str | None, levels_of: str | None) -> None:
     """Queue a job for the policy in a file.
 
     Hierarchies in CSV files are stored on the server first. With --json and --wait, one JSON object per line: the job
@@ -43,6 +49,8 @@ def submit(session: Session, policy: Path, wait: bool, request_id: str | None) -
         )
     if request_id is not None:
         message.request_id = request_id
+    if levels_of is not None:
+        use_levels_of(message, client.get_release(levels_of))
     job = client.submit(message, policy.parent)
     if not wait:
         if output.as_json:

@@ -9,6 +9,8 @@ import click
 
 from tableveil.cli import wording
 from tableveil.cli.account import account
+from tableveil.cli.explanation import explanation
+from tableveil.cli.frontier import show_frontier
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.jobs import job_details
 from tableveil.cli.tables import listing
@@ -48,11 +50,17 @@ def releases(session: Session, limit: int) -> None:
 
 
 @click.command()
-@click.argument("name", metavar="RELEASE|JOB")
+@click.argument("name", metavar="RELEASE|JOB|FRONTIER")
+@click.option("--explain", is_flag=True, help="Show why a release has its levels, instead of its account.")
 @verb
-def show(session: Session, name: str) -> None:
-    """Show a release (3 or releases/3) or a job (jobs/3)."""
+def show(session: Session, name: str, explain: bool) -> None:
+    """Show a release (3 or releases/3), a job (jobs/3) or a frontier (frontiers/3)."""
     output, client = session.output, session.client
+    if explain and name.startswith(("jobs/", "frontiers/")):
+        raise click.UsageError("--explain is for releases")
+    if name.startswith("frontiers/"):
+        show_frontier(session, name)
+        return
     if name.startswith("jobs/"):
         job = client.get_job(name)
         if output.as_json:
@@ -64,7 +72,7 @@ def show(session: Session, name: str) -> None:
     if output.as_json:
         output.json(release_service_pb2.GetReleaseResponse(release=release))
     else:
-        output.show(account(release))
+        output.show(explanation(release) if explain else account(release))
 
 
 @click.command()

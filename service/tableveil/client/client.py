@@ -12,11 +12,18 @@ import grpc
 
 from tableveil.client.failures import UnreachableError, error_from, error_of_call, failure_in, faults_from
 from tableveil.client.formats import ExportFormat
-from tableveil.client.names import JOBS, RELEASES, resource_name
+from tableveil.client.names import FRONTIERS, JOBS, RELEASES, resource_name
 from tableveil.client.uploads import upload_requests
 from tableveil.client.watching import watch
 from tableveil.errors import Fault, InvalidError, TableveilError
-from tableveil.v1 import hierarchy_service_pb2, job_service_pb2, policy_pb2, release_service_pb2
+from tableveil.v1 import (
+    frontier_service_pb2,
+    hierarchy_service_pb2,
+    job_service_pb2,
+    policy_pb2,
+    release_service_pb2,
+)
+from tableveil.v1.frontier_service_pb2_grpc import FrontierServiceStub
 from tableveil.v1.hierarchy_service_pb2_grpc import HierarchyServiceStub
 from tableveil.v1.job_service_pb2_grpc import JobServiceStub
 from tableveil.v1.release_service_pb2_grpc import ReleaseServiceStub
@@ -76,6 +83,7 @@ class Client:
         self._jobs = JobServiceStub(self._channel)
         self._releases = ReleaseServiceStub(self._channel)
         self._hierarchies = HierarchyServiceStub(self._channel)
+        self._frontiers = FrontierServiceStub(self._channel)
 
     def __enter__(self) -> Self:
         return self
@@ -228,6 +236,34 @@ class Client:
 
         names = [item.name for item in self.get_release(release).objects]
         return export_objects(names, lambda name: self.read(release, name), path, export_format, overwrite)
+
+    def submit_frontier(
+        self,
+        policy: policy_pb2.Policy,
+        ks: Iterable[int] = (),
+        suppression_limits: Iterable[str] = (),
+        base_directory: Path = Path(),
+    ) -> job_service_pb2.Job:
+        """Queues a job that finds the optimum for every k with every suppression limit; wait for it as for any other.
+
+        Args:
+            policy: The policy; its target may be missing, and its CSV hierarchies are stored first.
+            ks: What takes the place of its k; none means its own.
+            suppression_limits: Exact decimals such as `0.05`; none means the policy's own.
+            base_directory: Where the paths of CSV hierarchies start.
+
+        Raises:
+            InvalidError: With everything that is wrong with the policy and what is asked for.
+        """
+        request = frontier_service_pb2.SubmitFrontierRequest(
+            policy=self.prepare(policy, base_directory), k=ks, suppression_limits=suppression_limits
+        )
+        return self._ask(self._frontiers.SubmitFrontier, request).job
+
+    def get_frontier(self, frontier: str) -> frontier_service_pb2.Frontier:
+        """The frontier, all of its points."""
+        request = frontier_service_pb2.GetFrontierRequest(name=resource_name(FRONTIERS, frontier))
+        return self._ask(self._frontiers.GetFrontier, request).frontier
 
     def create_hierarchy(self, name: str, rows: Iterable[Sequence[str]]) -> hierarchy_service_pb2.StoredHierarchyInfo:
         """Stores rows of a value and its labels as the next version of the hierarchy; the same rows again do not."""

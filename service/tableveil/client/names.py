@@ -1,4 +1,4 @@
-"""Names of jobs and releases: `jobs/3`, or just `3` where it is clear what is meant."""
+"""Names of jobs, releases and frontiers: `jobs/3`, or just `3` where it is clear what is meant."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from tableveil.errors import InvalidError, shortened
 
 JOBS = "jobs"
 RELEASES = "releases"
+FRONTIERS = "frontiers"
 
 
 def resource_name(collection: str, text: str) -> str:

@@ -2,9 +2,17 @@
 
 from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.failures import failure_from_proto, failure_to_proto, fault_from_proto, fault_to_proto
+from tableveil.convert.frontiers import frontier_from_proto, frontier_to_proto
 from tableveil.convert.hierarchies import stored_hierarchy_to_proto
 from tableveil.convert.jobs import job_to_proto
-from tableveil.convert.names import job_name, job_number, release_name, release_number
+from tableveil.convert.names import (
+    frontier_name,
+    frontier_number,
+    job_name,
+    job_number,
+    release_name,
+    release_number,
+)
 from tableveil.convert.pages import (
     hierarchy_token,
     number_token,
@@ -22,6 +30,10 @@ __all__ = [
     "failure_to_proto",
     "fault_from_proto",
     "fault_to_proto",
+    "frontier_from_proto",
+    "frontier_name",
+    "frontier_number",
+    "frontier_to_proto",
     "hierarchy_token",
     "job_name",
     "job_number",

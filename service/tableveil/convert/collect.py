@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tableveil.convert.enums import EnumMap
+from tableveil.convert.enums import E, EnumMap
 from tableveil.errors import Fault
 
 MOST_FAULTS = 10_000
@@ -33,6 +33,13 @@ class Faults:
         """Adds the fault of an enum that must be stated and is not, or has a number this version does not know."""
         found = f"the unknown number {number}" if number else "nothing"
         self.add(field, found, f"one of {enum.names}")
+
+    def enum(self, number: int, enum: EnumMap[E], field: str, default: E) -> E:
+        """The member of that number; the default for UNSPECIFIED, and, after adding the fault, for unknown ones."""
+        member = enum.from_proto(number)
+        if number and member is None:
+            self.add_enum(field, number, enum)
+        return default if member is None else member
 
     def guess(self, path: str) -> None:
         """Holds back what `judged` may find at or below `path`, and at the nodes above it."""

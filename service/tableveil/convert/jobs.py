@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tableveil.convert.enums import JOB_PHASES, JOB_STATES
 from tableveil.convert.failures import failure_to_proto
-from tableveil.convert.names import job_name, release_name
+from tableveil.convert.names import frontier_name, job_name, release_name
 from tableveil.convert.policy_to_proto import table_to_proto
 from tableveil.convert.times import timestamp
 from tableveil.jobs.model import Job, JobProgress
@@ -20,12 +20,15 @@ def job_to_proto(job: Job) -> job_service_pb2.Job:
         phase=JOB_PHASES.to_proto(job.phase),
         request_id=request.request_id,
         source=table_to_proto(request.source),
-        target=policy_pb2.ReleaseTarget(schema=request.target_schema, name=request.target_name),
+        target=None
+        if request.grid
+        else policy_pb2.ReleaseTarget(schema=request.target_schema, name=request.target_name),
         submit_time=timestamp(request.submitted_at),
         start_time=timestamp(job.started_at),
         end_time=timestamp(job.ended_at),
         progress=_progress(job.progress) if job.progress else None,
         release="" if job.release is None else release_name(job.release),
+        frontier="" if job.frontier is None else frontier_name(job.frontier),
         failure=failure_to_proto(job.failure) if job.failure else None,
         warnings=job.warnings,
         queue_position=job.queue_position,

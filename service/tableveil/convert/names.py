@@ -1,4 +1,4 @@
-"""Resource names, parsed and printed: `jobs/12`, `releases/3`."""
+"""Resource names, parsed and printed: `jobs/12`, `releases/3`, `frontiers/2`."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ def release_name(number: int) -> str:
     return f"releases/{number}"
 
 
+def frontier_name(number: int) -> str:
+    """The name of a frontier."""
+    return f"frontiers/{number}"
+
+
 def job_number(name: str, field: str = "name") -> int:
     """The number in a job's name; `field` is where the request has the name."""
     return _parse("jobs", name, field)
@@ -28,6 +33,11 @@ def job_number(name: str, field: str = "name") -> int:
 def release_number(name: str, field: str = "name") -> int:
     """The number in a release's name; `field` is where the request has the name."""
     return _parse("releases", name, field)
+
+
+def frontier_number(name: str, field: str = "name") -> int:
+    """The number in a frontier's name; `field` is where the request has the name."""
+    return _parse("frontiers", name, field)
 
 
 def _parse(collection: str, name: str, field: str) -> int:

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import cast
 
-from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from tableveil.convert.collect import Faults
+from tableveil.convert.decimals import LONGEST_DECIMAL, decimal_from_text
 from tableveil.convert.enums import (
-    AGGREGATES,
     IF_EXISTS,
     NULL_HANDLING,
     RELEASE_KINDS,
     ROLES,
+    SEARCH_STRATEGIES,
     SUPPRESSED_RECORDS,
-    E,
-    EnumMap,
 )
 from tableveil.convert.hierarchies import DEFAULT_SCHEMA, hierarchy_from_proto
+from tableveil.convert.quality import quality_from_proto
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import SuppressionOnly
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
-    Aggregate,
     AttributePolicy,
     IfExists,
     KAnonymity,
-    LossModel,
     NullHandling,
     Policy,
     PrivacyModel,
@@ -39,6 +35,7 @@ from tableveil.policy import (
     ReleaseTarget,
     Role,
     SearchOptions,
+    Strategy,
     SuppressedRecords,
     TableReference,
     validate_policy,
@@ -46,11 +43,14 @@ from tableveil.policy import (
 from tableveil.v1 import policy_pb2
 
 # Plain digits, as docs promise: no exponents, signs of infinity, underscores or spaces, all of which Decimal reads.
-_DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-_LONGEST_DECIMAL = 50
-
 # Far above what any table or person needs, far below what would occupy the server.
-_MOST = {"attributes": 10_000, "privacy_models": 100, "risk_thresholds": 100}
+_MOST = {
+    "attributes": 10_000,
+    "privacy_models": 100,
+    "risk_thresholds": 100,
+    "search.levels": 10_000,
+    "search.linked": 10_000,
+}
 
 
 def policy_from_proto(message: policy_pb2.Policy, *, before_upload: bool = False) -> tuple[Policy | None, list[Fault]]:
@@ -66,15 +66,29 @@ def policy_from_proto(message: policy_pb2.Policy, *, before_upload: bool = False
     """
     faults = Faults()
     _check_unknown_fields(message, faults)
-    too_many = [name for name, most in _MOST.items() if len(getattr(message, name)) > most]
-    for name in too_many:
-        faults.add(name, f"{len(getattr(message, name)):,} entries", f"at most {_MOST[name]:,}")
+    too_many = False
+    for name, entries in _entries(message).items():
+        if entries > _MOST[name]:
+            faults.add(name, f"{entries:,} entries", f"at most {_MOST[name]:,}")
+            too_many = True
     if too_many:
         return None, faults.all()
     policy = _Reader(faults, before_upload).policy(message)
     converted = not faults
     faults.judged(validate_policy(policy))
     return policy if converted else None, faults.all()
+
+
+def _entries(message: policy_pb2.Policy) -> dict[str, int]:
+    """How long each of the lists in `_MOST` is."""
+    linked = message.search.linked
+    return {
+        "attributes": len(message.attributes),
+        "privacy_models": len(message.privacy_models),
+        "risk_thresholds": len(message.risk_thresholds),
+        "search.levels": len(message.search.levels),
+        "search.linked": max(len(linked), sum(len(group.columns) for group in linked)),
+    }
 
 
 class _Reader:
@@ -96,24 +110,15 @@ class _Reader:
             person_column=self._person(message),
             privacy_models=self._privacy_models(message),
             suppression_limit=self._decimal(message.suppression_limit, "suppression_limit") or Decimal(0),
-            suppressed_records=self._enum(
+            suppressed_records=self._faults.enum(
                 message.suppressed_records.handling,
                 SUPPRESSED_RECORDS,
                 "suppressed_records.handling",
                 SuppressedRecords.DROP,
             ),
             marker_column=message.suppressed_records.marker_column,
-            quality_model=LossModel(
-                self._enum(
-                    message.quality_model.loss.aggregate,
-                    AGGREGATES,
-                    "quality_model.loss.aggregate",
-                    Aggregate.GEOMETRIC_MEAN,
-                )
-            ),
-            search=SearchOptions(
-                self._decimal(message.search.time_limit_seconds, "search.time_limit_seconds"), message.search.seed
-            ),
+            quality_model=quality_from_proto(message.quality_model, self._faults),
+            search=self._search(message.search),
             risk_thresholds=self._risk_thresholds(message),
             release=self._release(message.release),
             repeat_reason=message.repeat_reason,
@@ -126,8 +131,9 @@ class _Reader:
             if not message.role:
                 expected = f"one of {ROLES.names}"
                 self._faults.add(f"{path}.role", "nothing", expected, "Or state a default_role.")
-            # What is right for the column depends on its role.
-            self._faults.guess(path)
+            # What is right for the column depends on its role, and so does whether it has a level.
+            for guessed in (path, "search.levels", "search.linked"):
+                self._faults.guess(guessed)
         hierarchy = None
         if message.HasField("hierarchy"):
             hierarchy = hierarchy_from_proto(
@@ -141,7 +147,7 @@ class _Reader:
             minimum_level=message.minimum_level,
             maximum_level=message.maximum_level if message.HasField("maximum_level") else None,
             weight=message.weight if message.HasField("weight") else 1.0,
-            nulls=self._enum(message.nulls, NULL_HANDLING, f"{path}.nulls", NullHandling.VALUE),
+            nulls=self._faults.enum(message.nulls, NULL_HANDLING, f"{path}.nulls", NullHandling.VALUE),
             acknowledged=message.acknowledged,
         )
 
@@ -174,6 +180,16 @@ class _Reader:
                 self._faults.guess("privacy_models")
         return tuple(models)
 
+    def _search(self, message: policy_pb2.Search) -> SearchOptions:
+        return SearchOptions(
+            time_limit_seconds=self._decimal(message.time_limit_seconds, "search.time_limit_seconds"),
+            seed=message.seed,
+            strategy=self._faults.enum(message.strategy, SEARCH_STRATEGIES, "search.strategy", Strategy.AUTO),
+            # A map has no order of its own.
+            levels=tuple(sorted(message.levels.items())),
+            linked=tuple(tuple(group.columns) for group in message.linked),
+        )
+
     def _risk_thresholds(self, message: policy_pb2.Policy) -> tuple[Decimal, ...]:
         if not message.risk_thresholds:
             return DEFAULT_RISK_THRESHOLDS
@@ -184,22 +200,16 @@ class _Reader:
                 self._faults.add(field, "nothing", "an exact decimal above 0 and below 1")
             # A placeholder must be no other's repetition.
             threshold = self._decimal(text, field)
-            thresholds.append(Decimal(i + 1).scaleb(-_LONGEST_DECIMAL) if threshold is None else threshold)
+            thresholds.append(Decimal(i + 1).scaleb(-LONGEST_DECIMAL) if threshold is None else threshold)
         return tuple(thresholds)
 
     def _release(self, message: policy_pb2.ReleaseTarget) -> ReleaseTarget:
         return ReleaseTarget(
             schema=message.schema or DEFAULT_SCHEMA,
             name=message.name,
-            kind=self._enum(message.kind, RELEASE_KINDS, "release.kind", ReleaseKind.TABLE),
-            if_exists=self._enum(message.if_exists, IF_EXISTS, "release.if_exists", IfExists.FAIL),
+            kind=self._faults.enum(message.kind, RELEASE_KINDS, "release.kind", ReleaseKind.TABLE),
+            if_exists=self._faults.enum(message.if_exists, IF_EXISTS, "release.if_exists", IfExists.FAIL),
         )
-
-    def _enum(self, number: int, enum: EnumMap[E], field: str, default: E) -> E:
-        member = enum.from_proto(number)
-        if number and member is None:
-            self._faults.add_enum(field, number, enum)
-        return default if member is None else member
 
     def _role(self, number: int, field: str) -> Role | None:
         role = ROLES.from_proto(number)
@@ -209,10 +219,10 @@ class _Reader:
 
     def _decimal(self, text: str, field: str) -> Decimal | None:
         """None for an empty text and for one that is no decimal."""
-        if text and not (len(text) <= _LONGEST_DECIMAL and _DECIMAL.fullmatch(text)):
+        found = decimal_from_text(text) if text else None
+        if text and found is None:
             self._faults.add(field, shortened(text), "an exact decimal in plain digits, such as 0.05")
-            return None
-        return Decimal(text) if text else None
+        return found
 
 
 def table_from_proto(message: policy_pb2.TableReference) -> TableReference:
@@ -237,7 +247,8 @@ def _unknown_fields(message: Message, path: str) -> Iterator[tuple[str, int]]:
     unknown = UnknownFieldSet(message)
     yield from ((path, unknown[i].field_number) for i in range(len(unknown)))
     for field, value in message.ListFields():
-        if field.cpp_type == FieldDescriptor.CPPTYPE_MESSAGE:
+        # The entries of a map hold no fields of their own that could be kept.
+        if field.message_type is not None and not field.message_type.GetOptions().map_entry:
             below = f"{path}.{field.name}" if path else field.name
             items = enumerate(cast(list[Message], value)) if field.is_repeated else ()
             for i, item in items:

@@ -5,24 +5,25 @@ from __future__ import annotations
 from decimal import Decimal
 
 from tableveil.convert.enums import (
-    AGGREGATES,
     IF_EXISTS,
     NULL_HANDLING,
     RELEASE_KINDS,
     ROLES,
+    SEARCH_STRATEGIES,
     SUPPRESSED_RECORDS,
 )
 from tableveil.convert.hierarchies import hierarchy_to_proto
+from tableveil.convert.quality import quality_to_proto
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
     AttributePolicy,
     KAnonymity,
-    LossModel,
     NullHandling,
     Policy,
     PrivacyModel,
-    QualityModel,
     ReleaseTarget,
+    SearchOptions,
+    Strategy,
     SuppressedRecords,
     TableReference,
 )
@@ -37,7 +38,7 @@ def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
         default_role=ROLES.to_proto(policy.default_role),
         privacy_models=map(_privacy_model, policy.privacy_models),
         suppression_limit=decimal_to_text(policy.suppression_limit) if policy.suppression_limit else "",
-        quality_model=_quality_model(policy.quality_model),
+        quality_model=quality_to_proto(policy.quality_model),
         release=_release(policy.release),
         repeat_reason=policy.repeat_reason,
         request_id=policy.request_id,
@@ -49,10 +50,8 @@ def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
     if policy.suppressed_records is not SuppressedRecords.DROP or policy.marker_column:
         message.suppressed_records.handling = SUPPRESSED_RECORDS.to_proto(policy.suppressed_records)
         message.suppressed_records.marker_column = policy.marker_column
-    if policy.search.time_limit_seconds is not None:
-        message.search.time_limit_seconds = decimal_to_text(policy.search.time_limit_seconds)
-    if policy.search.seed:
-        message.search.seed = policy.search.seed
+    if policy.search != SearchOptions():
+        message.search.CopyFrom(_search(policy.search))
     if policy.risk_thresholds != DEFAULT_RISK_THRESHOLDS:
         message.risk_thresholds.extend(map(decimal_to_text, policy.risk_thresholds))
     return message
@@ -91,6 +90,17 @@ def _privacy_model(model: PrivacyModel) -> policy_pb2.PrivacyModel:
             return policy_pb2.PrivacyModel(k_anonymity=policy_pb2.KAnonymity(k=k))
 
 
+def _search(options: SearchOptions) -> policy_pb2.Search:
+    limit = options.time_limit_seconds
+    return policy_pb2.Search(
+        time_limit_seconds="" if limit is None else decimal_to_text(limit),
+        seed=options.seed,
+        strategy=SEARCH_STRATEGIES.to_proto(None if options.strategy is Strategy.AUTO else options.strategy),
+        levels=dict(options.levels),
+        linked=[policy_pb2.LinkedColumns(columns=group) for group in options.linked],
+    )
+
+
 def _release(target: ReleaseTarget) -> policy_pb2.ReleaseTarget:
     return policy_pb2.ReleaseTarget(
         schema=target.schema,
@@ -98,10 +108,3 @@ def _release(target: ReleaseTarget) -> policy_pb2.ReleaseTarget:
         kind=RELEASE_KINDS.to_proto(target.kind),
         if_exists=IF_EXISTS.to_proto(target.if_exists),
     )
-
-
-def _quality_model(model: QualityModel) -> policy_pb2.QualityModel:
-    match model:
-        case LossModel(aggregate):
-            return policy_pb2.QualityModel(loss=policy_pb2.Loss(aggregate=AGGREGATES.to_proto(aggregate)))
-    raise NotImplementedError(type(model).__name__)

@@ -8,7 +8,7 @@ from tableveil.convert.names import job_name, release_name
 from tableveil.convert.policy_to_proto import decimal_to_text, table_to_proto
 from tableveil.convert.times import timestamp
 from tableveil.risk import ProsecutorRisk
-from tableveil.state.releases import AttributeResult, Proof, Release, ReleaseObject
+from tableveil.state.releases import AttributeResult, Explanation, Neighbour, Proof, Release, ReleaseObject
 from tableveil.v1 import policy_pb2, release_service_pb2
 
 
@@ -35,6 +35,7 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         suppressed_records=release.suppressed_records,
         classes=release.classes,
         score=release.score,
+        quality_model=release.quality_model,
         attributes=map(_attribute, release.attributes),
         proof=_proof(release.proof, release.score),
         risk_before=_risk(release.risk_before),
@@ -46,6 +47,7 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         phase_seconds=release.phase_seconds,
         seconds=release.seconds,
         current=release.current,
+        explanation=_explanation(release.explanation) if release.explanation else None,
     )
 
 
@@ -62,6 +64,7 @@ def _attribute(result: AttributeResult) -> release_service_pb2.AttributeResult:
         distinct_before=result.distinct_before,
         distinct_after=result.distinct_after,
         hierarchy=result.hierarchy,
+        part=result.part,
     )
 
 
@@ -81,6 +84,42 @@ def _proof(proof: Proof, score: float) -> release_service_pb2.Proof:
         ],
         counter=proof.counter,
         seconds=proof.seconds,
+        strategy=proof.strategy,
+        times_counted=proof.counted,
+        counting=proof.counting,
+        best_seconds=proof.best_seconds,
+    )
+
+
+def _explanation(explanation: Explanation) -> release_service_pb2.Explanation:
+    return release_service_pb2.Explanation(
+        itself=_neighbour(explanation.itself),
+        neighbours=map(_neighbour, explanation.neighbours),
+        complete=explanation.complete,
+    )
+
+
+def _neighbour(neighbour: Neighbour) -> release_service_pb2.Neighbour:
+    return release_service_pb2.Neighbour(
+        columns=neighbour.columns,
+        step=neighbour.step,
+        level=neighbour.level,
+        classes=neighbour.classes,
+        rejected_classes=neighbour.rejected_classes,
+        suppressed_records=neighbour.suppressed_records,
+        records_over_limit=neighbour.records_over_limit,
+        score=neighbour.score,
+        rejections=[
+            release_service_pb2.Rejection(
+                privacy_model=rejection.privacy_model,
+                classes=rejection.classes,
+                records=rejection.records,
+                only_classes=rejection.only_classes,
+                only_records=rejection.only_records,
+                binds=rejection.binds,
+            )
+            for rejection in neighbour.rejections
+        ],
     )
 
 

@@ -120,7 +120,9 @@ class _Walk:
                 names = " or ".join(member.name for member in field.containing_oneof.fields)
                 self.refuse(path, Refused(f"{field.name} beside {other}", f"only one of {names}"))
                 return
-        if field.is_repeated:
+        if _is_map(field):
+            self._map(getattr(message, field.name), field, node, path)
+        elif field.is_repeated:
             self._repeated(getattr(message, field.name), field, node, path)
         elif field.message_type is not None:
             value = getattr(message, field.name)
@@ -144,6 +146,22 @@ class _Walk:
                 scalar = self._scalar(field, item, below)
                 placeholder = "" if field.cpp_type == FieldDescriptor.CPPTYPE_STRING else 0
                 values.append(placeholder if scalar is None else scalar)
+
+    def _map(self, values: Any, field: FieldDescriptor, node: Node, path: str) -> None:
+        """A map of texts to scalars."""
+        if not isinstance(node, Mapping):
+            self.refuse(path, Refused(_kind(node), "a mapping"))
+            return
+        key_field, value_field = (_entry(field).fields_by_name[name] for name in ("key", "value"))
+        for name, child in node.entries:
+            below = f"{path}[{_cut(name)}]"
+            key = self._scalar(key_field, name, below)
+            value = self._scalar(value_field, child, below)
+            if key is not None and key in values:
+                self.refuse(below, Refused("the name more than once", "each name once"))
+            elif key is not None:
+                # A placeholder for a value that cannot be read, so that its name is not taken for missing.
+                values[key] = 0 if value is None else value
 
     def _nested(self, message: Message, node: Node, path: str) -> None:
         form = LIST_FORMS.get(message.DESCRIPTOR.full_name)
@@ -175,10 +193,22 @@ def _descriptor(message: Message) -> Descriptor:
     return cast(Descriptor, message.DESCRIPTOR)
 
 
+def _is_map(field: FieldDescriptor) -> bool:
+    return field.message_type is not None and field.message_type.GetOptions().map_entry
+
+
+def _entry(field: FieldDescriptor) -> Descriptor:
+    assert field.message_type is not None
+    return field.message_type
+
+
 def _below(path: str, name: str) -> str:
+    return f"{path}.{_cut(name)}" if path else _cut(name)
+
+
+def _cut(name: str) -> str:
     # A name of the document can be anything, and a path must stay readable.
-    shown = name if len(name) <= 120 else f"{name[:120]}…"
-    return f"{path}.{shown}" if path else shown
+    return name if len(name) <= 120 else f"{name[:120]}…"
 
 
 def _unknown(name: str, descriptor: Descriptor) -> Refused:

@@ -44,6 +44,9 @@ def _fields(message: Message) -> dict[str, Any]:
 
 
 def _value(field: FieldDescriptor, value: Any) -> Any:
+    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        # A map has no order of its own.
+        return dict(sorted(value.items()))
     return [_single(field, item) for item in value] if field.is_repeated else _single(field, value)
 
 

@@ -80,8 +80,10 @@ class _Open:
         if isinstance(self._container, list):
             self._container.append(node)
         elif self._key is None:
-            self._key = node if isinstance(node, str) else "?"
-            self._refused = node if isinstance(node, Refused) else _NAMELESS if self._key == "?" else None
+            if isinstance(node, str):
+                self._key, self._refused = node, None
+            else:
+                self._key, self._refused = "?", node if isinstance(node, Refused) else _NAMELESS
         else:
             self._container.entries.append((self._key, self._refused or node))
             self._key = None

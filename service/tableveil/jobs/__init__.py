@@ -1,8 +1,9 @@
 """Jobs: queued, run by worker threads, watched, and remembered in the database."""
 
+from tableveil.jobs.frontiers import Frontiers
 from tableveil.jobs.hierarchies import Hierarchies
 from tableveil.jobs.manager import JobManager
 from tableveil.jobs.model import Failure, FailureKind, Job, JobProgress
 from tableveil.jobs.releases import Releases
 
-__all__ = ["Failure", "FailureKind", "Hierarchies", "Job", "JobManager", "JobProgress", "Releases"]
+__all__ = ["Failure", "FailureKind", "Frontiers", "Hierarchies", "Job", "JobManager", "JobProgress", "Releases"]

@@ -26,9 +26,12 @@ from tableveil.errors import (
 )
 from tableveil.jobs.model import Failure, FailureKind, Job, JobProgress
 from tableveil.jobs.run import Report, check_request, check_rows, run_job
+from tableveil.jobs.run_frontier import run_frontier
 from tableveil.policy import Policy
+from tableveil.policy.frontier import FrontierGrid
 from tableveil.release import check_existing, check_ledger
 from tableveil.search import Control, Progress, Stopped
+from tableveil.source import resolve_source
 from tableveil.state import jobs as store
 from tableveil.state.jobs import Event, JobPhase, JobState, Outcome, Request, StoredJob
 from tableveil.state.migrate import migrate
@@ -91,10 +94,11 @@ class JobManager:
                 return list(error.faults)
         return []
 
-    def submit(self, policy: Policy, document: str) -> Job:
+    def submit(self, policy: Policy, document: str, grid: FrontierGrid | None = None) -> Job:
         """Queues a job; with a request id that is known, returns the job it named, unless that was interrupted.
 
-        `document` is the policy as JSON. What can be checked without reading the source's rows is checked now.
+        `document` is the policy as JSON. What can be checked without reading the source's rows is checked now. With a
+        `grid` the job computes a frontier, for which the policy's target does not matter.
 
         Raises:
             InvalidError: the policy does not fit the database, or repeats a release without a reason.
@@ -103,8 +107,8 @@ class JobManager:
         """
         digest = _digest(document)
         with self._submitting, self._database.session() as session:
-            if policy.request_id and (known := store.find_request(session, policy.request_id)):
-                if known.digest != digest:
+            if policy.request_id and (known := store.find_request(session, policy.request_id, grid is not None)):
+                if (known.digest, known.grid) != (digest, grid):
                     raise ConflictError.of(
                         "REQUEST_ID_REUSED",
                         "request_id",
@@ -116,22 +120,24 @@ class JobManager:
                 if job.state is not JobState.INTERRUPTED:
                     return job
             self._check_room()
-            source, complete, faults = check_request(session, policy)
+            check = check_request if grid is None else resolve_source
+            source, complete, faults = check(session, policy)
             if source is None or faults:
                 raise InvalidError.about("POLICY_INVALID", "the policy does not fit the database", faults)
-            check_existing(session, complete)
-            check_ledger(session, complete, source, None)
-            self._check_target_free(policy)
-            target = policy.release
+            if grid is None:
+                check_existing(session, complete)
+                check_ledger(session, complete, source, None)
+                self._check_target_free(policy)
             request = Request(
                 store.next_number(session),
                 policy.request_id,
                 document,
                 digest,
                 source.reference,
-                target.schema,
-                target.name,
+                policy.release.schema if grid is None else "",
+                policy.release.name if grid is None else "",
                 store.now(session),
+                grid,
             )
             store.insert_request(session, request)
             with self._changed:
@@ -222,7 +228,7 @@ class JobManager:
         wanted = {name.casefold() for name in policy.release.object_names}
         with self._changed:
             for active in self._active.values():
-                if active.job.state.ended:
+                if active.job.state.ended or active.job.request.grid is not None:
                     continue
                 target = active.policy.release
                 same_schema = target.schema.casefold() == policy.release.schema.casefold()
@@ -261,7 +267,11 @@ class JobManager:
                 recorder = _Recorder(journal, number, lambda **changes: self._change(active, **changes))
                 active.control.raise_if_cancelled()
                 report = Report(recorder.phase, recorder.progress)
-                run_job(self._database, session, number, active.policy, active.job.request.policy, report)
+                request = active.job.request
+                if request.grid is None:
+                    run_job(self._database, session, number, active.policy, request.policy, report)
+                else:
+                    run_frontier(session, number, active.policy, request.grid, request.policy, report)
         except Stopped:
             return Failure.of(CancelledError("CANCELLED", "the job was cancelled"))
         except TableveilError as error:
@@ -388,4 +398,5 @@ def _from_store(stored: StoredJob) -> Job:
         release=outcome.release if outcome else None,
         failure=Failure.from_json(outcome.failure) if outcome and outcome.failure else None,
         warnings=outcome.warnings if outcome else (),
+        frontier=outcome.frontier if outcome else None,
     )

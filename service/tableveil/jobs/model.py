@@ -81,7 +81,7 @@ class JobProgress:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job and where it stands. Times are UTC without a zone."""
+    """A job and where it stands; once succeeded, `release` or `frontier` is set. Times are UTC without a zone."""
 
     request: Request
     state: JobState
@@ -93,6 +93,7 @@ class Job:
     failure: Failure | None = None
     warnings: tuple[str, ...] = ()
     queue_position: int = 0
+    frontier: int | None = None
 
     @property
     def number(self) -> int:

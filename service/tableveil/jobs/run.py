@@ -13,10 +13,12 @@ from tableveil.dictionary import Dictionary, build_dictionary, listed_levels
 from tableveil.errors import Fault, InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels, RuleHierarchy
 from tableveil.hierarchy.definition import ListedHierarchy
+from tableveil.jobs.lattice import lattice_of
+from tableveil.jobs.quality import quality_for
 from tableveil.lattice import Lattice
-from tableveil.policy import Policy
+from tableveil.policy import LossModel, Policy
 from tableveil.privacy import privacy_of
-from tableveil.quality import quality_of
+from tableveil.quality import Loss
 from tableveil.release import (
     Evidence,
     ReleasePlan,
@@ -28,9 +30,14 @@ from tableveil.release import (
 )
 from tableveil.risk import ClassSizes
 from tableveil.search import Candidate, Problem, Progress, SearchOutcome, search
+from tableveil.search.explain import Explanation, explain
 from tableveil.source import Source, check_facts, fingerprint, resolve_source
 from tableveil.state.jobs import JobPhase
 from tableveil.state.migrate import fingerprint_key
+
+SHARE_FOR_EXPLAINING = 0.1
+LEAST_SECONDS_FOR_EXPLAINING = 1.0
+"""With a time limit, the explanation may take this share of it, but at least so long."""
 
 
 @dataclass(slots=True)
@@ -73,6 +80,7 @@ class _Counted:
     source: Source
     fingerprint: str
     base: BaseHistogram
+    lattice: Lattice
     sizes_before: ClassSizes
 
     @property
@@ -87,10 +95,12 @@ def run_job(database: Database, session: Session, job: int, policy: Policy, docu
         TableveilError: nothing was written.
     """
     counted = _count(session, policy, report)
-    counter, found = _search(session, counted, report)
+    problem, found = _search(session, counted, report)
     best = _best(found, policy)
+    counting = problem.counter.account
+    explanation = _explain(session, problem, best, policy)
     report.phase(JobPhase.WRITING)
-    plan = _plan(counted, counter, best)
+    plan = _plan(counted, problem.counter, best)
     check_disclosure(session, plan)
     evidence = Evidence(
         job=job,
@@ -98,7 +108,10 @@ def run_job(database: Database, session: Session, job: int, policy: Policy, docu
         fingerprint=counted.fingerprint,
         search=found,
         best=best,
-        counter=counter.name,
+        losses=_losses(problem.counter, plan),
+        explanation=explanation,
+        counter=problem.counter.name,
+        counting=counting,
         sizes_before=counted.sizes_before,
         warnings=_warnings(plan, found),
         elapsed=report.elapsed,
@@ -127,13 +140,22 @@ def _resolve(session: Session, policy: Policy, store: bool) -> tuple[Source, Pol
     if source is None or faults:
         raise _invalid(faults)
     check_existing(session, policy)
-    return source, policy, _hierarchies(session, policy, store)
+    return source, policy, hierarchies_of(session, policy, store)
 
 
-def _read(session: Session, source: Source, policy: Policy, hierarchies: _Hierarchies) -> tuple[str, list[Dictionary]]:
-    """The source's fingerprint and the dictionaries of its quasi-identifiers."""
+def _read(
+    session: Session, source: Source, policy: Policy, hierarchies: _Hierarchies
+) -> tuple[str, list[Dictionary], Lattice]:
+    """The source's fingerprint, the dictionaries of its quasi-identifiers, and the transformations they allow."""
     mark = fingerprint(session, source, fingerprint_key(session))
     check_ledger(session, policy, source, mark)
+    return mark, *dictionaries_of(session, source, policy, hierarchies)
+
+
+def dictionaries_of(
+    session: Session, source: Source, policy: Policy, hierarchies: _Hierarchies
+) -> tuple[list[Dictionary], Lattice]:
+    """The dictionaries of the source's quasi-identifiers, and the transformations they allow."""
     facts = check_facts(session, source, policy)
     faults = [*hierarchies.faults, *facts.faults]
     dictionaries = []
@@ -145,7 +167,11 @@ def _read(session: Session, source: Source, policy: Policy, hierarchies: _Hierar
             )
             faults += found
             dictionaries += [dictionary] if dictionary is not None else []
-    if faults:
+    lattice = None
+    if len(dictionaries) == len(policy.quasi_identifiers):
+        lattice, found = lattice_of(policy, [dictionary.levels.top for dictionary in dictionaries])
+        faults += found
+    if faults or lattice is None:
         raise _invalid(faults)
     smallest = privacy_of(policy.privacy_models).minimum_class_size
     if facts.records < smallest:
@@ -155,7 +181,7 @@ def _read(session: Session, source: Source, policy: Policy, hierarchies: _Hierar
             f"classes of at least {smallest} records asked of {facts.records} records",
             f"at most {facts.records}",
         )
-    return mark, dictionaries
+    return dictionaries, lattice
 
 
 def _count(session: Session, policy: Policy, report: Report) -> _Counted:
@@ -163,14 +189,15 @@ def _count(session: Session, policy: Policy, report: Report) -> _Counted:
     source, policy, hierarchies = _resolve(session, policy, store=True)
     # One transaction, so that everything is read of the same rows.
     with session.transaction():
-        mark, dictionaries = _read(session, source, policy, hierarchies)
+        mark, dictionaries, lattice = _read(session, source, policy, hierarchies)
         report.phase(JobPhase.COUNTING)
         base = build_base(session, source, dictionaries)
         sizes_before = ClassSizes(*class_size_histogram(session))
-    return _Counted(policy, source, mark, base, sizes_before)
+    return _Counted(policy, source, mark, base, lattice, sizes_before)
 
 
-def _hierarchies(session: Session, policy: Policy, store: bool) -> _Hierarchies:
+def hierarchies_of(session: Session, policy: Policy, store: bool) -> _Hierarchies:
+    """The hierarchies of the quasi-identifiers; `store` keeps those with rows that are not in the store yet."""
     hierarchies = _Hierarchies()
     for i, attribute in enumerate(policy.attributes):
         definition = attribute.hierarchy
@@ -185,23 +212,30 @@ def _hierarchies(session: Session, policy: Policy, store: bool) -> _Hierarchies:
     return hierarchies
 
 
-def _search(session: Session, counted: _Counted, report: Report) -> tuple[ClassCounter, SearchOutcome]:
+def _search(session: Session, counted: _Counted, report: Report) -> tuple[Problem, SearchOutcome]:
     report.phase(JobPhase.SEARCHING)
-    policy = counted.policy
-    attributes = policy.quasi_identifiers
-    tops = [dictionary.levels.top for dictionary in counted.dictionaries]
-    lattice = Lattice(
-        tuple(attribute.minimum_level for attribute in attributes),
-        tuple(top if a.maximum_level is None else a.maximum_level for a, top in zip(attributes, tops, strict=True)),
-    )
+    policy, lattice = counted.policy, counted.lattice
     counter = open_counter(session, counted.base, lattice.bottom)
-    weights = [attribute.weight for attribute in attributes]
     suppressible = policy.suppressible(counter.records)
-    quality = quality_of(policy.quality_model, counter, weights, suppressible)
+    quality = quality_for(policy, counter, suppressible)
     problem = Problem(lattice, counter, privacy_of(policy.privacy_models), quality, suppressible)
     assert session.control is not None
-    found = search(problem, policy.search, session.control, report.on_progress)
-    return counter, found
+    return problem, search(problem, policy.search, session.control, report.on_progress)
+
+
+def _explain(session: Session, problem: Problem, best: Candidate, policy: Policy) -> Explanation:
+    assert session.control is not None
+    limit = policy.search.time_limit_seconds
+    # Whoever limits the search does not want to wait for its explanation instead.
+    seconds = None if limit is None else max(float(limit) * SHARE_FOR_EXPLAINING, LEAST_SECONDS_FOR_EXPLAINING)
+    return explain(problem, best.transformation, session.control, seconds)
+
+
+def _losses(counter: ClassCounter, plan: ReleasePlan) -> tuple[float, ...]:
+    """The loss of each quasi-identifier, by which releases can be compared whatever they were optimized for."""
+    unweighted = [1.0] * len(counter.levels)
+    loss = Loss(LossModel(), counter.levels, unweighted, counter.marginals(), counter.withheld)
+    return loss.values(plan.transformation, plan.classes, plan.kept)
 
 
 def _best(found: SearchOutcome, policy: Policy) -> Candidate:
@@ -212,15 +246,18 @@ def _best(found: SearchOutcome, policy: Policy) -> Candidate:
         raise InfeasibleError("INFEASIBLE", "no transformation within the level limits meets the privacy models")
     share = why.suppressed / why.records
     suppressed = f"{why.suppressed} of {why.records} records ({share:.2%}) would have to be suppressed"
+    where = "at the levels that search.levels gives" if policy.search.levels else "even at the most general one"
     hints = [f"a suppression_limit of at least {_rounded_up(why.suppressed, why.records)}"]
     if why.nearest_k >= 2:
         hints.append(f"k = {why.nearest_k}")
-    if any(attribute.maximum_level is not None for attribute in policy.quasi_identifiers):
+    if policy.search.levels:
+        hints.append("other levels")
+    elif any(attribute.maximum_level is not None for attribute in policy.quasi_identifiers):
         hints.append("higher maximum levels")
     raise InfeasibleError.of(
         "INFEASIBLE",
         "privacy_models",
-        f"no transformation that meets them: even at the most general one {suppressed}",
+        f"no transformation that meets them: {where} {suppressed}",
         f"at most {why.allowed} suppressed records, as suppression_limit {policy.suppression_limit} allows",
         f"Feasible would be {', or '.join(hints)}.",
     )
@@ -253,8 +290,8 @@ def _warnings(plan: ReleasePlan, found: SearchOutcome) -> tuple[str, ...]:
         warnings.append("All records are suppressed: the release is empty.")
     if not found.complete:
         warnings.append(
-            "The time limit ended the search: a transformation with up to "
-            f"{found.gap:.6g} less loss may exist (proven bound {found.lower_bound:.6g})."
+            "The time limit ended the search: a transformation whose score is up to "
+            f"{found.gap:.6g} lower may exist (proven bound {found.lower_bound:.6g})."
         )
     return tuple(warnings)
 

@@ -11,14 +11,17 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from tableveil.server.address import bind, with_port
+from tableveil.server.frontier_service import FrontierService
 from tableveil.server.hierarchy_service import HierarchyService
 from tableveil.server.interceptor import CallInterceptor
 from tableveil.server.job_service import JobService
-from tableveil.server.ports import Hierarchies, Jobs, Releases
+from tableveil.server.ports import Frontiers, Hierarchies, Jobs, Releases
 from tableveil.server.release_service import ReleaseService
 from tableveil.server.settings import CHECKS_AT_ONCE, LARGEST_MESSAGE, RESERVED_THREADS, UPLOADS_AT_ONCE
 from tableveil.server.slots import Slots
 from tableveil.v1 import (
+    frontier_service_pb2,
+    frontier_service_pb2_grpc,
     hierarchy_service_pb2,
     hierarchy_service_pb2_grpc,
     job_service_pb2,
@@ -31,7 +34,7 @@ logger = logging.getLogger("tableveil.server")
 
 SERVICES = tuple(
     service.full_name
-    for module in (job_service_pb2, release_service_pb2, hierarchy_service_pb2)
+    for module in (job_service_pb2, release_service_pb2, hierarchy_service_pb2, frontier_service_pb2)
     for service in module.DESCRIPTOR.services_by_name.values()
 )
 
@@ -51,7 +54,13 @@ class Endpoint:
     """Listens from the start, answers after `start`."""
 
     def __init__(
-        self, jobs: Jobs, releases: Releases, hierarchies: Hierarchies, address: str, stream_limit: int
+        self,
+        jobs: Jobs,
+        releases: Releases,
+        hierarchies: Hierarchies,
+        frontiers: Frontiers,
+        address: str,
+        stream_limit: int,
     ) -> None:
         """Binds the port; see `bind` for what it raises. `address` is a checked one."""
         # Streams cannot take all threads, so unary calls and health checks find one at any time.
@@ -70,6 +79,7 @@ class Endpoint:
         hierarchy_service_pb2_grpc.add_HierarchyServiceServicer_to_server(
             HierarchyService(hierarchies, uploads), server
         )
+        frontier_service_pb2_grpc.add_FrontierServiceServicer_to_server(FrontierService(jobs, frontiers), server)
         self._health = health.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)

@@ -11,6 +11,8 @@ import pyarrow as pa
 from tableveil.errors import Fault
 from tableveil.jobs.model import Job
 from tableveil.policy import Policy
+from tableveil.policy.frontier import FrontierGrid
+from tableveil.state.frontiers import Frontier
 from tableveil.state.hierarchies import Stored
 from tableveil.state.releases import Release
 
@@ -22,8 +24,8 @@ class Jobs(Protocol):
         """What would keep a job from searching; with or without reading the source's rows."""
         ...
 
-    def submit(self, policy: Policy, document: str, /) -> Job:
-        """Queues a job."""
+    def submit(self, policy: Policy, document: str, grid: FrontierGrid | None = None, /) -> Job:
+        """Queues a job for a release, or for a frontier."""
         ...
 
     def get(self, number: int, /) -> Job:
@@ -68,4 +70,12 @@ class Hierarchies(Protocol):
 
     def page(self, after: tuple[str, int], size: int, /) -> list[Stored]:
         """Hierarchies after a name and version."""
+        ...
+
+
+class Frontiers(Protocol):
+    """See `tableveil.jobs.Frontiers`."""
+
+    def get(self, number: int, /) -> Frontier:
+        """The frontier."""
         ...

@@ -6,7 +6,7 @@ import logging
 from contextlib import ExitStack
 
 from tableveil import backend
-from tableveil.jobs import Hierarchies, JobManager, Releases
+from tableveil.jobs import Frontiers, Hierarchies, JobManager, Releases
 from tableveil.server.address import check_address
 from tableveil.server.endpoint import Endpoint
 from tableveil.server.settings import CALL_GRACE_SECONDS, STOP_SECONDS, Settings
@@ -31,7 +31,12 @@ class TableveilServer:
             jobs = JobManager(database, settings.concurrent_jobs, settings.queue_limit)
             opened.callback(jobs.close, STOP_SECONDS)
             endpoint = Endpoint(
-                jobs, Releases(database), Hierarchies(database), settings.address, settings.stream_limit
+                jobs,
+                Releases(database),
+                Hierarchies(database),
+                Frontiers(database),
+                settings.address,
+                settings.stream_limit,
             )
             endpoint.start()
             opened.pop_all()

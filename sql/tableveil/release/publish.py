@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from importlib import metadata
 
 import duckdb
@@ -14,26 +14,37 @@ from sqlglot import exp
 
 from tableveil.backend import Database, Session, drop, table
 from tableveil.errors import ConflictError, InternalError, shortened
-from tableveil.policy import ReleaseKind
+from tableveil.policy import Policy, ReleaseKind, described
 from tableveil.release import write
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.target import check_existing, check_ledger, existing_objects
 from tableveil.release.verify import Written, verify
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
-from tableveil.search import Candidate, SearchOutcome
+from tableveil.search import Candidate, SearchOutcome, explain
 from tableveil.source import fingerprint, resolve_source
 from tableveil.source.resolve import STATE_SCHEMA
 from tableveil.state import jobs, releases
 from tableveil.state.migrate import fingerprint_key
-from tableveil.state.releases import AttributeResult, ObjectKind, Proof, Release, ReleaseObject, RunnerUp
+from tableveil.state.releases import (
+    AttributeResult,
+    Explanation,
+    Neighbour,
+    ObjectKind,
+    Proof,
+    Rejection,
+    Release,
+    ReleaseObject,
+    RunnerUp,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What the job knows about a release before it is written.
 
-    `best` is the transformation of the plan; `document` the policy as JSON; `elapsed` gives the seconds since the job
-    started, `phases` the seconds of the phases so far.
+    `best` is the transformation of the plan, `losses` its loss per quasi-identifier; `counting` says how classes were
+    counted; `document` is the policy as JSON; `elapsed` gives the seconds since the job started, `phases` the seconds
+    of the phases so far.
     """
 
     job: int
@@ -41,7 +52,10 @@ class Evidence:
     fingerprint: str
     search: SearchOutcome
     best: Candidate
+    losses: tuple[float, ...]
+    explanation: explain.Explanation
     counter: str
+    counting: str
     sizes_before: ClassSizes
     warnings: tuple[str, ...]
     elapsed: Callable[[], float]
@@ -187,8 +201,15 @@ def _release(
             distinct_before=len(dictionary.levels.groups[0]),
             distinct_after=distinct_after[dictionary.attribute.column],
             hierarchy=dictionary.hierarchy,
+            part=part,
         )
-        for dictionary, level, loss in zip(plan.dictionaries, plan.transformation, best.values, strict=True)
+        for dictionary, level, loss, part in zip(
+            plan.dictionaries,
+            plan.transformation,
+            evidence.losses,
+            best.values or (None,) * len(plan.dictionaries),
+            strict=True,
+        )
     )
     proof = Proof(
         optimal=search.complete,
@@ -199,6 +220,10 @@ def _release(
         runners_up=tuple(RunnerUp(c.transformation, c.score, c.suppressed) for c in search.runners_up),
         counter=evidence.counter,
         seconds=search.seconds,
+        strategy=search.strategy,
+        counted=search.counted,
+        counting=evidence.counting,
+        best_seconds=search.best_seconds,
     )
     return Release(
         number=number,
@@ -214,6 +239,7 @@ def _release(
         suppressed_records=plan.suppressed_records,
         classes=risk_after.classes,
         score=best.score,
+        quality_model=described(plan.policy.quality_model),
         proof=proof,
         attributes=attributes,
         objects=objects,
@@ -229,7 +255,30 @@ def _release(
         },
         warnings=evidence.warnings,
         policy=evidence.document,
+        explanation=_explanation(plan.policy, evidence.explanation),
     )
+
+
+def _explanation(policy: Policy, explanation: explain.Explanation) -> Explanation:
+    """The explanation with the names of columns and of privacy models."""
+
+    def named(found: explain.Neighbour) -> Neighbour:
+        return Neighbour(
+            columns=tuple(policy.quasi_identifiers[j].column for j in found.axis),
+            step=found.step,
+            level=found.transformation[found.axis[0]] if found.axis else None,
+            classes=found.classes,
+            rejected_classes=found.rejected,
+            suppressed_records=found.suppressed,
+            records_over_limit=found.over,
+            score=found.score,
+            rejections=tuple(
+                Rejection(str(model), *astuple(rule))
+                for model, rule in zip(policy.privacy_models, found.rules, strict=True)
+            ),
+        )
+
+    return Explanation(named(explanation.itself), tuple(map(named, explanation.neighbours)), explanation.complete)
 
 
 def _public(plan: ReleasePlan, name: str) -> exp.Table:

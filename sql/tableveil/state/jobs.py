@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 
 from tableveil.backend import Session
 from tableveil.policy import TableReference
+from tableveil.policy.frontier import FrontierGrid
 
 
 class JobState(StrEnum):
@@ -39,7 +41,10 @@ class JobPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was asked: `policy` is the document as JSON, `digest` identifies it, `number` names the job."""
+    """What was asked: `policy` is the document as JSON, `digest` identifies it, `number` names the job.
+
+    With a `grid`, the job computes a frontier; it writes no release, and its target is empty.
+    """
 
     number: int
     request_id: str
@@ -49,6 +54,7 @@ class Request:
     target_schema: str
     target_name: str
     submitted_at: datetime
+    grid: FrontierGrid | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +72,14 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a job ended: `release` is set if it succeeded, else `failure`, as JSON."""
+    """How a job ended: `release` or `frontier` is set if it succeeded, else `failure`, as JSON."""
 
     state: JobState
     at: datetime
     release: int | None = None
     failure: str | None = None
     warnings: tuple[str, ...] = ()
+    frontier: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +107,7 @@ def next_number(session: Session) -> int:
 def insert_request(session: Session, request: Request) -> None:
     """Stores a request; an empty request id is none."""
     session.execute(
-        "INSERT INTO tableveil.jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO tableveil.jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             request.number,
             request.request_id or None,
@@ -112,6 +119,8 @@ def insert_request(session: Session, request: Request) -> None:
             request.target_schema,
             request.target_name,
             request.submitted_at,
+            list(request.grid.ks) if request.grid else None,
+            [f"{limit:f}" for limit in request.grid.suppression_limits] if request.grid else None,
         ],
     )
 
@@ -136,14 +145,25 @@ def insert_event(session: Session, job: int, event: Event) -> None:
 def insert_outcome(session: Session, job: int, outcome: Outcome) -> None:
     """Ends a job; the primary key admits one outcome."""
     session.execute(
-        "INSERT INTO tableveil.job_outcomes VALUES (?, ?, ?, ?, ?, ?)",
-        [job, outcome.state.value, outcome.at, outcome.release, outcome.failure, list(outcome.warnings)],
+        "INSERT INTO tableveil.job_outcomes VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+            job,
+            outcome.state.value,
+            outcome.at,
+            outcome.release,
+            outcome.failure,
+            list(outcome.warnings),
+            outcome.frontier,
+        ],
     )
 
 
-def find_request(session: Session, request_id: str) -> Request | None:
-    """The latest request with that id."""
-    rows = session.rows(f"{_REQUESTS} WHERE request_id = ? ORDER BY number DESC LIMIT 1", [request_id])
+def find_request(session: Session, request_id: str, frontier: bool = False) -> Request | None:
+    """The latest request with that id: for a release, or for a frontier, since one policy may be used for both."""
+    rows = session.rows(
+        f"{_REQUESTS} WHERE request_id = ? AND (frontier_k IS NOT NULL) = ? ORDER BY number DESC LIMIT 1",
+        [request_id, frontier],
+    )
     return _request(*rows[0]) if rows else None
 
 
@@ -168,7 +188,7 @@ def unfinished(session: Session) -> list[int]:
 
 _REQUESTS = (
     "SELECT number, coalesce(request_id, ''), policy, policy_digest, source_catalog, source_schema, source_table, "
-    "target_schema, target_name, submitted_at FROM tableveil.jobs"
+    "target_schema, target_name, submitted_at, frontier_k, frontier_limits FROM tableveil.jobs"
 )
 
 
@@ -183,9 +203,12 @@ def _request(
     target_schema: str,
     target_name: str,
     submitted_at: datetime,
+    ks: list[int] | None,
+    limits: list[str] | None,
 ) -> Request:
     source = TableReference(catalog, schema, table)
-    return Request(number, request_id, policy, digest, source, target_schema, target_name, submitted_at)
+    grid = None if ks is None or limits is None else FrontierGrid(tuple(ks), tuple(map(Decimal, limits)))
+    return Request(number, request_id, policy, digest, source, target_schema, target_name, submitted_at, grid)
 
 
 def _with_history(session: Session, requests: Sequence[Request]) -> list[StoredJob]:
@@ -197,8 +220,8 @@ def _with_history(session: Session, requests: Sequence[Request]) -> list[StoredJ
     ):
         events.setdefault(job, []).append(Event(at, JobPhase(phase), *progress))
     outcomes = {
-        job: Outcome(JobState(state), at, release, failure, tuple(warnings))
-        for job, state, at, release, failure, warnings in session.rows(
+        job: Outcome(JobState(state), at, release, failure, tuple(warnings), frontier)
+        for job, state, at, release, failure, warnings, frontier in session.rows(
             "SELECT * FROM tableveil.job_outcomes WHERE list_contains(?::BIGINT[], job)", [numbers]
         )
     }

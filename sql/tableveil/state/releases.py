@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -33,7 +34,11 @@ class ReleaseObject:
 
 @dataclass(frozen=True, slots=True)
 class AttributeResult:
-    """What became of one quasi-identifier."""
+    """What became of one quasi-identifier.
+
+    `loss` is the same whatever the quality model; `part` is what that counted before the weight, None if its score is
+    not made of such parts.
+    """
 
     column: str
     level: int
@@ -42,6 +47,7 @@ class AttributeResult:
     distinct_before: int
     distinct_after: int
     hierarchy: str
+    part: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,11 @@ class RunnerUp:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the search established; `pruned` counts transformations by reason, as decimals."""
+    """What the search established; `pruned` counts transformations by reason, as decimals.
+
+    `strategy` says which searched and why; classes were `counted` so often, by whom and from what says `counting`;
+    `best_seconds` after it began the search had found the best (None in releases from before that was kept).
+    """
 
     optimal: bool
     lower_bound: float
@@ -65,11 +75,61 @@ class Proof:
     runners_up: tuple[RunnerUp, ...]
     counter: str
     seconds: float
+    strategy: str
+    counted: int
+    counting: str
+    best_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """What one privacy model rejects at a transformation, and what of that no other does.
+
+    It `binds` if the transformation is not valid, and would be without it.
+    """
+
+    privacy_model: str
+    classes: int
+    records: int
+    only_classes: int
+    only_records: int
+    binds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """The transformation one level less or more (`step`) on the columns, several if they are linked.
+
+    They have `level` there. With step 0 and no columns it is the released transformation itself. `score` is None if it
+    is not valid: `records_over_limit` too many would be suppressed.
+    """
+
+    columns: tuple[str, ...]
+    step: int
+    level: int | None
+    classes: int
+    rejected_classes: int
+    suppressed_records: int
+    records_over_limit: int
+    score: float | None
+    rejections: tuple[Rejection, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why not a neighbour. If not `complete`, there was no time for some."""
+
+    itself: Neighbour
+    neighbours: tuple[Neighbour, ...]
+    complete: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A release and its evidence. `policy` is the document as JSON; seconds are of the whole job up to the commit."""
+    """A release and its evidence. `policy` is the document as JSON; seconds are of the whole job up to the commit.
+
+    Releases are listed without their explanation, and those from before it was kept have none.
+    """
 
     number: int
     job: int
@@ -84,6 +144,7 @@ class Release:
     suppressed_records: int
     classes: int
     score: float
+    quality_model: str
     proof: Proof
     attributes: tuple[AttributeResult, ...]
     objects: tuple[ReleaseObject, ...]
@@ -94,6 +155,7 @@ class Release:
     versions: Mapping[str, str]
     warnings: tuple[str, ...]
     policy: str
+    explanation: Explanation | None = None
     current: bool = field(default=True)
 
 
@@ -113,7 +175,8 @@ def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_a
         "? AS suppressed_records, ? AS classes, ? AS score, ? AS optimal, ? AS lower_bound, ? AS lattice_size, "
         "? AS checked, map(?::VARCHAR[], ?::VARCHAR[]) AS pruned, ? AS counter, ? AS search_seconds, ? AS seconds, "
         "map(?::VARCHAR[], ?::DOUBLE[]) AS phase_seconds, map(?::VARCHAR[], ?::VARCHAR[]) AS versions, "
-        "?::VARCHAR[] AS warnings, ? AS policy",
+        "?::VARCHAR[] AS warnings, ? AS policy, ? AS quality_model, ? AS strategy, ? AS counted, ? AS counting, "
+        "? AS best_seconds, ? AS explanation_complete",
         [
             release.number,
             release.job,
@@ -145,6 +208,12 @@ def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_a
             list(release.versions.values()),
             list(release.warnings),
             release.policy,
+            release.quality_model,
+            proof.strategy,
+            proof.counted,
+            proof.counting,
+            proof.best_seconds,
+            release.explanation.complete if release.explanation else None,
         ],
     )
     number = release.number
@@ -153,7 +222,10 @@ def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_a
         session,
         "release_attributes",
         [
-            (number, position, a.column, a.level, a.top_level, a.loss, a.distinct_before, a.distinct_after, a.hierarchy)
+            (
+                *(number, position, a.column, a.level, a.top_level, a.loss),
+                *(a.distinct_before, a.distinct_after, a.hierarchy, a.part),
+            )
             for position, a in enumerate(release.attributes)
         ],
     )
@@ -165,6 +237,8 @@ def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_a
             for rank, other in enumerate(proof.runners_up, start=1)
         ],
     )
+    if release.explanation:
+        _insert_explanation(session, number, release.explanation)
     stages = (("before", release.risk_before, sizes_before), ("after", release.risk_after, sizes_after))
     measures = [(number, stage, *measure) for stage, risk, _ in stages for measure in risk_measures(risk)]
     _append(session, "release_risks", measures)
@@ -173,6 +247,23 @@ def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_a
             "INSERT INTO tableveil.release_risk_histograms SELECT ?, ?, unnest(?::BIGINT[]), unnest(?::BIGINT[])",
             [number, stage, sizes.sizes.tolist(), sizes.classes.tolist()],
         )
+
+
+def _insert_explanation(session: Session, number: int, explanation: Explanation) -> None:
+    neighbours = list(enumerate([explanation.itself, *explanation.neighbours]))
+    _append(
+        session,
+        "release_explanations",
+        [
+            (
+                *(number, position, list(found.columns), found.step, found.level, found.classes),
+                *(found.rejected_classes, found.suppressed_records, found.records_over_limit, found.score),
+            )
+            for position, found in neighbours
+        ],
+    )
+    rows = [(number, position, *astuple(one)) for position, found in neighbours for one in found.rejections]
+    _append(session, "release_rejections", rows)
 
 
 def _append(session: Session, name: str, rows: Sequence[Sequence[object]]) -> None:
@@ -196,9 +287,9 @@ def risk_measures(risk: ProsecutorRisk) -> list[tuple[str, str | None, float]]:
 
 
 def find(session: Session, number: int) -> Release | None:
-    """The release of that number."""
+    """The release of that number, with its explanation."""
     found = _load(session, "WHERE r.number = ?", [number])
-    return found[0] if found else None
+    return replace(found[0], explanation=_explanation(session, number)) if found else None
 
 
 def page(session: Session, before: int | None, size: int) -> list[Release]:
@@ -232,7 +323,8 @@ def _load(session: Session, condition: str, parameters: list[object]) -> list[Re
         "SELECT r.number, r.job, r.created_at, r.source_catalog, r.source_schema, r.source_table, "
         "r.source_fingerprint, r.target_schema, r.target_name, r.kind, r.repeat_reason, r.records, "
         "r.suppressed_records, r.classes, r.score, r.optimal, r.lower_bound, r.lattice_size, r.checked, r.pruned, "
-        "r.counter, r.search_seconds, r.seconds, r.phase_seconds, r.versions, r.warnings, r.policy, "
+        "r.counter, r.search_seconds, r.seconds, r.phase_seconds, r.versions, r.warnings, r.policy, r.quality_model, "
+        "r.strategy, coalesce(r.counted, r.checked), r.counting, r.best_seconds, "
         "NOT EXISTS (SELECT 1 FROM tableveil.releases l WHERE l.target_schema = r.target_schema "
         "AND lower(l.target_name) = lower(r.target_name) AND l.number > r.number) "
         f"FROM tableveil.releases r {condition}",
@@ -270,6 +362,11 @@ def _release(
     versions: Mapping[str, str],
     warnings: list[str],
     policy: str,
+    quality_model: str,
+    strategy: str,
+    counted: int,
+    counting: str,
+    best_seconds: float | None,
     current: bool,
 ) -> Release:
     runners_up = session.rows(
@@ -277,7 +374,7 @@ def _release(
         [number],
     )
     attributes = session.rows(
-        "SELECT column_name, level, top_level, loss, distinct_before, distinct_after, hierarchy "
+        "SELECT column_name, level, top_level, loss, distinct_before, distinct_after, hierarchy, part "
         "FROM tableveil.release_attributes WHERE release = ? ORDER BY position",
         [number],
     )
@@ -298,6 +395,7 @@ def _release(
         suppressed_records=suppressed,
         classes=classes,
         score=score,
+        quality_model=quality_model,
         proof=Proof(
             optimal,
             lower_bound,
@@ -307,6 +405,10 @@ def _release(
             tuple(RunnerUp(tuple(levels), other, gone) for levels, other, gone in runners_up),
             counter,
             search_seconds,
+            strategy,
+            counted,
+            counting,
+            best_seconds,
         ),
         attributes=tuple(AttributeResult(*row) for row in attributes),
         objects=tuple(ReleaseObject(name, ObjectKind(kind), count) for name, kind, count in objects),
@@ -319,6 +421,29 @@ def _release(
         policy=policy,
         current=current,
     )
+
+
+def _explanation(session: Session, number: int) -> Explanation | None:
+    complete = session.value("SELECT explanation_complete FROM tableveil.releases WHERE number = ?", [number])
+    if complete is None:
+        return None
+    rejections = defaultdict(list)
+    for position, *row in session.rows(
+        "SELECT position, privacy_model, classes, records, only_classes, only_records, binds "
+        "FROM tableveil.release_rejections WHERE release = ? ORDER BY rowid",
+        [number],
+    ):
+        rejections[position].append(Rejection(*row))
+    rows = session.rows(
+        "SELECT columns, step, level, classes, rejected_classes, suppressed_records, records_over_limit, score "
+        "FROM tableveil.release_explanations WHERE release = ? ORDER BY position",
+        [number],
+    )
+    itself, *neighbours = (
+        Neighbour(tuple(columns), step, level, classes, rejected, suppressed, over, score, tuple(rejections[position]))
+        for position, (columns, step, level, classes, rejected, suppressed, over, score) in enumerate(rows)
+    )
+    return Explanation(itself, tuple(neighbours), complete)
 
 
 def _risk(session: Session, number: int, stage: str) -> ProsecutorRisk:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -11,15 +12,27 @@ import pytest
 
 from tableveil.hierarchy import InlineLevels, Intervals, Redaction, StoredLevels, SuppressionOnly, TableLevels
 from tableveil.policy import (
+    Aggregate,
+    AmbiguityModel,
     AttributePolicy,
+    AverageClassSizeModel,
+    DiscernibilityModel,
+    EntropyModel,
+    HeightModel,
     KAnonymity,
+    KLDivergenceModel,
+    KLWeighting,
+    LossModel,
     NullHandling,
     Policy,
+    PrecisionModel,
+    QualityModel,
     ReleaseTarget,
     Role,
     SearchOptions,
     SuppressedRecords,
     TableReference,
+    described,
     validate_policy,
 )
 
@@ -199,3 +212,130 @@ def test_names_of_10_000_characters_are_cut_in_messages() -> None:
     faults = validate_policy(policy)
     assert [fault.field for fault in faults] == ["attributes[0].column", "attributes[1].column"]
     assert all(len(str(fault)) < 500 for fault in faults)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LossModel(factor=0.0),
+        LossModel(factor=1.0, monotone=True),
+        EntropyModel(normalized=True, aggregate=Aggregate.RANK, factor=0.25),
+        PrecisionModel(factor=0.75),
+        HeightModel(Aggregate.MAXIMUM),
+        DiscernibilityModel(monotone=True),
+        AverageClassSizeModel(factor=0.0),
+        AmbiguityModel(),
+        KLDivergenceModel(KLWeighting.PER_RECORD),
+    ],
+)
+def test_quality_models_that_are_allowed(model: QualityModel) -> None:
+    assert validate_policy(replace(SOUND, quality_model=model)) == []
+
+
+@pytest.mark.parametrize("factor", [-0.01, 1.01, math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (LossModel, "loss"),
+        (EntropyModel, "entropy"),
+        (PrecisionModel, "precision"),
+        (AverageClassSizeModel, "average_class_size"),
+    ],
+)
+def test_factors_are_shares(model: Callable[..., QualityModel], kind: str, factor: float) -> None:
+    assert fields(replace(SOUND, quality_model=model(factor=factor))) == [f"quality_model.{kind}.factor"]
+
+
+@pytest.mark.parametrize(
+    "model", [DiscernibilityModel(), AverageClassSizeModel(), AmbiguityModel(), KLDivergenceModel()]
+)
+def test_weights_need_a_model_with_parts(model: QualityModel) -> None:
+    policy = with_attribute(1, weight=2.0)
+    assert fields(replace(policy, quality_model=model)) == ["attributes[1].weight"]
+    for with_parts in (LossModel(), EntropyModel(), PrecisionModel(), HeightModel()):
+        assert fields(replace(policy, quality_model=with_parts)) == []
+
+
+def searched(policy: Policy, **options: Any) -> list[tuple[str, str]]:
+    """The faults of a policy that is searched with the options."""
+    faults = validate_policy(replace(policy, search=SearchOptions(**options)))
+    return [(fault.field, fault.found) for fault in faults]
+
+
+def test_levels_name_exactly_the_quasi_identifiers() -> None:
+    assert searched(SOUND, levels=(("age", 1), ("sex", 0))) == []
+    assert searched(SOUND, levels=(("age", 1),)) == [("search.levels", "no level for 'sex'")]
+    unknown = "which is no quasi-identifier of the policy"
+    assert searched(SOUND, levels=(("Age", 1), ("age", 1), ("sex", 0), ("ward", 1))) == [
+        ("search.levels[Age]", f"'Age', {unknown}"),
+        ("search.levels[ward]", f"'ward', {unknown}"),
+    ]
+
+
+def test_levels_are_within_the_columns_own_limits() -> None:
+    policy = with_attribute(0, minimum_level=1, maximum_level=2)
+    found = [searched(policy, levels=(("age", level), ("sex", 0))) for level in range(5)]
+    assert [len(faults) for faults in found] == [1, 0, 0, 1, 1]
+    assert found[0] + found[3] == [("search.levels[age]", "0"), ("search.levels[age]", "3")]
+    assert searched(SOUND, levels=(("age", 1), ("sex", -1))) == [("search.levels[sex]", "-1")]
+
+
+def test_linked_columns_are_quasi_identifiers_and_in_one_group() -> None:
+    assert searched(SOUND, linked=(("age", "sex"),)) == []
+    assert searched(SOUND, linked=((), ("age",))) == [
+        ("search.linked[0].columns", "nothing"),
+        ("search.linked[1].columns", "'age'"),
+    ]
+    assert searched(SOUND, linked=(("age", "sex", "age"), ("ward", "sex"))) == [
+        ("search.linked[0].columns[2]", "'age', which is in this group already"),
+        ("search.linked[1].columns[0]", "'ward', which is no quasi-identifier of the policy"),
+        ("search.linked[1].columns[1]", "'sex', which is in search.linked[0] already"),
+    ]
+
+
+def test_linked_columns_have_a_level_in_common() -> None:
+    policy = with_attribute(0, minimum_level=1)
+    assert searched(policy, linked=(("age", "sex"),)) == [], "the top of sex is not known yet"
+    sex = replace(SEX, maximum_level=0)
+    policy = replace(policy, attributes=(policy.attributes[0], sex, *policy.attributes[2:]))
+    assert searched(policy, linked=(("age", "sex"),)) == [
+        ("search.linked[0]", "'age', from level 1 on, with 'sex', up to level 0")
+    ]
+
+
+def test_linked_columns_have_the_same_given_level() -> None:
+    linked = (("sex", "age"),)
+    assert searched(SOUND, levels=(("age", 1), ("sex", 1)), linked=linked) == []
+    assert searched(SOUND, levels=(("age", 1), ("sex", 0)), linked=linked) == [
+        ("search.linked[0]", "columns to which search.levels gives different levels: 0 for 'sex', 1 for 'age'")
+    ]
+
+
+def test_a_wrong_name_gets_the_nearest_one_as_hint() -> None:
+    options = SearchOptions(levels=(("agee", 1), ("age", 1), ("sex", 0)), linked=(("sx", "age"),))
+    hints = [fault.hint for fault in validate_policy(replace(SOUND, search=options))]
+    assert hints == ["Did you mean 'age'?", "Did you mean 'sex'?"]
+
+
+def test_thousands_of_wrong_names_are_no_burden() -> None:
+    names = tuple(f"{'x' * 5_000}{i}" for i in range(2_000))
+    policy = replace(SOUND, search=SearchOptions(levels=tuple((name, 1) for name in names), linked=(names,)))
+    faults = validate_policy(policy)
+    assert len(faults) == 4_001
+    assert all(len(str(fault)) < 500 for fault in faults)
+
+
+@pytest.mark.parametrize(
+    ("model", "text"),
+    [
+        (LossModel(), "loss, geometric mean"),
+        (LossModel(Aggregate.MAXIMUM, 0.25, monotone=True), "loss, maximum, factor 0.25, monotone"),
+        (EntropyModel(normalized=True), "entropy, normalized, sum"),
+        (HeightModel(), "height, sum"),
+        (AverageClassSizeModel(1.0), "average class size, factor 1"),
+        (DiscernibilityModel(), "discernibility"),
+        (KLDivergenceModel(KLWeighting.PER_RECORD), "KL divergence, every record weighted"),
+    ],
+)
+def test_models_are_described_for_people(model: QualityModel, text: str) -> None:
+    assert described(model) == text

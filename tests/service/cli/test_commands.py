@@ -132,8 +132,15 @@ def test_show_a_release(run: Run, documents: Documents, service: FakeService, na
     assert 'SELECT * FROM "main"."released" LIMIT 10;' in shown
     assert all(line == line.rstrip() for line in shown.splitlines())
     [document] = documents("show", name)
-    assert document["release"]["proof"]["pruned"] == {"suppression": "4000", "loss": "817"}
+    assert document["release"]["proof"]["pruned"] == {"suppression": "4000", "quality": "817"}
     assert document["release"]["policy"]["privacy_models"] == [{"k_anonymity": {"k": 5}}]
+
+
+def test_show_why(run: Run, service: FakeService) -> None:
+    service.releases["releases/3"] = samples.release()
+    assert run("show", "3", "--explain").stdout.startswith("Why this transformation\n")
+    refused = run("show", "jobs/1", "--explain")
+    assert (refused.exit_code, "--explain is for releases" in refused.stderr) == (2, True)
 
 
 def test_show_a_job(run: Run, documents: Documents, service: FakeService) -> None:

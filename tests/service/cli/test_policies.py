@@ -61,6 +61,36 @@ def test_submit_with_a_request_id(run: Run, service: FakeService, file: str) -> 
 
 
 @pytest.mark.usefixtures("job")
+def test_submit_with_the_levels_of_a_release(run: Run, service: FakeService, file: str) -> None:
+    del service.releases["releases/3"].attributes[:]
+    service.releases["releases/3"].attributes.add(column="sex", level=1, top_level=1)
+    assert run("submit", file, "--levels-of", "3").exit_code == 0
+    [policy] = submitted(service)
+    assert dict(policy.search.levels) == {"sex": 1}
+
+
+@pytest.mark.usefixtures("job")
+def test_levels_of_a_release_of_other_columns(run: Run, service: FakeService, file: str) -> None:
+    result = run("submit", file, "--levels-of", "releases/3")
+    assert result.exit_code == 2
+    assert "LEVELS_OF_OTHER_COLUMNS" in result.stderr
+    assert "'age', 'zip_code' only in releases/3" in " ".join(result.stderr.split())
+    assert submitted(service) == []
+
+
+@pytest.mark.usefixtures("job")
+def test_levels_of_a_release_beside_levels_of_the_policy(run: Run, service: FakeService, tmp_path: Path) -> None:
+    policy = samples.policy()
+    policy.search.levels["sex"] = 1
+    path = tmp_path / "levels.yaml"
+    path.write_text(to_yaml(policy))
+    result = run("submit", str(path), "--levels-of", "releases/3")
+    assert result.exit_code == 2
+    assert "LEVELS_GIVEN" in result.stderr
+    assert submitted(service) == []
+
+
+@pytest.mark.usefixtures("job")
 def test_submit_and_wait(run: Run, file: str) -> None:
     result = run("submit", file, "--wait")
     assert result.exit_code == 0

@@ -17,6 +17,8 @@ from grpc_status import rpc_status
 
 from tableveil.v1 import (
     faults_pb2,
+    frontier_service_pb2,
+    frontier_service_pb2_grpc,
     hierarchy_service_pb2,
     hierarchy_service_pb2_grpc,
     job_service_pb2,
@@ -49,12 +51,14 @@ class FakeService(
     job_service_pb2_grpc.JobServiceServicer,
     release_service_pb2_grpc.ReleaseServiceServicer,
     hierarchy_service_pb2_grpc.HierarchyServiceServicer,
+    frontier_service_pb2_grpc.FrontierServiceServicer,
 ):
     """Holds jobs, releases, objects and hierarchies by name; `failures` makes the RPC of that name fail, or wait."""
 
     def __init__(self, message_limit: int = 4 * 2**20) -> None:
         self.jobs: dict[str, job_service_pb2.Job] = {}
         self.releases: dict[str, release_service_pb2.Release] = {}
+        self.frontiers: dict[str, frontier_service_pb2.Frontier] = {}
         self.objects: dict[str, pa.Table] = {}
         self.hierarchies: list[hierarchy_service_pb2.StoredHierarchyInfo] = []
         self.hierarchy_rows: list[list[list[str]]] = []
@@ -88,6 +92,7 @@ class FakeService(
         job_service_pb2_grpc.add_JobServiceServicer_to_server(self, self._server)
         release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(self, self._server)
         hierarchy_service_pb2_grpc.add_HierarchyServiceServicer_to_server(self, self._server)
+        frontier_service_pb2_grpc.add_FrontierServiceServicer_to_server(self, self._server)
         self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
         self._server.start()
 
@@ -163,6 +168,18 @@ class FakeService(
         self._received("ListReleases", request, context)
         page, token = _page(list(self.releases.values()), request.page_token)
         return release_service_pb2.ListReleasesResponse(releases=page, next_page_token=token)
+
+    def SubmitFrontier(  # noqa: N802
+        self, request: frontier_service_pb2.SubmitFrontierRequest, context: grpc.ServicerContext
+    ) -> frontier_service_pb2.SubmitFrontierResponse:
+        self._received("SubmitFrontier", request, context)
+        return frontier_service_pb2.SubmitFrontierResponse(job=next(iter(self.jobs.values())))
+
+    def GetFrontier(  # noqa: N802
+        self, request: frontier_service_pb2.GetFrontierRequest, context: grpc.ServicerContext
+    ) -> frontier_service_pb2.GetFrontierResponse:
+        self._received("GetFrontier", request, context)
+        return frontier_service_pb2.GetFrontierResponse(frontier=self._found(self.frontiers, request.name, context))
 
     def ReadObject(  # noqa: N802
         self, request: release_service_pb2.ReadObjectRequest, context: grpc.ServicerContext

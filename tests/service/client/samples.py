@@ -76,6 +76,7 @@ def release(name: str = "releases/3", target: str = "released") -> release_servi
         suppressed_records=3_679,
         classes=5_432,
         score=0.21338,
+        quality_model="loss, geometric mean",
         warnings=["county follows from zip_code."],
         policy=policy(),
         phase_seconds={"searching": 0.0421, "reading": 1.25, "verifying": 0.5, "counting": 0.31, "writing": 75.2},
@@ -99,8 +100,29 @@ def release(name: str = "releases/3", target: str = "released") -> release_servi
             lower_bound=0.21338,
             lattice_size="5184",
             transformations_checked=367,
-            pruned={"suppression": "4000", "loss": "817"},
+            pruned={"suppression": "4000", "quality": "817"},
+            runners_up=[
+                release_service_pb2.RunnerUp(levels=[3, 0, 5], score=0.2234, suppressed_records=1_234),
+                release_service_pb2.RunnerUp(levels=[2, 1, 4], score=0.3, suppressed_records=0),
+            ],
             counter="duckdb",
+            strategy="exact: 5,184 transformations",
+            times_counted=367,
+            counting="all 12,345 combinations in numpy",
+            best_seconds=0.012,
+            seconds=0.0421,
+        )
+    )
+    message.explanation.CopyFrom(
+        release_service_pb2.Explanation(
+            itself=_neighbour((), 0, None, (9_000, 3_568), 3_679, 0.21338),
+            neighbours=[
+                _neighbour(("age",), -1, 1, (20_000, 15_000), 12_345, None),
+                _neighbour(("zip_code",), -1, 4, (15_000, 9_000), 4_900, 0.25),
+                _neighbour(("age",), 1, 3, (4_000, 100), 1_234, 0.2234),
+                _neighbour(("sex",), 1, 1, (5_000, 1_000), 2_000, 0.21338),
+            ],
+            complete=True,
         )
     )
     message.risk_before.CopyFrom(
@@ -108,6 +130,33 @@ def release(name: str = "releases/3", target: str = "released") -> release_servi
     )
     message.risk_after.CopyFrom(_risk(96_321, 5_432, 0.2, 0.0564, 0.0008, 0, (("0.05", 12_345), ("0.2", 0))))
     return message
+
+
+def _neighbour(
+    columns: tuple[str, ...], step: int, level: int | None, classes: tuple[int, int], gone: int, score: float | None
+) -> release_service_pb2.Neighbour:
+    """A transformation with so many classes, of which so many are rejected; 5,000 records may be suppressed."""
+    over = max(0, gone - 5_000)
+    return release_service_pb2.Neighbour(
+        columns=columns,
+        step=step,
+        level=level,
+        classes=classes[0],
+        rejected_classes=classes[1],
+        suppressed_records=gone,
+        records_over_limit=over,
+        score=score,
+        rejections=[
+            release_service_pb2.Rejection(
+                privacy_model="5-anonymity",
+                classes=classes[1],
+                records=gone,
+                only_classes=classes[1],
+                only_records=gone,
+                binds=over > 0,
+            )
+        ],
+    )
 
 
 def _risk(

@@ -36,7 +36,17 @@ from tableveil.policy import ReleaseKind, TableReference
 from tableveil.risk import ProsecutorRisk
 from tableveil.state.hierarchies import Stored
 from tableveil.state.jobs import JobPhase, JobState, Request
-from tableveil.state.releases import AttributeResult, ObjectKind, Proof, Release, ReleaseObject, RunnerUp
+from tableveil.state.releases import (
+    AttributeResult,
+    Explanation,
+    Neighbour,
+    ObjectKind,
+    Proof,
+    Rejection,
+    Release,
+    ReleaseObject,
+    RunnerUp,
+)
 from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2, release_service_pb2
 
 MOMENT = datetime(2024, 2, 29, 12, 30, 15, 123456)
@@ -148,9 +158,11 @@ def test_other_tokens_are_invalid(token: str) -> None:
         (policy_pb2.Aggregate, enums.AGGREGATES),
         (policy_pb2.DateUnit, enums.DATE_UNITS),
         (policy_pb2.IfExists, enums.IF_EXISTS),
+        (policy_pb2.KLWeighting, enums.KL_WEIGHTINGS),
         (policy_pb2.MaskFrom, enums.MASK_FROM),
         (policy_pb2.NullHandling, enums.NULL_HANDLING),
         (policy_pb2.ReleaseKind, enums.RELEASE_KINDS),
+        (policy_pb2.SearchStrategy, enums.SEARCH_STRATEGIES),
         (policy_pb2.SuppressedRecordsHandling, enums.SUPPRESSED_RECORDS),
         (faults_pb2.FailureKind, enums.FAILURE_KINDS),
         (job_service_pb2.JobPhase, enums.JOB_PHASES),
@@ -230,8 +242,25 @@ RELEASE = Release(
     suppressed_records=5,
     classes=9,
     score=0.5,
-    proof=Proof(False, 0.25, "12", 8, {"bound": "4"}, (RunnerUp((1, 2), 0.75, 1),), "duckdb", 0.5),
-    attributes=(AttributeResult("age", 1, 3, 0.5, 80, 8, "rule"),),
+    quality_model="precision, sum",
+    proof=Proof(
+        optimal=False,
+        lower_bound=0.25,
+        lattice_size="12",
+        checked=8,
+        pruned={"bound": "4"},
+        runners_up=(RunnerUp((1, 2), 0.75, 1),),
+        counter="duckdb",
+        seconds=0.5,
+        strategy="anytime: asked for",
+        counted=11,
+        counting="all in numpy",
+        best_seconds=0.0,
+    ),
+    attributes=(
+        AttributeResult("age", 1, 3, 0.5, 80, 8, "rule", 0.0),
+        AttributeResult("sex", 0, 1, 0, 2, 2, "x", None),
+    ),
     objects=(ReleaseObject("released", ObjectKind.ROWS, 95),),
     risk_before=ProsecutorRisk(100, 60, 1.0, 0.6, 0.1, 40, ((Decimal("0.00000005"), 90),)),
     risk_after=ProsecutorRisk(95, 9, 0.2, 0.1, 0.05, 0, ()),
@@ -240,6 +269,13 @@ RELEASE = Release(
     versions={"tableveil": "0.1.0"},
     warnings=("careful",),
     policy=canonical_json(POLICY),
+    explanation=Explanation(
+        itself=Neighbour((), 0, None, 12, 3, 5, 0, 0.5, (Rejection("5-anonymity", 3, 5, 3, 5, False),)),
+        neighbours=(
+            Neighbour(("age", "sex"), -1, 0, 40, 30, 60, 55, None, (Rejection("5-anonymity", 30, 60, 30, 60, True),)),
+        ),
+        complete=True,
+    ),
     current=False,
 )
 
@@ -258,6 +294,27 @@ def test_a_release() -> None:
     assert message.risk_before.records_at_risk[0].threshold == "0.00000005"
     assert (dict(message.versions), dict(message.phase_seconds)) == ({"tableveil": "0.1.0"}, {"searching": 0.5})
     assert message.policy == POLICY
+
+
+def test_parts_that_are_0_are_told_from_none() -> None:
+    message = release_to_proto(RELEASE)
+    assert [result.HasField("part") for result in message.attributes] == [True, False]
+    assert message.proof.HasField("best_seconds")
+
+
+def test_the_explanation_of_a_release() -> None:
+    itself, (below,) = (explanation := release_to_proto(RELEASE).explanation).itself, explanation.neighbours
+    assert explanation.complete
+    assert (list(itself.columns), itself.step, itself.score, itself.HasField("level")) == ([], 0, 0.5, False)
+    assert (list(below.columns), below.step, below.level, below.HasField("level")) == (["age", "sex"], -1, 0, True)
+    assert (below.classes, below.rejected_classes, below.suppressed_records, below.records_over_limit) == (
+        *(40, 30),
+        *(60, 55),
+    )
+    assert not below.HasField("score"), "it is not valid"
+    assert below.rejections[0] == release_service_pb2.Rejection(
+        privacy_model="5-anonymity", classes=30, records=60, only_classes=30, only_records=60, binds=True
+    )
 
 
 def test_every_field_of_a_release_is_set() -> None:

@@ -25,16 +25,26 @@ from tableveil.hierarchy import (
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
     Aggregate,
+    AmbiguityModel,
     AttributePolicy,
+    AverageClassSizeModel,
+    DiscernibilityModel,
+    EntropyModel,
+    HeightModel,
     IfExists,
     KAnonymity,
+    KLDivergenceModel,
+    KLWeighting,
     LossModel,
     NullHandling,
     Policy,
+    PrecisionModel,
+    QualityModel,
     ReleaseKind,
     ReleaseTarget,
     Role,
     SearchOptions,
+    Strategy,
     SuppressedRecords,
     TableReference,
     validate_policy,
@@ -66,6 +76,26 @@ ATTRIBUTES = st.builds(
     nulls=st.sampled_from(NullHandling),
     acknowledged=st.booleans(),
 )
+FACTORS = st.floats(allow_nan=False)
+AGGREGATES = st.sampled_from(Aggregate)
+QUALITY_MODELS: st.SearchStrategy[QualityModel] = st.one_of(
+    st.builds(LossModel, AGGREGATES, FACTORS, st.booleans()),
+    st.builds(EntropyModel, st.booleans(), AGGREGATES, FACTORS, st.booleans()),
+    st.builds(PrecisionModel, AGGREGATES, FACTORS, st.booleans()),
+    st.builds(HeightModel, AGGREGATES),
+    st.builds(DiscernibilityModel, st.booleans()),
+    st.builds(AverageClassSizeModel, FACTORS, st.booleans()),
+    st.builds(AmbiguityModel, st.booleans()),
+    st.builds(KLDivergenceModel, st.sampled_from(KLWeighting), st.booleans()),
+)
+SEARCHES = st.builds(
+    SearchOptions,
+    time_limit_seconds=st.none() | DECIMALS,
+    seed=st.integers(-(2**63), 2**63 - 1),
+    strategy=st.sampled_from(Strategy),
+    levels=st.dictionaries(NAMES, INT32, max_size=3).map(lambda levels: tuple(sorted(levels.items()))),
+    linked=st.lists(TEXTS, max_size=3).map(tuple),
+)
 POLICIES = st.builds(
     Policy,
     source=st.builds(TableReference, NAMES, FILLED, NAMES),
@@ -77,8 +107,8 @@ POLICIES = st.builds(
     suppression_limit=DECIMALS,
     suppressed_records=st.sampled_from(SuppressedRecords),
     marker_column=NAMES,
-    quality_model=st.builds(LossModel, st.sampled_from(Aggregate)),
-    search=st.builds(SearchOptions, st.none() | DECIMALS, st.integers(-(2**63), 2**63 - 1)),
+    quality_model=QUALITY_MODELS,
+    search=SEARCHES,
     risk_thresholds=st.just(DEFAULT_RISK_THRESHOLDS) | st.lists(DECIMALS, min_size=1, max_size=3).map(tuple),
     repeat_reason=NAMES,
     request_id=NAMES,
@@ -134,6 +164,46 @@ def test_zero_means_the_default_where_the_proto_says_so() -> None:
     policy, _ = policy_from_proto(message)
     assert policy is not None
     assert policy.attributes[0].hierarchy == Redaction(5, 10, MaskFrom.RIGHT, 1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "model"),
+    [
+        ("loss", LossModel(Aggregate.GEOMETRIC_MEAN)),
+        ("entropy", EntropyModel(aggregate=Aggregate.SUM)),
+        ("precision", PrecisionModel(Aggregate.ARITHMETIC_MEAN)),
+        ("height", HeightModel(Aggregate.SUM)),
+        ("discernibility", DiscernibilityModel()),
+        ("average_class_size", AverageClassSizeModel()),
+        ("ambiguity", AmbiguityModel()),
+        ("kl_divergence", KLDivergenceModel(KLWeighting.TEXTBOOK)),
+    ],
+)
+def test_each_quality_model_has_its_own_defaults(kind: str, model: QualityModel) -> None:
+    message = minimal()
+    getattr(message.quality_model, kind).SetInParent()
+    policy, faults = policy_from_proto(message)
+    assert faults == []
+    assert policy is not None
+    assert policy.quality_model == model
+    assert getattr(model, "factor", 0.5) == 0.5
+
+
+def test_a_factor_of_0_is_not_unset() -> None:
+    message = minimal()
+    message.quality_model.loss.factor = 0
+    policy, faults = policy_from_proto(message)
+    assert faults == []
+    assert policy is not None
+    assert policy.quality_model == LossModel(factor=0.0)
+
+
+def test_a_column_of_unknown_role_may_have_a_level() -> None:
+    message = minimal()
+    message.attributes.add(column="sex", role=cast(Any, 9)).hierarchy.suppression_only.SetInParent()
+    message.search.levels.update({"age": 1, "sex": 1})
+    message.search.linked.add(columns=["age", "sex"])
+    assert faults_of(message) == [("attributes[1].role", "the unknown number 9")]
 
 
 def test_a_listed_column_takes_the_default_role() -> None:
@@ -218,6 +288,7 @@ def test_everything_wrong_at_once() -> None:
     message = policy_pb2.Policy(rows_are_people=False, default_role=cast(Any, 9))
     message.suppressed_records.handling = cast(Any, 9)
     message.quality_model.loss.aggregate = cast(Any, 9)
+    message.search.strategy = cast(Any, 9)
     message.release.kind = cast(Any, 9)
     message.release.if_exists = cast(Any, 9)
     message.privacy_models.add()
@@ -245,6 +316,7 @@ def test_everything_wrong_at_once() -> None:
         ("privacy_models[0]", "nothing"),
         ("suppressed_records.handling", "the unknown number 9"),
         ("quality_model.loss.aggregate", "the unknown number 9"),
+        ("search.strategy", "the unknown number 9"),
         ("release.kind", "the unknown number 9"),
         ("release.if_exists", "the unknown number 9"),
         # What validate_policy adds for the rest.
@@ -302,6 +374,16 @@ def test_lists_beyond_all_reason(field: str) -> None:
     entries = getattr(message, field)
     entries.extend((entries[:1] or ["0.1"]) * 20_000)
     assert [name for name, _ in faults_of(message)] == [field]
+
+
+def test_levels_and_links_beyond_all_reason() -> None:
+    message = minimal()
+    message.search.levels.update({str(i): 1 for i in range(20_000)})
+    message.search.linked.extend([policy_pb2.LinkedColumns()] * 20_000)
+    assert [name for name, _ in faults_of(message)] == ["search.levels", "search.linked"]
+    message = minimal()
+    message.search.linked.add(columns=["age"] * 20_000)
+    assert faults_of(message) == [("search.linked", "20,000 entries")]
 
 
 def test_faults_beyond_all_reason_are_counted() -> None:

@@ -270,3 +270,31 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         _, (fault,) = load_policy(tmp_path / name)
         assert fault.field == "document"
         assert found in fault.found
+
+
+def test_faults_of_levels() -> None:
+    text = """
+search:
+  levels: {age: 1, sex: high, age: 2, zip: null, ~: 1, "": {}}
+  linked: [{columns: age}]
+"""
+    policy, faults = read_policy(text, "yaml")
+    assert [(fault.field, fault.found) for fault in faults] == [
+        ("search.levels[sex]", "'high'"),
+        ("search.levels[age]", "the name more than once"),
+        ("search.levels[zip]", "nothing"),
+        ("search.levels[?]", "a key that is no text"),
+        ("search.levels[]", "a mapping"),
+        ("search.linked[0].columns", "'age'"),
+    ]
+    # What cannot be read is there nevertheless, or it would be missing too.
+    assert {"age", "sex", "zip"} <= set(policy.search.levels)
+
+
+def test_levels_that_are_no_mapping() -> None:
+    assert faults_of("search: {levels: [1, 2]}") == {"search.levels": "a list"}
+    assert faults_of('{"search": {"levels": {"\\ud800": 1}}}', "json") == {
+        "search.levels[\ud800]": "half of a surrogate pair"
+    }
+    (path,) = faults_of(f"search: {{levels: {{{'x' * 500}: y}}}}")
+    assert len(path) < 150

@@ -44,6 +44,9 @@ def messages(draw: st.DrawFn, descriptor: Descriptor) -> dict[str, Any]:
 
 
 def values(field: FieldDescriptor) -> st.SearchStrategy[Any]:
+    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        key, value = field.message_type.fields
+        return st.dictionaries(SCALARS[key.cpp_type], SCALARS[value.cpp_type], max_size=3)
     if field.message_type is not None:
         single: st.SearchStrategy[Any] = messages(field.message_type)
     elif field.enum_type is not None:
@@ -77,6 +80,7 @@ def test_json_reads_back(policy: policy_pb2.Policy, ascii_only: bool) -> None:
 def test_no_yaml_reader_mistakes_a_text(text: str) -> None:
     policy = policy_pb2.Policy(person_column=text, risk_thresholds=[text])
     policy.attributes.add().hierarchy.inline.rows.add(labels=[text, "*"])
+    policy.search.levels[text] = 1
     assert read_policy(to_yaml(policy), "yaml") == (policy, [])
     # PyYAML's own rules (YAML 1.1) see a text, too.
     assert yaml.safe_load(to_yaml(policy)) == to_document(policy)

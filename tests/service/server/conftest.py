@@ -9,7 +9,7 @@ from unittest.mock import Mock, create_autospec
 import grpc
 import pytest
 
-from tableveil.jobs import Hierarchies, JobManager, Releases
+from tableveil.jobs import Frontiers, Hierarchies, JobManager, Releases
 from tableveil.server.endpoint import Endpoint
 
 Start = Callable[..., Endpoint]
@@ -35,12 +35,18 @@ def hierarchies() -> Mock:
 
 
 @pytest.fixture
-def start(jobs: Mock, releases: Mock, hierarchies: Mock) -> Iterator[Start]:
+def frontiers() -> Mock:
+    double: Mock = create_autospec(Frontiers, instance=True)
+    return double
+
+
+@pytest.fixture
+def start(jobs: Mock, releases: Mock, hierarchies: Mock, frontiers: Mock) -> Iterator[Start]:
     """Starts an endpoint, and stops it in the end."""
     with ExitStack() as stack:
 
         def start(stream_limit: int = 8) -> Endpoint:
-            endpoint = Endpoint(jobs, releases, hierarchies, "127.0.0.1:0", stream_limit)
+            endpoint = Endpoint(jobs, releases, hierarchies, frontiers, "127.0.0.1:0", stream_limit)
             endpoint.start()
             stack.callback(endpoint.stop, 0.0)
             return endpoint

@@ -153,8 +153,10 @@ def test_watching_the_health_holds_no_slot(serve: Callable[..., grpc.Channel], w
         stream.cancel()
 
 
-def test_health_says_that_the_server_is_stopping(jobs: Mock, releases: Mock, hierarchies: Mock) -> None:
-    endpoint = Endpoint(jobs, releases, hierarchies, "127.0.0.1:0", LIMIT)
+def test_health_says_that_the_server_is_stopping(
+    jobs: Mock, releases: Mock, hierarchies: Mock, frontiers: Mock
+) -> None:
+    endpoint = Endpoint(jobs, releases, hierarchies, frontiers, "127.0.0.1:0", LIMIT)
     endpoint.start()
     with grpc.insecure_channel(endpoint.address) as channel:
         watch = health_stub(channel).Watch(health_pb2.HealthCheckRequest())
@@ -169,8 +171,10 @@ def test_health_says_that_the_server_is_stopping(jobs: Mock, releases: Mock, hie
         assert raised.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
-def test_stopping_ends_streams(jobs: Mock, releases: Mock, hierarchies: Mock, watched: Watched) -> None:
-    endpoint = Endpoint(jobs, releases, hierarchies, "127.0.0.1:0", LIMIT)
+def test_stopping_ends_streams(
+    jobs: Mock, releases: Mock, hierarchies: Mock, frontiers: Mock, watched: Watched
+) -> None:
+    endpoint = Endpoint(jobs, releases, hierarchies, frontiers, "127.0.0.1:0", LIMIT)
     endpoint.start()
     with grpc.insecure_channel(endpoint.address) as channel:
         (stream,) = watching(channel, 1)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tableveil.backend import Database, Session, Settings
 from tableveil.errors import InvalidError
+from tableveil.risk import ClassSizes
+from tableveil.state import releases
 from tableveil.state.migrate import fingerprint_key, migrate, migrations
 
 
@@ -65,3 +69,54 @@ def test_users_tables_are_left_alone(fresh: Session) -> None:
     fresh.execute("CREATE TABLE jobs AS SELECT 1 AS mine")
     migrate(fresh)
     assert fresh.rows("SELECT * FROM main.jobs") == [(1,)]
+
+
+VERSION_1 = """
+INSERT INTO tableveil.releases BY NAME SELECT 7 AS number, 3 AS job, TIMESTAMP '2026-01-02' AS created_at,
+    'db' AS source_catalog, 'main' AS source_schema, 't' AS source_table, 'abcd' AS source_fingerprint,
+    'main' AS target_schema, 'released' AS target_name, 'TABLE' AS kind, '' AS repeat_reason, 100 AS records,
+    5 AS suppressed_records, 9 AS classes, 0.5 AS score, true AS optimal, 0.5 AS lower_bound, '12' AS lattice_size,
+    8 AS checked, MAP {'loss': '4'} AS pruned, 'numpy' AS counter, 0.25 AS search_seconds, 2.5 AS seconds,
+    MAP {'searching': 0.25} AS phase_seconds, MAP {'tableveil': '0.1.0'} AS versions,
+    ['careful']::VARCHAR[] AS warnings, '{}' AS policy;
+INSERT INTO tableveil.release_objects VALUES (7, 'released', 'ROWS', 95);
+INSERT INTO tableveil.release_attributes VALUES (7, 0, 'age', 1, 3, 0.5, 80, 8, 'a rule');
+INSERT INTO tableveil.release_runners_up VALUES (7, 1, [2], 0.75, 1);
+INSERT INTO tableveil.release_risks
+    SELECT 7, stage, measure, NULL, 1 FROM (VALUES ('before'), ('after')) AS stages(stage), (VALUES ('records'),
+    ('classes'), ('highest_risk'), ('average_risk'), ('lowest_risk'), ('unique_records')) AS measures(measure);
+"""
+
+
+def test_a_release_of_version_1_is_read_as_what_it_was(fresh: Session) -> None:
+    first = migrations()[0]
+    fresh.execute("CREATE SCHEMA tableveil")
+    fresh.execute("CREATE TABLE tableveil.migrations (number INTEGER PRIMARY KEY, name VARCHAR, applied_at TIMESTAMP)")
+    fresh.execute(first.text)
+    fresh.execute("INSERT INTO tableveil.migrations VALUES (1, ?, now()::TIMESTAMP)", [first.name])
+    fresh.execute(VERSION_1)
+    migrate(fresh)
+    release = releases.find(fresh, 7)
+    assert release is not None
+    assert (release.score, release.quality_model, release.warnings) == (0.5, "loss", ("careful",))
+    proof = release.proof
+    assert (proof.strategy, proof.checked, proof.counted, proof.counting) == ("exact", 8, 8, "")
+    assert proof.best_seconds is None
+    assert release.attributes == (releases.AttributeResult("age", 1, 3, 0.5, 80, 8, "a rule", None),)
+    assert release.explanation is None
+    # The old table takes new releases.
+    number = 8
+    item = releases.Neighbour((), 0, None, 3, 1, 2, 0, 0.5, (releases.Rejection("5-anonymity", 1, 2, 1, 2, False),))
+    below = releases.Neighbour(("a", "b"), -1, 0, 9, 8, 7, 6, None, ())
+    new = replace(
+        release,
+        number=number,
+        job=4,
+        proof=replace(proof, counted=11, best_seconds=0.0, counting="all in numpy", strategy="anytime"),
+        attributes=(replace(release.attributes[0], part=2.0),),
+        quality_model="height, sum",
+        explanation=releases.Explanation(item, (below,), complete=False),
+    )
+    sizes = ClassSizes(np.array([1], np.int64), np.array([1], np.int64))
+    releases.insert(fresh, new, sizes, sizes)
+    assert releases.find(fresh, number) == new

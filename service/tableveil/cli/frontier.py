@@ -1,0 +1,128 @@
+"""The command `frontier`: what score each k and each suppression limit would allow."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import click
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tableveil.cli import wording
+from tableveil.cli.follow import follow
+from tableveil.cli.tables import facts, listing
+from tableveil.cli.verb import Session, verb
+from tableveil.document import load_policy
+from tableveil.errors import InvalidError
+from tableveil.v1 import frontier_service_pb2, policy_pb2
+
+# Far more than a frontier may have, far below what would fill the memory.
+_WIDEST_RANGE = 10_000
+
+OWN = "*"
+"""Stands before the policy's own cell."""
+
+
+def _ks(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int]:
+    """`5`, `2..20`, and lists of them."""
+    ks: list[int] = []
+    for part in value.split(",") if value is not None else ():
+        found = re.fullmatch(r"([0-9]{1,9})(?:\.\.([0-9]{1,9}))?", part.strip())
+        if not found:
+            raise click.BadParameter(f"{part!r} is neither a number, such as 5, nor a range, such as 2..20")
+        first, last = int(found[1]), int(found[2] or found[1])
+        if not first <= last < first + _WIDEST_RANGE:
+            raise click.BadParameter(f"{part!r} is no range up to a larger number not far from the first")
+        ks += range(first, last + 1)
+    return ks
+
+
+def _limits(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
+    """The texts between commas, which the server judges."""
+    return [part.strip() for part in value.split(",")] if value is not None else []
+
+
+@click.command()
+@click.argument("policy", type=click.Path(path_type=Path))
+@click.option("--k", "ks", callback=_ks, metavar="K", help="Such as 2..20 or 2,5,10. Default: the policy's.")
+@click.option(
+    "--limit",
+    "limits",
+    callback=_limits,
+    metavar="LIMITS",
+    help="Suppression limits, such as 0,0.01,0.05. Default: the policy's.",
+)
+@verb
+def frontier(session: Session, policy: Path, ks: list[int], limits: list[str]) -> None:
+    """Show the best score for every k with every suppression limit.
+
+    Nothing is released, and the policy's target is ignored. The search is one job, which can be watched and cancelled.
+    With --json, one JSON object per line: the job at each change, then the frontier.
+    """
+    client, output = session.client, session.output
+    message, faults = load_policy(policy)
+    if faults:
+        raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
+    job = client.submit_frontier(message, ks, limits, policy.parent)
+    show_frontier(session, follow(session, job.name, output.err).frontier)
+
+
+def show_frontier(session: Session, name: str) -> None:
+    """Writes a frontier as JSON, or as a table for people."""
+    found = session.client.get_frontier(name)
+    if session.output.as_json:
+        session.output.json(frontier_service_pb2.GetFrontierResponse(frontier=found))
+    else:
+        session.output.show(_frontier(found))
+
+
+def _frontier(frontier: frontier_service_pb2.Frontier) -> RenderableType:
+    """One row per k, one column per limit."""
+    points = {(point.k, point.suppression_limit): point for point in frontier.points}
+    ks, limits = dict.fromkeys(k for k, _ in points), dict.fromkeys(limit for _, limit in points)
+    own = _own(frontier.policy)
+    columns = [f"limit {limit}" for limit in limits]
+    rows = [
+        (str(k), *(f"{OWN if (k, Decimal(limit)) == own else ''}{_cell(points[k, limit])}" for limit in limits))
+        for k in ks
+    ]
+    size = wording.large_count(frontier.lattice_size)
+    about = [
+        ("source", f"{wording.table_name(frontier.source)}, {wording.count(frontier.records)} records"),
+        ("search", f"{wording.count(frontier.transformations_checked)} of {size} transformations checked"),
+    ]
+    return Group(
+        Text(frontier.name, style="bold"),
+        facts(about),
+        Text(""),
+        listing(("k", *columns), rows, "", numbers=("k", *columns)),
+        *(Text(line) for line in _legend(frontier, any((k, Decimal(limit)) == own for k, limit in points))),
+    )
+
+
+def _cell(point: frontier_service_pb2.FrontierPoint) -> str:
+    if not point.HasField("optimum"):
+        return "-" if point.optimal else f">= {wording.score(point.lower_bound)}"
+    score = wording.score(point.optimum.score)
+    return score if point.optimal else f"{wording.score(point.lower_bound)} to {score}"
+
+
+def _legend(frontier: frontier_service_pb2.Frontier, has_own: bool) -> list[str]:
+    """Says what cells mean, as far as there are such cells."""
+    lines = []
+    if has_own:
+        lines.append(f"{OWN} the policy's own k and limit")
+    if any(point.optimal and not point.HasField("optimum") for point in frontier.points):
+        lines.append("- no transformation meets the policy")
+    if not all(point.optimal for point in frontier.points):
+        lines.append(
+            "Ranges: the time was over; the best score is proven to be at least the first, at most the second."
+        )
+    return lines
+
+
+def _own(policy: policy_pb2.Policy) -> tuple[int, Decimal]:
+    ks = [model.k_anonymity.k for model in policy.privacy_models if model.HasField("k_anonymity")]
+    return ks[0], Decimal(policy.suppression_limit or "0")

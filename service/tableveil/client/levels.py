@@ -1,0 +1,41 @@
+"""The transformation that an earlier release found, for other data of the same shape."""
+
+from __future__ import annotations
+
+from tableveil.errors import InvalidError, shortened
+from tableveil.v1 import policy_pb2, release_service_pb2
+
+_MOST_NAMED = 5
+
+
+def use_levels_of(policy: policy_pb2.Policy, release: release_service_pb2.Release) -> None:
+    """Gives every quasi-identifier of the policy, as `search.levels`, the level it has in the release.
+
+    Raises:
+        InvalidError: The policy gives levels already, or its quasi-identifiers are not those of the release.
+    """
+    if policy.search.levels:
+        hint = f"Remove them from the policy to use those of {release.name}."
+        raise InvalidError.of("LEVELS_GIVEN", "search.levels", "levels", f"nothing beside {release.name}", hint)
+    levels = {result.column: result.level for result in release.attributes}
+    columns = {
+        attribute.column for attribute in policy.attributes if attribute.role == policy_pb2.ROLE_QUASI_IDENTIFIER
+    }
+    if columns != levels.keys():
+        parts = [
+            f"{_listed(names)} only in {where}"
+            for names, where in ((columns - levels.keys(), "the policy"), (levels.keys() - columns, release.name))
+            if names
+        ]
+        raise InvalidError.of(
+            "LEVELS_OF_OTHER_COLUMNS",
+            "attributes",
+            f"quasi-identifiers that are not those of {release.name}: {'; '.join(parts)}",
+            "the same quasi-identifiers as in the release",
+        )
+    policy.search.levels.update(levels)
+
+
+def _listed(names: set[str]) -> str:
+    shown = sorted(names)[:_MOST_NAMED]
+    return ", ".join(map(shortened, shown)) + (", …" if len(names) > len(shown) else "")

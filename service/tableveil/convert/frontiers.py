@@ -1,0 +1,97 @@
+"""Frontiers: what is asked for, from a message; what was found, as a message."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from tableveil.convert.canonical import canonical_json, policy_from_json
+from tableveil.convert.decimals import decimal_from_text
+from tableveil.convert.names import frontier_name, job_name
+from tableveil.convert.policy_from_proto import policy_from_proto
+from tableveil.convert.policy_to_proto import decimal_to_text, table_to_proto
+from tableveil.convert.times import timestamp
+from tableveil.errors import Fault, shortened
+from tableveil.policy import Policy
+from tableveil.policy.frontier import FrontierGrid, check_grid, check_pairs, k_of
+from tableveil.state.frontiers import Frontier, Point
+from tableveil.v1 import frontier_service_pb2, policy_pb2
+
+
+def without_target(message: policy_pb2.Policy) -> policy_pb2.Policy:
+    """A copy of the policy without what is said of its release: a frontier writes none."""
+    copy = policy_pb2.Policy()
+    copy.CopyFrom(message)
+    copy.ClearField("release")
+    return copy
+
+
+def frontier_from_proto(
+    message: frontier_service_pb2.SubmitFrontierRequest,
+) -> tuple[Policy | None, FrontierGrid | None, str, list[Fault]]:
+    """The policy and the grid, None if they could not be converted; the policy's document; and all faults."""
+    asked = without_target(message.policy)
+    policy, found = policy_from_proto(asked)
+    faults = [fault for fault in found if fault.field != "release.name"]
+    own = k_of(policy) if policy is not None else None
+    if policy is not None and own is None:
+        hint = "A frontier varies the k of the policy's k-anonymity: add k_anonymity: {k: 5}."
+        faults.append(Fault("privacy_models", "no k_anonymity", "k_anonymity among them", hint))
+    limits, found = _limits(message)
+    faults += found
+    if policy is None or own is None or faults:
+        return policy, None, "", faults
+    grid = FrontierGrid.of(message.k or [own], limits or [policy.suppression_limit])
+    return policy, grid, canonical_json(asked), []
+
+
+def _limits(message: frontier_service_pb2.SubmitFrontierRequest) -> tuple[list[Decimal], list[Fault]]:
+    """The limits that can be read, and the faults of these and of all k; too many are one fault, and are not read."""
+    if faults := check_pairs(len(message.k), len(message.suppression_limits)):
+        return [], faults
+    read = [decimal_from_text(text) for text in message.suppression_limits]
+    expected = "an exact decimal in plain digits, such as 0.05"
+    faults = [
+        Fault(f"suppression_limits[{i}]", shortened(text), expected)
+        for i, (text, limit) in enumerate(zip(message.suppression_limits, read, strict=True))
+        if limit is None
+    ]
+    return [limit for limit in read if limit is not None], [*faults, *check_grid(message.k, read)]
+
+
+def frontier_to_proto(frontier: Frontier) -> frontier_service_pb2.Frontier:
+    """The message for a frontier."""
+    return frontier_service_pb2.Frontier(
+        name=frontier_name(frontier.number),
+        job=job_name(frontier.job),
+        create_time=timestamp(frontier.created_at),
+        source=table_to_proto(frontier.source),
+        records=frontier.records,
+        quasi_identifiers=frontier.quasi_identifiers,
+        points=map(_point, frontier.points),
+        lattice_size=frontier.lattice_size,
+        transformations_checked=frontier.checked,
+        counter=frontier.counter,
+        search_seconds=frontier.search_seconds,
+        seconds=frontier.seconds,
+        policy=policy_from_json(frontier.policy),
+        source_fingerprint=frontier.source_fingerprint,
+    )
+
+
+def _point(point: Point) -> frontier_service_pb2.FrontierPoint:
+    found = point.found
+    optimum = None
+    if found is not None:
+        optimum = frontier_service_pb2.FrontierOptimum(
+            score=found.score,
+            suppressed_records=found.suppressed_records,
+            classes=found.classes,
+            levels=found.levels,
+        )
+    return frontier_service_pb2.FrontierPoint(
+        k=point.k,
+        suppression_limit=decimal_to_text(point.suppression_limit),
+        optimum=optimum,
+        optimal=point.optimal,
+        lower_bound=point.lower_bound,
+    )

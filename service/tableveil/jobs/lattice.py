@@ -1,0 +1,44 @@
+"""The lattice that a policy leaves open, once the tops of its hierarchies are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tableveil.errors import Fault
+from tableveil.lattice import Axis, Lattice
+from tableveil.policy import Policy, check_common_level, level_field
+
+
+def lattice_of(policy: Policy, tops: Sequence[int]) -> tuple[Lattice | None, list[Fault]]:
+    """The transformations among which the search may choose, or the faults that leave none.
+
+    `tops` are those of the quasi-identifiers' hierarchies, in policy order; the policy's own limits are within them.
+    """
+    attributes = policy.quasi_identifiers
+    columns = [attribute.column for attribute in attributes]
+    positions = {column: j for j, column in enumerate(columns)}
+    levels = dict(policy.search.levels)
+    faults = [
+        Fault(level_field(column), str(levels[column]), f"a level from 0 to {top}, the hierarchy's top")
+        for column, top in zip(columns, tops, strict=True)
+        if levels and levels[column] > top
+    ]
+    bottom = [attribute.minimum_level for attribute in attributes]
+    most = [top if a.maximum_level is None else a.maximum_level for a, top in zip(attributes, tops, strict=True)]
+    axes: list[Axis] = []
+    for i, group in enumerate(policy.search.linked):
+        axis = tuple(sorted(positions[column] for column in group))
+        axes.append(axis)
+        faults += check_common_level(
+            f"search.linked[{i}]", {columns[j]: bottom[j] for j in axis}, {columns[j]: most[j] for j in axis}
+        )
+        low, high = max(bottom[j] for j in axis), min(most[j] for j in axis)
+        for j in axis:
+            bottom[j], most[j] = low, high
+    if faults:
+        return None, faults
+    alone = set(range(len(columns))).difference(*axes)
+    axes = sorted([*axes, *((j,) for j in alone)])
+    if levels:
+        bottom = most = [levels[column] for column in columns]
+    return Lattice(tuple(bottom), tuple(most), tuple(axes)), []

@@ -1,0 +1,37 @@
+"""Frontiers over gRPC."""
+
+from __future__ import annotations
+
+import grpc
+
+from tableveil.convert import frontier_from_proto, frontier_number, frontier_to_proto, job_to_proto
+from tableveil.errors import InvalidError
+from tableveil.server.ports import Frontiers, Jobs
+from tableveil.v1 import frontier_service_pb2 as v1
+from tableveil.v1 import frontier_service_pb2_grpc
+
+
+class FrontierService(frontier_service_pb2_grpc.FrontierServiceServicer):
+    """Each method converts, calls, converts."""
+
+    def __init__(self, jobs: Jobs, frontiers: Frontiers) -> None:
+        self._jobs = jobs
+        self._frontiers = frontiers
+
+    def SubmitFrontier(  # noqa: N802
+        self, request: v1.SubmitFrontierRequest, context: grpc.ServicerContext
+    ) -> v1.SubmitFrontierResponse:
+        """The policy's message, without its target, is kept as the job's document."""
+        policy, grid, document, faults = frontier_from_proto(request)
+        if policy is not None and faults:
+            faults += self._jobs.check(policy, rows=False)
+        if policy is None or grid is None:
+            raise InvalidError.about("POLICY_INVALID", "the frontier cannot be computed as asked", faults)
+        return v1.SubmitFrontierResponse(job=job_to_proto(self._jobs.submit(policy, document, grid)))
+
+    def GetFrontier(  # noqa: N802
+        self, request: v1.GetFrontierRequest, context: grpc.ServicerContext
+    ) -> v1.GetFrontierResponse:
+        """One frontier, all of its points."""
+        frontier = self._frontiers.get(frontier_number(request.name))
+        return v1.GetFrontierResponse(frontier=frontier_to_proto(frontier))

@@ -1,0 +1,305 @@
+"""Jobs for frontiers: what they find is what releases would have, they write nothing else, and end as other jobs do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.errors import ConflictError, InfeasibleError, InvalidError, NotFoundError
+from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
+from tableveil.jobs import FailureKind, Frontiers, Job, JobManager
+from tableveil.policy import (
+    AttributePolicy,
+    IfExists,
+    KAnonymity,
+    NullHandling,
+    Policy,
+    ReleaseTarget,
+    Role,
+    SearchOptions,
+    TableReference,
+)
+from tableveil.policy.frontier import FrontierGrid
+from tableveil.state.frontiers import Frontier
+from tableveil.state.jobs import JobPhase, JobState
+from tableveil.state.releases import Release
+
+SECONDS = 20.0
+"""How long a test waits for what should take a moment."""
+
+LETTERS = tuple((letter, "vowel" if letter in "aeiou" else "other", "*") for letter in "abcdefghijklmnop")
+
+POLICY = Policy(
+    source=TableReference("", "main", "people"),
+    attributes=(
+        AttributePolicy("age", Role.QUASI_IDENTIFIER, Intervals("0", "63", ("8", "32"))),
+        AttributePolicy("letter", Role.QUASI_IDENTIFIER, InlineLevels(LETTERS), nulls=NullHandling.SUPPRESS),
+        AttributePolicy("sex", Role.QUASI_IDENTIFIER, SuppressionOnly()),
+        AttributePolicy("illness", Role.SENSITIVE),
+    ),
+    person_column=None,
+    privacy_models=(KAnonymity(5),),
+    # Nothing of it is there, and nothing may come of it.
+    release=ReleaseTarget("nowhere", ""),
+    suppression_limit=Decimal("0.05"),
+)
+
+GRID = FrontierGrid((2, 3, 5, 9), (Decimal(0), Decimal("0.02"), Decimal("0.1"), Decimal(1)))
+
+
+@pytest.fixture(autouse=True)
+def people(session: Session) -> None:
+    session.execute(
+        "CREATE TABLE people AS SELECT (hash(i, 1) % 8 * (hash(i, 2) % 8))::INT AS age, "
+        "CASE WHEN i % 97 > 0 THEN chr((97 + hash(i, 3) % 4 * (hash(i, 4) % 6))::INT) END AS letter, "
+        "i % 2 = 0 AS sex, 'flu' AS illness FROM range(400) r(i)"
+    )
+
+
+Open = Callable[..., JobManager]
+
+
+@pytest.fixture
+def open_manager(database: Database) -> Iterator[Open]:
+    opened: list[JobManager] = []
+
+    def open_one(**options: int) -> JobManager:
+        opened.append(JobManager(database, **options))
+        return opened[-1]
+
+    yield open_one
+    for found in opened:
+        found.close(SECONDS)
+
+
+@pytest.fixture
+def jobs(open_manager: Open) -> JobManager:
+    return open_manager()
+
+
+def ended(jobs: JobManager, number: int) -> Job:
+    deadline = time.monotonic() + SECONDS
+    *_, last = jobs.watch(number, lambda: time.monotonic() > deadline)
+    assert last.state.ended, last
+    return last
+
+
+def computed(jobs: JobManager, database: Database, policy: Policy = POLICY, grid: FrontierGrid = GRID) -> Frontier:
+    job = ended(jobs, jobs.submit(policy, "{}", grid).number)
+    assert job.state is JobState.SUCCEEDED, job.failure
+    assert job.release is None
+    assert job.frontier is not None
+    return Frontiers(database).get(job.frontier)
+
+
+def wide(session: Session, columns: int = 24, **search: Any) -> Policy:
+    """A policy whose search nobody waits for."""
+    names = [f"q{j}" for j in range(columns)]
+    answers = ", ".join(f"(hash(i, {j}) % 100 < {10 + 4 * j})::INT AS {name}" for j, name in enumerate(names))
+    session.execute(f"CREATE TABLE wide AS SELECT {answers} FROM range(2000) AS r(i)")
+    return replace(
+        POLICY,
+        source=TableReference("", "main", "wide"),
+        attributes=tuple(AttributePolicy(name, Role.QUASI_IDENTIFIER, SuppressionOnly()) for name in names),
+        search=SearchOptions(**search),
+    )
+
+
+# --- what is found --------------------------------------------------------------------------------------------------
+
+
+def test_every_point_is_what_a_release_would_have(
+    jobs: JobManager, database: Database, run: Callable[..., Release]
+) -> None:
+    frontier = computed(jobs, database)
+    assert [(point.k, point.suppression_limit) for point in frontier.points] == [
+        (k, limit) for k in GRID.ks for limit in GRID.suppression_limits
+    ]
+    feasible = 0
+    for point in frontier.points:
+        policy = replace(
+            POLICY,
+            privacy_models=(KAnonymity(point.k),),
+            suppression_limit=point.suppression_limit,
+            release=ReleaseTarget("main", "out", if_exists=IfExists.REPLACE),
+            repeat_reason="a test",
+        )
+        assert point.optimal
+        if point.found is None:
+            assert point.lower_bound is None
+            with pytest.raises(InfeasibleError):
+                run(database, policy)
+            continue
+        feasible += 1
+        release = run(database, policy)
+        assert release.proof.optimal
+        assert (point.found.score, point.lower_bound) == (release.score, release.score)
+        assert point.found.levels == tuple(attribute.level for attribute in release.attributes)
+        assert point.found.suppressed_records == release.suppressed_records
+        assert point.found.classes == release.classes
+    # Records with a NULL are more than none may be.
+    assert feasible == len(GRID.ks) * (len(GRID.suppression_limits) - 1)
+
+
+def test_a_frontier_says_where_it_is_from(jobs: JobManager, database: Database, session: Session) -> None:
+    frontier = computed(jobs, database)
+    assert frontier.source == TableReference("test", "main", "people")
+    assert frontier.records == 400
+    assert frontier.quasi_identifiers == ("age", "letter", "sex")
+    assert frontier.lattice_size == str(4 * 3 * 2)
+    assert 0 < frontier.checked <= 24
+    assert frontier.counter == "numpy"
+    assert 0 < frontier.search_seconds < frontier.seconds
+    assert frontier.policy == "{}"
+    assert jobs.get(frontier.job).frontier == frontier.number
+    again = computed(jobs, database)
+    assert again.source_fingerprint == frontier.source_fingerprint
+    assert again.points == frontier.points
+    session.execute("DELETE FROM people WHERE age = 0")
+    assert computed(jobs, database).source_fingerprint != frontier.source_fingerprint
+
+
+def test_nothing_else_is_written(jobs: JobManager, database: Database, session: Session) -> None:
+    computed(jobs, database)
+    tables = session.rows("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT temporary")
+    assert tables == [("people",)]
+    assert session.value("SELECT count(*) FROM tableveil.releases") == 0
+    # Hierarchies written out in the policy are kept for releases only.
+    assert session.value("SELECT count(*) FROM tableveil.hierarchies") == 0
+
+
+def test_a_released_table_needs_no_reason_for_its_frontier(
+    jobs: JobManager, database: Database, run: Callable[..., Release]
+) -> None:
+    policy = replace(POLICY, release=ReleaseTarget("main", "out"))
+    run(database, policy)
+    computed(jobs, database, policy)
+
+
+def test_progress_is_shown(jobs: JobManager, session: Session) -> None:
+    job = jobs.submit(wide(session), "{}", GRID)
+    for seen in jobs.watch(job.number, lambda: False):
+        if seen.progress is not None:
+            break
+    assert seen.phase is JobPhase.SEARCHING
+    assert seen.progress is not None
+    assert seen.progress.lattice_size == str(2**24)
+    assert seen.progress.checked > 0
+    jobs.cancel(job.number)
+
+
+def test_time_limit_leaves_proven_bounds(jobs: JobManager, database: Database, session: Session) -> None:
+    policy = wide(session, time_limit_seconds=Decimal("0.5"))
+    frontier = computed(jobs, database, policy, FrontierGrid((5, 10), (Decimal("0.01"), Decimal("0.1"))))
+    assert not any(point.optimal for point in frontier.points)
+    for point in frontier.points:
+        assert point.lower_bound is not None
+        assert point.found is not None
+        assert point.lower_bound < point.found.score
+
+
+# --- what is refused ------------------------------------------------------------------------------------------------
+
+
+def test_a_policy_that_does_not_fit_is_refused(jobs: JobManager) -> None:
+    policy = replace(POLICY, attributes=(*POLICY.attributes, AttributePolicy("ilness", Role.SENSITIVE)))
+    with pytest.raises(InvalidError) as raised:
+        jobs.submit(policy, "{}", GRID)
+    assert [fault.field for fault in raised.value.faults] == ["attributes[4].column"]
+    assert jobs.page(None, 10) == []
+
+
+def test_values_that_do_not_fit_fail_the_job(jobs: JobManager, session: Session) -> None:
+    session.execute("INSERT INTO people VALUES (1, 'zz', true, 'flu')")
+    job = ended(jobs, jobs.submit(POLICY, "{}", GRID).number)
+    assert job.failure is not None
+    assert job.failure.kind is FailureKind.INVALID
+    assert job.failure.faults[0].field.startswith("attributes[1].hierarchy")
+
+
+def test_fewer_records_than_the_least_k(jobs: JobManager, database: Database) -> None:
+    grid = FrontierGrid((400, 401), (Decimal(1),))
+    reachable, not_reachable = computed(jobs, database, grid=grid).points
+    assert reachable.found is not None
+    assert not_reachable.found is not None
+    assert not_reachable.found.classes == 0
+    job = ended(jobs, jobs.submit(POLICY, "{}", replace(grid, ks=(401,))).number)
+    assert job.failure is not None
+    assert (job.failure.kind, job.failure.code) == (FailureKind.INFEASIBLE, "TOO_FEW_RECORDS")
+
+
+def test_unknown_frontier(database: Database, jobs: JobManager) -> None:
+    with pytest.raises(NotFoundError) as raised:
+        Frontiers(database).get(1)
+    assert raised.value.code == "FRONTIER_NOT_FOUND"
+
+
+# --- as other jobs --------------------------------------------------------------------------------------------------
+
+
+def test_the_same_request_is_the_same_job(jobs: JobManager) -> None:
+    policy = replace(POLICY, request_id="r-1", release=ReleaseTarget("main", "out"))
+    first = ended(jobs, jobs.submit(policy, "{}", GRID).number)
+    assert jobs.submit(policy, "{}", GRID) == first
+    for document, grid in (('{"k": 7}', GRID), ("{}", replace(GRID, ks=(2,)))):
+        with pytest.raises(ConflictError) as raised:
+            jobs.submit(policy, document, grid)
+        assert raised.value.code == "REQUEST_ID_REUSED"
+    # The policy's release is another request.
+    release = ended(jobs, jobs.submit(policy, "{}").number)
+    assert release.number != first.number
+    assert release.release is not None
+    assert release.frontier is None
+    assert jobs.submit(policy, "{}") == release
+
+
+def test_a_frontier_takes_no_target(open_manager: Open, session: Session) -> None:
+    """Not from a release of the same policy, nor from another frontier."""
+    jobs = open_manager(concurrent_jobs=1)
+    policy = replace(wide(session), release=ReleaseTarget("main", "out"))
+    submitted = [jobs.submit(policy, "{}", GRID), jobs.submit(policy, "{}", GRID), jobs.submit(policy, "{}")]
+    assert [job.request.target_name for job in submitted] == ["", "", "out"]
+    for job in reversed(submitted):
+        jobs.cancel(job.number)
+
+
+def test_cancelled(jobs: JobManager, session: Session) -> None:
+    job = jobs.submit(wide(session), "{}", GRID)
+    for seen in jobs.watch(job.number, lambda: False):
+        if seen.progress is not None:
+            break
+    jobs.cancel(job.number)
+    cancelled = ended(jobs, job.number)
+    assert cancelled.state is JobState.CANCELLED
+    assert cancelled.frontier is None
+    assert session.value("SELECT count(*) FROM tableveil.frontiers") == 0
+
+
+def test_close_interrupts_and_the_request_starts_anew(
+    open_manager: Open, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dead = open_manager(concurrent_jobs=1)
+    policy = replace(wide(session), request_id="r-1")
+    first = dead.submit(policy, "{}", GRID)
+    dead.close(SECONDS)
+    jobs = open_manager()
+    interrupted = jobs.get(first.number)
+    assert interrupted.state is JobState.INTERRUPTED
+    assert interrupted.request.grid == GRID
+    again = jobs.submit(policy, "{}", GRID)
+    assert again.number != first.number
+    jobs.cancel(again.number)
+
+
+def test_finished_work_outlives_its_process(jobs: JobManager, open_manager: Open, database: Database) -> None:
+    frontier = computed(jobs, database)
+    jobs.close(SECONDS)
+    later = open_manager().get(frontier.job)
+    assert (later.state, later.frontier) == (JobState.SUCCEEDED, frontier.number)
+    assert Frontiers(database).get(frontier.number) == frontier

@@ -1,0 +1,283 @@
+"""What a policy says about quality and search: it decides the release, and the evidence tells of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.errors import InfeasibleError, InvalidError
+from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
+from tableveil.jobs.run import Report, check_rows
+from tableveil.policy import (
+    AmbiguityModel,
+    AttributePolicy,
+    AverageClassSizeModel,
+    DiscernibilityModel,
+    EntropyModel,
+    HeightModel,
+    IfExists,
+    KAnonymity,
+    KLDivergenceModel,
+    KLWeighting,
+    LossModel,
+    Policy,
+    PrecisionModel,
+    QualityModel,
+    ReleaseTarget,
+    Role,
+    SearchOptions,
+    Strategy,
+    TableReference,
+)
+from tableveil.state import releases
+from tableveil.state.releases import Release
+
+Run = Callable[..., Release]
+
+AGES = Intervals("0", "99", ("10", "50"))
+WARDS = InlineLevels(tuple((ward, ward[0], "*") for ward in ("north", "south", "east", "west", "nowhere")))
+POLICY = Policy(
+    source=TableReference("", "main", "patients"),
+    attributes=(
+        AttributePolicy("age", Role.QUASI_IDENTIFIER, AGES),
+        AttributePolicy("ward", Role.QUASI_IDENTIFIER, WARDS),
+        AttributePolicy("sex", Role.QUASI_IDENTIFIER, SuppressionOnly()),
+    ),
+    person_column=None,
+    privacy_models=(KAnonymity(3),),
+    release=ReleaseTarget("main", "released", if_exists=IfExists.REPLACE),
+    suppression_limit=Decimal("0.2"),
+    repeat_reason="a test",
+)
+QUALITY_MODELS: tuple[QualityModel, ...] = (
+    LossModel(),
+    LossModel(factor=0.2),
+    EntropyModel(),
+    EntropyModel(normalized=True),
+    PrecisionModel(),
+    HeightModel(),
+    DiscernibilityModel(),
+    AverageClassSizeModel(),
+    AmbiguityModel(),
+    KLDivergenceModel(),
+    KLDivergenceModel(KLWeighting.PER_RECORD),
+)
+
+
+@pytest.fixture(scope="module")
+def database(shared_database: Database) -> Database:
+    with shared_database.session() as session:
+        session.execute(
+            "CREATE TABLE patients AS SELECT (i * 37 % 90)::INTEGER AS age, "
+            "['north', 'south', 'east', 'west', 'nowhere'][1 + i * 7 % 5] AS ward, "
+            "CASE WHEN i % 3 = 0 THEN 'F' ELSE 'M' END AS sex FROM range(200) AS r(i)"
+        )
+    return shared_database
+
+
+def levels(release: Release) -> dict[str, int]:
+    return {result.column: result.level for result in release.attributes}
+
+
+def searched(policy: Policy = POLICY, **options: object) -> Policy:
+    return replace(policy, search=SearchOptions(**options))  # type: ignore[arg-type]
+
+
+def faults(run: Run, database: Database, policy: Policy) -> list[tuple[str, str]]:
+    """The faults of a job, which a check finds too."""
+    with pytest.raises(InvalidError) as raised:
+        run(database, policy)
+    with database.session() as session, pytest.raises(InvalidError) as checked:
+        check_rows(session, policy, Report())
+    assert raised.value.faults == checked.value.faults
+    return [(fault.field, fault.found) for fault in raised.value.faults]
+
+
+# --- quality models -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", QUALITY_MODELS, ids=str)
+def test_every_quality_model_makes_a_release(database: Database, run: Run, model: QualityModel) -> None:
+    release = run(database, replace(POLICY, quality_model=model))
+    assert release.proof.optimal
+    assert release.proof.lower_bound == release.score
+    assert release.proof.counted >= release.proof.checked
+    assert math.isfinite(release.score)
+    # Losses do not depend on the model: those of the same levels are the same.
+    again = run(database, searched(levels=tuple(levels(release).items())))
+    assert [result.loss for result in release.attributes] == [result.loss for result in again.attributes]
+    with_parts = isinstance(model, LossModel | EntropyModel | PrecisionModel | HeightModel)
+    assert [result.part is not None for result in release.attributes] == [with_parts] * 3
+
+
+def test_losses_and_parts_are_told_apart(database: Database, run: Run) -> None:
+    release = run(database, replace(POLICY, quality_model=HeightModel()))
+    assert release.quality_model == "height, sum"
+    assert [result.part for result in release.attributes] == [float(level) for level in levels(release).values()]
+    assert release.score == sum(levels(release).values())
+    assert all(0 <= result.loss <= 1 for result in release.attributes)
+    loss = run(database, POLICY)
+    assert loss.quality_model == "loss, geometric mean"
+    assert [result.part for result in loss.attributes] == [result.loss for result in loss.attributes]
+
+
+def test_weights_change_the_score_and_not_the_losses(database: Database, run: Run) -> None:
+    age = replace(POLICY.attributes[0], weight=0.0)
+    given = (("age", 2), ("sex", 0), ("ward", 1))
+    plain = run(database, searched(levels=given))
+    weighted = run(database, searched(replace(POLICY, attributes=(age, *POLICY.attributes[1:])), levels=given))
+    assert weighted.score < plain.score
+    assert [result.loss for result in weighted.attributes] == [result.loss for result in plain.attributes]
+    assert plain.attributes[0].loss > 0
+
+
+@pytest.mark.parametrize("model", [AmbiguityModel(), KLDivergenceModel()], ids=str)
+def test_what_is_measured_cannot_be_counted(
+    database: Database, run: Run, session: Session, model: QualityModel
+) -> None:
+    session.execute("CREATE OR REPLACE TABLE measured AS SELECT (i % 5)::DOUBLE AS weight FROM range(50) AS r(i)")
+    weight = AttributePolicy("weight", Role.QUASI_IDENTIFIER, Intervals("0", "10", ("5",)))
+    policy = replace(
+        POLICY,
+        source=TableReference("", "main", "measured"),
+        attributes=(weight,),
+        release=ReleaseTarget("main", "measured_released"),
+    )
+    with pytest.raises(InvalidError) as raised:
+        run(database, replace(policy, quality_model=model))
+    assert (raised.value.code, raised.value.faults[0].field) == ("QUALITY_UNCOUNTABLE", "attributes[0].hierarchy")
+
+
+# --- strategies -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", list(Strategy))
+def test_every_strategy_finds_the_same_and_says_which_it_was(database: Database, run: Run, strategy: Strategy) -> None:
+    release, expected = run(database, searched(strategy=strategy)), run(database, POLICY)
+    assert (levels(release), release.score) == (levels(expected), expected.score)
+    assert release.proof.strategy
+    assert strategy is Strategy.AUTO or release.proof.strategy.startswith(strategy.lower())
+    assert release.proof.counting
+    assert release.proof.best_seconds is not None
+    assert 0 <= release.proof.best_seconds <= release.proof.seconds
+
+
+# --- given levels ---------------------------------------------------------------------------------------------------
+
+
+def test_given_levels_are_released(database: Database, run: Run, session: Session) -> None:
+    release = run(database, searched(levels=(("age", 3), ("sex", 0), ("ward", 1))))
+    assert levels(release) == {"age": 3, "ward": 1, "sex": 0}
+    assert (release.proof.lattice_size, release.proof.checked, release.proof.optimal) == ("1", 1, True)
+    assert release.explanation is not None
+    assert release.explanation.neighbours == ()
+    assert {row[0] for row in session.rows("SELECT DISTINCT ward FROM released")} == {"n", "s", "e", "w"}
+
+
+def test_given_levels_that_do_not_meet_the_policy(database: Database, run: Run) -> None:
+    with pytest.raises(InfeasibleError) as raised:
+        run(database, searched(levels=(("age", 0), ("sex", 0), ("ward", 0))))
+    (fault,) = raised.value.faults
+    assert "at the levels that search.levels gives" in fault.found
+    assert "other levels" in fault.hint
+
+
+def test_given_levels_above_the_tops(database: Database, run: Run) -> None:
+    policy = searched(levels=(("age", 4), ("sex", 2), ("ward", 2)))
+    assert faults(run, database, policy) == [("search.levels[age]", "4"), ("search.levels[sex]", "2")]
+
+
+# --- linked columns -------------------------------------------------------------------------------------------------
+
+
+def test_linked_columns_have_the_same_level(database: Database, run: Run) -> None:
+    alone = run(database, POLICY)
+    release = run(database, searched(linked=(("ward", "age"),)))
+    assert levels(alone)["age"] != levels(alone)["ward"], "or linking them would show nothing"
+    assert levels(release)["age"] == levels(release)["ward"]
+    # Ages have three levels above the values and wards two: they share the levels 0 to 2.
+    assert release.proof.lattice_size == str(3 * 2)
+    assert release.score >= alone.score
+    assert release.explanation is not None
+    assert {found.columns for found in release.explanation.neighbours} <= {("age", "ward"), ("sex",)}
+
+
+def test_limits_of_linked_columns_are_intersected(database: Database, run: Run) -> None:
+    age = replace(POLICY.attributes[0], minimum_level=1)
+    ward = replace(POLICY.attributes[1], maximum_level=1)
+    policy = replace(POLICY, attributes=(age, ward, POLICY.attributes[2]), suppression_limit=Decimal(1))
+    release = run(database, searched(policy, linked=(("age", "ward"),)))
+    assert release.proof.lattice_size == "2"
+    assert (levels(release)["age"], levels(release)["ward"]) == (1, 1)
+
+
+def test_linked_columns_without_a_common_level(database: Database, run: Run) -> None:
+    age = replace(POLICY.attributes[0], minimum_level=2)
+    policy = replace(POLICY, attributes=(age, *POLICY.attributes[1:]))
+    assert faults(run, database, searched(policy, linked=(("sex", "age"),))) == [
+        ("search.linked[0]", "'age', from level 2 on, with 'sex', up to level 1")
+    ]
+
+
+# --- explanations ---------------------------------------------------------------------------------------------------
+
+
+def test_an_explanation_is_what_giving_the_levels_would_do(database: Database, run: Run) -> None:
+    release = run(database, POLICY)
+    explanation = release.explanation
+    assert explanation is not None
+    assert explanation.complete
+    assert explanation.itself.score == release.score
+    assert explanation.itself.suppressed_records == release.suppressed_records
+    assert explanation.itself.classes - explanation.itself.rejected_classes == release.classes
+    assert {found.step for found in explanation.neighbours} == {-1, 1}
+    for found in explanation.neighbours:
+        (column,) = found.columns
+        given = levels(release) | {column: found.level}
+        assert found.level == levels(release)[column] + found.step
+        policy = searched(levels=tuple(given.items()))
+        if found.score is None:
+            with pytest.raises(InfeasibleError) as raised:
+                run(database, policy)
+            assert f"{found.suppressed_records} of {release.records} records" in raised.value.faults[0].found
+            assert found.records_over_limit == found.suppressed_records - release.records // 5
+            assert [rejection.binds for rejection in found.rejections] == [True]
+        else:
+            other = run(database, policy)
+            assert (other.score, other.suppressed_records) == (found.score, found.suppressed_records)
+            assert other.score >= release.score
+            assert [rejection.binds for rejection in found.rejections] == [False]
+        assert [rejection.privacy_model for rejection in found.rejections] == ["3-anonymity"]
+        assert found.rejections[0].classes == found.rejected_classes
+
+
+def test_explanations_are_stored_by_release(database: Database, run: Run, session: Session) -> None:
+    release = run(database, POLICY)
+    rows = session.rows(
+        "SELECT columns, step, level, score FROM tableveil.release_explanations WHERE release = ? ORDER BY position",
+        [release.number],
+    )
+    assert release.explanation is not None
+    assert [tuple(columns) for columns, *_ in rows] == [
+        (),
+        *(found.columns for found in release.explanation.neighbours),
+    ]
+    assert rows[0][1:] == (0, None, release.score)
+    assert session.value(
+        "SELECT count(*) FROM tableveil.release_rejections WHERE release = ?", [release.number]
+    ) == len(rows)
+    # Lists do without them.
+    assert all(found.explanation is None for found in releases.page(session, None, 5))
+
+
+def test_a_time_limit_bounds_the_explanation_too(database: Database, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tableveil.jobs.run.LEAST_SECONDS_FOR_EXPLAINING", 0.0)
+    monkeypatch.setattr("tableveil.jobs.run.SHARE_FOR_EXPLAINING", 0.0)
+    explanation = run(database, searched(time_limit_seconds=Decimal(100))).explanation
+    assert explanation is not None
+    assert (explanation.complete, explanation.neighbours) == (False, ())

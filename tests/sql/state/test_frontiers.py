@@ -1,0 +1,117 @@
+"""The store of frontiers and of the jobs that compute them, in new files and in those of earlier versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from tableveil.backend import Database, Session, Settings
+from tableveil.errors import TableveilError
+from tableveil.policy import TableReference
+from tableveil.policy.frontier import FrontierGrid
+from tableveil.state import frontiers, jobs, migrate
+from tableveil.state.frontiers import Found, Frontier, Point
+from tableveil.state.jobs import JobState, Outcome, Request
+
+AT = datetime(2024, 2, 29, 12, 30, 15, 123456)
+SOURCE = TableReference("test", "main", 'it"s; a table')
+GRID = FrontierGrid(
+    (2, 2**31 - 1), (Decimal(0), Decimal("0.10"), Decimal("0.00000000000000000000000000000000000000000001"))
+)
+
+
+def frontier(number: int, job: int) -> Frontier:
+    return Frontier(
+        number=number,
+        job=job,
+        created_at=AT,
+        source=SOURCE,
+        source_fingerprint="abc",
+        records=2**40,
+        quasi_identifiers=("age", 'z"ip'),
+        lattice_size="1" + "0" * 30,
+        checked=17,
+        counter="numpy",
+        search_seconds=0.5,
+        seconds=1.5,
+        policy='{"a": "é"}',
+        points=(
+            Point(2, GRID.suppression_limits[2], Found(0.1, 3, 4, (1, 0)), True, 0.1),
+            Point(2, Decimal("0.10"), Found(0.2, 2**40, 4, (1, 2)), False, 0.05),
+            Point(3, Decimal("0.10"), None, False, 0.25),
+            Point(3, Decimal(1), None, True, None),
+        ),
+    )
+
+
+def test_a_frontier_comes_back_as_it_was(session: Session) -> None:
+    first, second = (frontier(frontiers.next_number(session), job) for job in (7, 8))
+    with session.transaction():
+        frontiers.insert(session, first)
+        frontiers.insert(session, second)
+    assert frontiers.find(session, first.number) == first
+    assert frontiers.find(session, second.number) == second
+    assert frontiers.find(session, 10_000) is None
+
+
+def test_a_job_has_one_frontier(session: Session) -> None:
+    frontiers.insert(session, frontier(frontiers.next_number(session), 9))
+    with pytest.raises(TableveilError):
+        frontiers.insert(session, frontier(frontiers.next_number(session), 9))
+
+
+def request(session: Session, grid: FrontierGrid | None, request_id: str = "") -> Request:
+    stored = Request(jobs.next_number(session), request_id, "{}", "digest", SOURCE, "", "", AT, grid)
+    jobs.insert_request(session, stored)
+    return stored
+
+
+def test_what_was_asked_comes_back_as_it_was(session: Session) -> None:
+    asked = request(session, GRID)
+    jobs.insert_outcome(session, asked.number, Outcome(JobState.SUCCEEDED, AT, frontier=12))
+    found = jobs.find(session, asked.number)
+    assert found is not None
+    assert found.request == asked
+    assert found.outcome == Outcome(JobState.SUCCEEDED, AT, frontier=12)
+
+
+def test_a_request_id_is_one_for_releases_and_another_for_frontiers(session: Session) -> None:
+    release, computed = request(session, None, "r-7"), request(session, GRID, "r-7")
+    assert jobs.find_request(session, "r-7") == release
+    assert jobs.find_request(session, "r-7", frontier=True) == computed
+
+
+@pytest.fixture
+def version_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+    """A file as the first version left it, with a job that succeeded and one that did not end."""
+    database = Database(Settings(tmp_path / "old.duckdb"))
+    with database.session() as session:
+        everything = migrate.migrations()
+        with monkeypatch.context() as patched:
+            patched.setattr(migrate, "migrations", lambda: everything[:1])
+            migrate.migrate(session)
+        for number in (1, 2):
+            session.execute(
+                "INSERT INTO tableveil.jobs VALUES (?, 'r', '{}', 'digest', 'test', 'main', 't', 'main', 'out', ?)",
+                [number, AT],
+            )
+        session.execute("INSERT INTO tableveil.job_outcomes VALUES (1, 'SUCCEEDED', ?, 3, NULL, ['w'])", [AT])
+        yield session
+    database.close()
+
+
+def test_jobs_of_the_first_version_are_jobs_for_releases(version_1: Session) -> None:
+    migrate.migrate(version_1)
+    found = jobs.find(version_1, 1)
+    assert found is not None
+    assert found.request.grid is None
+    assert found.outcome == Outcome(JobState.SUCCEEDED, AT, 3, None, ("w",))
+    assert jobs.unfinished(version_1) == [2]
+    assert jobs.find_request(version_1, "r", frontier=True) is None
+    stored = frontier(frontiers.next_number(version_1), 3)
+    frontiers.insert(version_1, stored)
+    assert frontiers.find(version_1, stored.number) == stored
