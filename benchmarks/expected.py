@@ -21,7 +21,8 @@ class Expected:
     """The reference's optimum; `score` None if nothing meets the policy.
 
     `unique` says that no other transformation it checked scored the same; `parts` are the score's values per
-    quasi-identifier in the data file's order, if it has any.
+    quasi-identifier in the data file's order, if it has any. If it is `to_beat`, a heuristic found it in limited time:
+    whatever is no worse is as good.
     """
 
     score: float | None
@@ -30,9 +31,10 @@ class Expected:
     parts: tuple[float, ...]
     suppressed: int | None
     classes: int | None
+    to_beat: bool
 
     @classmethod
-    def read(cls, content: Mapping[str, Any], place: str) -> Expected:
+    def read(cls, content: Mapping[str, Any], place: str, to_beat: bool) -> Expected:
         """The typed form of a line's `expected`; `UnusableError` if it is none."""
         try:
             return cls(
@@ -42,6 +44,7 @@ class Expected:
                 parts=tuple(map(float, content.get("score_per_attribute") or ())),
                 suppressed=content.get("suppressed"),
                 classes=content.get("classes"),
+                to_beat=to_beat,
             )
         except KeyError:
             raise UnusableError(f"{place}: expected.score is missing") from None
@@ -61,6 +64,8 @@ def differences(expected: Expected, run: Run, model: QualityModel, file_order: S
     assert run.release is not None
     if expected.score is None:
         return [f"a release of score {run.release.score!r} where nothing should be feasible"]
+    if expected.to_beat and run.release.score <= expected.score:
+        return []
     found = {attribute.column: attribute.level for attribute in run.release.attributes}
     differs = _score_differences(expected, run.release, model)
     if found == expected.transformation:

@@ -100,7 +100,7 @@ METRICS: Mapping[str, Callable[..., QualityModel]] = {
 }
 """By the name before the first `:` of `metric`; called with the texts between the others: aggregate, then factor."""
 
-UNDERSTOOD = frozenset({"dataset", "qis", "priv", "supp", "metric", "sensitive"})
+UNDERSTOOD = frozenset({"dataset", "qis", "priv", "supp", "metric", "sensitive", "time", "algo"})
 """Settings of a case that a policy can say."""
 
 WITHOUT_EFFECT = frozenset({"ties", "sample"})
@@ -109,11 +109,12 @@ WITHOUT_EFFECT = frozenset({"ties", "sample"})
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """What a case asks for, in the policy's terms."""
+    """What a case asks for, in the policy's terms; `time_limit` in seconds, for heuristics, None for an optimum."""
 
     privacy: tuple[PrivacyModel, ...]
     quality: QualityModel
     suppression_limit: Decimal
+    time_limit: Decimal | None = None
 
 
 def read_models(settings: Mapping[str, object]) -> Models:
@@ -132,11 +133,15 @@ def read_models(settings: Mapping[str, object]) -> Models:
     missing = [name for name in ("priv", "metric", "supp") if settings.get(name) in (None, "")]
     if missing:
         raise ValueError(f"case.{missing[0]} is missing")
+    time_limit = _decimal(settings, "time") if "time" in settings else None
+    return Models(tuple(privacy), quality[0], _decimal(settings, "supp"), time_limit)
+
+
+def _decimal(settings: Mapping[str, object], name: str) -> Decimal:
     try:
-        limit = Decimal(str(settings["supp"]))
+        return Decimal(str(settings[name]))
     except InvalidOperation:
-        raise ValueError(f"case.supp is no number: {settings['supp']}") from None
-    return Models(tuple(privacy), quality[0], limit)
+        raise ValueError(f"case.{name} is no number: {settings[name]}") from None
 
 
 Model = TypeVar("Model")

@@ -13,7 +13,7 @@ from benchmarks.models import read_models
 from benchmarks.problems import NotThereYetError, UnusableError
 from benchmarks.service import TARGET, LocalService, Run
 from tableveil.hierarchy import InlineLevels
-from tableveil.policy import AttributePolicy, Policy, Role, TableReference
+from tableveil.policy import AttributePolicy, Policy, Role, SearchOptions, TableReference
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,10 @@ class Tables:
             release=TARGET,
             suppression_limit=models.suppression_limit,
             quality_model=models.quality,
+            search=SearchOptions(models.time_limit),
         )
-        return Prepared(case, Expected.read(case.expected, case.place), dataset.columns, policy)
+        expected = Expected.read(case.expected, case.place, to_beat=models.time_limit is not None)
+        return Prepared(case, expected, dataset.columns, policy)
 
     def _open(self, name: str) -> Dataset:
         if name not in self._datasets:

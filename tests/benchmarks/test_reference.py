@@ -80,6 +80,13 @@ def test_anything_else_is_a_miss(run: Runner, expected: dict[str, Any], differen
     assert done.code == 1
 
 
+def test_what_a_heuristic_found_in_its_time_is_to_be_beaten(run: Runner) -> None:
+    heuristic = {**AGES_GROUPED, "transformation": {"age": 2, "city": 0}, "same_score_nodes_checked": 1}
+    worse, better = ({**heuristic, "score": score} for score in (0.5, 0.4))
+    done = run([case("beaten", worse, time="5", algo="GREEDY"), case("better", better, time="5")], "--json")
+    assert [result["result"] for result in done.results] == ["pass", "MISS"]
+
+
 def test_the_table_says_what_was_missed(run: Runner) -> None:
     done = run([case(expected={**AGES_GROUPED, "classes": 3})])
     assert done.output.splitlines()[-1].endswith("| MISS: 2 classes instead of 3 |")
