@@ -18,12 +18,13 @@ from benchmarks.machine import machine
 from benchmarks.overhead import overhead
 from benchmarks.search.ablation import ablation
 from benchmarks.search.comparison import comparison
+from benchmarks.search.cover import cover
 from benchmarks.search.other_models import other_models
 from benchmarks.search.property_stores import property_stores
 from benchmarks.search.speed import speed
 from benchmarks.section import Section
 
-SEARCH = (speed, other_models, ablation, property_stores, comparison)
+SEARCH = (speed, other_models, ablation, cover, property_stores, comparison)
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
