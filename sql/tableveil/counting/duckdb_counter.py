@@ -26,8 +26,8 @@ SHARE = 0.25
 Arrays may take as much beside it, and numpy as much again for as long as it counts.
 """
 
-WORKING_BYTES = 150
-"""Bytes per row that numpy takes for as long as it counts: keys, sizes of all possible classes, classes."""
+WORKING_BYTES = 70
+"""Bytes per row that numpy takes for as long as it counts: places of rows, sizes of all places, classes."""
 
 WORTH_MAKING = 0.5
 """A roll-up is made only if it has at most this share of the rows it is made from."""
@@ -66,8 +66,8 @@ class DuckDBCounter:
         self._hand_over_rows = hand_over_rows
         self._clock = clock
         self.costs = Costs()
-        # Until there are some: eight bytes for each group and each count.
-        self._bytes_per_row = 8.0 * (len(self._levels) + 1)
+        # Until there are some: eight bytes for the count, and two for each group as if none were packed together.
+        self._bytes_per_row = 8.0 + 2.0 * len(self._levels)
         self._checks = self._in_numpy = 0
         self._last: tuple[Transformation, EquivalenceClasses] | None = None
         name = "searchable"

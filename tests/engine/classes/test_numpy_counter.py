@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tableveil.classes import LevelMaps, NumpyCounter
 from tableveil.hierarchy import AttributeLevels, InlineLevels, ValueKind, attribute_levels, label_values
@@ -56,3 +60,68 @@ def test_no_records_but_withheld_ones(levels: AttributeLevels) -> None:
     assert (counter.records, counter.withheld) == (3, 3)
     assert counter.classes((1,)).counts.tolist() == []
     assert counter.small_classes((1,), 2).counts[0].sum() == 0
+
+
+def nested_levels(groups: list[int]) -> AttributeLevels:
+    """Codes that are cut into neighbourhoods of twice the size per level, or all alike in the last one."""
+    rows = tuple((f"{code:05}", f"{code // 2:05}", f"{code // 4:05}", "*") for code in groups)
+    values = [row[0] for row in rows]
+    return attribute_levels(label_values(InlineLevels(rows), ValueKind.TEXT, values, values), has_null=False)
+
+
+# From a single group to more than one block or one byte holds; 14 attributes of 70 groups take two 64-bit words.
+NARROW, WIDE = (nested_levels(list(range(size))) for size in (3, 70))
+MANY = nested_levels(list(range(5000)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_counts_what_python_counts_in_the_order_of_the_keys(data: st.DataObject) -> None:
+    """Few rows in large spaces are numbered by sorting, more by marking, many in small spaces not at all."""
+    levels = data.draw(st.lists(st.sampled_from([NARROW, WIDE, MANY]), min_size=1, max_size=16))
+    at = tuple(data.draw(st.integers(0, 1)) for _ in levels)
+    number = data.draw(st.sampled_from([1, 5, 60, 2000]))
+    random = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    variety = data.draw(st.integers(1, 100))
+    groups = [
+        random.integers(0, min(len(attribute.leaves[low]), variety), number).astype(np.int32)
+        for attribute, low in zip(levels, at, strict=True)
+    ]
+    counts = random.integers(1, 2**40, number)
+    counter = NumpyCounter(levels, groups, counts, withheld=2, at=at)
+    assert counter.records == counts.sum() + 2
+    maps = LevelMaps(levels)
+    for _ in range(3):
+        to = tuple(data.draw(st.integers(low, attribute.top)) for attribute, low in zip(levels, at, strict=True))
+        columns = [maps.between(j, low, to[j])[groups[j]].tolist() for j, low in enumerate(at)]
+        rows = list(zip(*columns, strict=True))
+        expected: Counter[tuple[int, ...]] = Counter()
+        for row, count in zip(rows, counts.tolist(), strict=True):
+            expected[row] += count
+        classes = counter.classes(to)
+        found = zip(*(classes.groups(j).tolist() for j in range(len(levels))), strict=True)
+        assert list(zip(found, classes.counts.tolist(), strict=True)) == sorted(expected.items())
+        size = data.draw(st.sampled_from(classes.counts.tolist())) + 1
+        small = np.array([expected[row] < size for row in rows])
+        for j, (attribute, low) in enumerate(zip(levels, at, strict=True)):
+            marginal = np.zeros(len(attribute.leaves[low]), np.int64)
+            np.add.at(marginal, groups[j][small], counts[small])
+            assert counter.small_classes(to, size).counts[j].tolist() == marginal.tolist()
+
+
+def test_counts_attributes_of_more_groups_than_two_bytes_hold() -> None:
+    """40,000 rows that differ in the first attribute, by 70,000 groups of the second: more places than 31 bits hold."""
+    wide = nested_levels(list(range(70_000)))
+    first, second = np.arange(40_000) + 20_000, np.random.default_rng(1).integers(0, 70_000, 40_000)
+    counter = NumpyCounter([wide, wide], [first, second], np.full(40_000, 3))
+    classes = counter.classes((0, 0))
+    assert np.array_equal(classes.groups(0), first)
+    assert np.array_equal(classes.groups(1), second)
+    assert (classes.counts == 3).all()
+
+
+def test_keeps_few_bytes_per_combination() -> None:
+    """Each block of attributes with up to 65,536 combinations takes two bytes, each count eight."""
+    groups = [np.zeros(1000, np.int64)] * 6
+    counter = NumpyCounter([NARROW] * 5 + [WIDE], groups, np.ones(1000, np.int64))
+    assert counter.nbytes <= 1000 * (8 + 2 + 1)
