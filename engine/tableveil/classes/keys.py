@@ -56,15 +56,3 @@ class KeyLayout:
     def unpack(self, words: Sequence[NDArray[np.int64]], attribute: int) -> NDArray[np.int64]:
         """The group numbers of one attribute out of packed keys."""
         return words[self.word[attribute]] // self.stride[attribute] % max(self.radices[attribute], 1)
-
-
-def distinct(words: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """The first row of each distinct key, and per row the number of its key."""
-    key = words[0]
-    for word in words[1:]:
-        # Ranks are below the number of rows, so that the product of two of them fits.
-        _, left = np.unique(key, return_inverse=True)
-        _, right = np.unique(word, return_inverse=True)
-        key = left.astype(np.int64) * (int(right.max(initial=0)) + 1) + right
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    return first, inverse

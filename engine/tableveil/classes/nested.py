@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes.between import LevelMaps
-from tableveil.classes.keys import KeyLayout, distinct
+from tableveil.classes.keys import KeyLayout
 from tableveil.classes.model import EquivalenceClasses
 from tableveil.lattice import Transformation
 
@@ -32,6 +33,18 @@ def nest(classes: EquivalenceClasses, lo: Transformation, hi: Transformation, ma
         if layout.radices[j] > 1:
             part = maps.between(j, low, high).astype(np.int64) * layout.stride[j]
             words[layout.word[j]] += part[classes.groups(j)]
-    first, parent = distinct(words)
+    first, parent = _distinct(words)
     counts = np.bincount(parent, weights=classes.counts, minlength=len(first)).astype(np.int64)
     return NestedClasses(parent, EquivalenceClasses(layout, tuple(word[first] for word in words), counts))
+
+
+def _distinct(words: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The first row of each distinct key, and per row the number of its key."""
+    key = words[0]
+    for word in words[1:]:
+        # Ranks are below the number of rows, so that the product of two of them fits.
+        _, left = np.unique(key, return_inverse=True)
+        _, right = np.unique(word, return_inverse=True)
+        key = left.astype(np.int64) * (int(right.max(initial=0)) + 1) + right
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    return first, inverse

@@ -65,7 +65,3 @@ class Lattice:
     def count(self, lo: Transformation, hi: Transformation) -> int:
         """Number of transformations from `lo` to `hi`."""
         return math.prod([hi[axis[0]] - lo[axis[0]] + 1 for axis in self.axes])
-
-    def between(self, lo: Transformation, hi: Transformation) -> Lattice:
-        """The part from `lo` to `hi`, with the same axes."""
-        return Lattice(lo, hi, self.axes)

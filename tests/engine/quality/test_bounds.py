@@ -68,7 +68,7 @@ def scores(problem: Problem, part: Lattice) -> list[tuple[tuple[float, ...], int
 
 
 def check_bounds(problem: Problem, lo: Transformation, hi: Transformation) -> None:
-    valid = scores(problem, problem.lattice.between(lo, hi))
+    valid = scores(problem, Lattice(lo, hi, problem.lattice.axes))
     if not valid:
         return
     least = min(valid)[0]
