@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tableveil.search.control import Control, Stopped
+from tableveil.search.control import Control
 from tableveil.search.findings import Findings
 from tableveil.search.intervals import IntervalSearch
 from tableveil.search.local import LocalSearch
 from tableveil.search.outcome import Progress, SearchOutcome
 from tableveil.search.problem import Problem
+from tableveil.search.proving import prove
 
 HOPEFUL = 100
 """As many steps per axis after the last improvement, every second step is local search's: a local optimum has about so
@@ -35,34 +36,30 @@ def anytime(
     Raises:
         CancelledError: `control` was cancelled.
     """
-    findings = Findings(problem, control, report)
-    try:
-        intervals = IntervalSearch(findings)
-    except Stopped:
-        # Only a cancel stops the first check: the time limit is not set yet.
-        control.raise_if_cancelled()
-        raise
-    local = LocalSearch(findings, seed)
-    hopeful = HOPEFUL * len(problem.lattice.axes)
-    steps = improved = 0
-    complete = True
-    try:
-        if time_limit is not None:
-            control.limit(findings.started + time_limit)
-        while not intervals.exhausted():
-            findings.report_now_and_then(intervals.bound)
-            control.raise_if_stopped()
-            steps += 1
-            if steps % (2 if steps - improved < hopeful else RARELY) == 0:
-                check = local.step()
-                if check is not None:
-                    improved = steps
-                    intervals.found_elsewhere(problem.quality.evidence(check), check.at)
-            else:
-                intervals.step()
-    except Stopped:
-        control.raise_if_cancelled()
-        complete = False
-    finally:
-        control.limit(None)
-    return findings.outcome("anytime", intervals.bound(), complete)
+    return prove(
+        "anytime",
+        lambda findings, intervals: _Turns(findings, intervals, seed).take,
+        problem,
+        control,
+        time_limit,
+        report,
+    )
+
+
+class _Turns:
+    def __init__(self, findings: Findings, intervals: IntervalSearch, seed: int) -> None:
+        self._quality = findings.problem.quality
+        self._intervals = intervals
+        self._local = LocalSearch(findings, seed)
+        self._hopeful = HOPEFUL * len(findings.problem.lattice.axes)
+        self._steps = self._improved = 0
+
+    def take(self) -> None:
+        self._steps += 1
+        if self._steps % (2 if self._steps - self._improved < self._hopeful else RARELY):
+            self._intervals.step()
+            return
+        check = self._local.step()
+        if check is not None:
+            self._improved = self._steps
+            self._intervals.found_elsewhere(self._quality.evidence(check), check.at)

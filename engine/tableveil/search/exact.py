@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tableveil.search.control import Control, Stopped
-from tableveil.search.findings import Findings
-from tableveil.search.intervals import IntervalSearch
+from tableveil.search.control import Control
 from tableveil.search.outcome import Progress, SearchOutcome
 from tableveil.search.problem import Problem
+from tableveil.search.proving import prove
 
 
 def exact(
@@ -25,24 +24,4 @@ def exact(
     Raises:
         CancelledError: `control` was cancelled.
     """
-    findings = Findings(problem, control, report)
-    try:
-        intervals = IntervalSearch(findings)
-    except Stopped:
-        # Only a cancel stops the first check: the time limit is not set yet.
-        control.raise_if_cancelled()
-        raise
-    complete = True
-    try:
-        if time_limit is not None:
-            control.limit(findings.started + time_limit)
-        while not intervals.exhausted():
-            findings.report_now_and_then(intervals.bound)
-            control.raise_if_stopped()
-            intervals.step()
-    except Stopped:
-        control.raise_if_cancelled()
-        complete = False
-    finally:
-        control.limit(None)
-    return findings.outcome("exact", intervals.bound(), complete)
+    return prove("exact", lambda findings, intervals: intervals.step, problem, control, time_limit, report)

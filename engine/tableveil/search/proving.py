@@ -1,0 +1,52 @@
+"""The loop of every search by intervals: turns are taken until the best transformation is proven, or time is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tableveil.search.control import Control, Stopped
+from tableveil.search.findings import Findings
+from tableveil.search.intervals import IntervalSearch
+from tableveil.search.outcome import Progress, SearchOutcome
+from tableveil.search.problem import Problem
+
+Turn = Callable[[], None]
+
+
+def prove(
+    strategy: str,
+    turns: Callable[[Findings, IntervalSearch], Turn],
+    problem: Problem,
+    control: Control,
+    time_limit: float | None,
+    report: Callable[[Progress], None],
+) -> SearchOutcome:
+    """Takes turns, which work on the intervals sooner or later, until no open interval can hold anything better.
+
+    The most general transformation is checked first and whatever the time, so that there is something to return.
+
+    Raises:
+        CancelledError: `control` was cancelled.
+    """
+    findings = Findings(problem, control, report)
+    try:
+        intervals = IntervalSearch(findings)
+    except Stopped:
+        # Only a cancel stops the first check: the time limit is not set yet.
+        control.raise_if_cancelled()
+        raise
+    turn = turns(findings, intervals)
+    complete = True
+    try:
+        if time_limit is not None:
+            control.limit(findings.started + time_limit)
+        while not intervals.exhausted():
+            findings.report_now_and_then(intervals.bound)
+            control.raise_if_stopped()
+            turn()
+    except Stopped:
+        control.raise_if_cancelled()
+        complete = False
+    finally:
+        control.limit(None)
+    return findings.outcome(strategy, intervals.bound(), complete)
