@@ -77,7 +77,7 @@ def problem_of(
     suppressible = int(limit * counter.records)
     tops = tuple(attribute.top for attribute in levels)
     model = quality_of(quality or LossModel(), counter, [1.0] * len(tops), suppressible)
-    return Problem(Lattice((0,) * len(tops), tops), counter, privacy_of(privacy), model, suppressible)
+    return Problem(Lattice((0,) * len(tops), tops), counter, privacy_of(privacy, counter), model, suppressible)
 
 
 @functools.lru_cache(maxsize=8)

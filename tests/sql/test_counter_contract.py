@@ -92,7 +92,8 @@ def check_marginals(
 def check_small_classes(table: Table, counter: ClassCounter, transformation: Transformation, minimum_size: int) -> None:
     sizes = Counter(groups_at(counter.levels, code, transformation) for code in codes(table))
     small = [code for code in codes(table) if sizes[groups_at(counter.levels, code, transformation)] < minimum_size]
-    check_marginals(counter, small, counter.small_classes(transformation, minimum_size), transformation)
+    mask = counter.classes(transformation).counts < minimum_size
+    check_marginals(counter, small, counter.records_in(transformation, mask), transformation)
 
 
 def check_totals(table: Table, counter: ClassCounter) -> None:

@@ -150,7 +150,7 @@ def test_statements(recorded: Recorded, case: str) -> None:
     recorded.forget()
     classes = counter.classes((1, 0))
     recorded.title("classes at (1, 0)")
-    kept = privacy_of(policy.privacy_models).releasable(classes)
+    kept = privacy_of(policy.privacy_models, counter).releasable(classes)
     plan = ReleasePlan(policy, source, base.dictionaries, (1, 0), classes, kept, counter.records)
     write.stage_suppressed(session, plan)
     recorded.forget()

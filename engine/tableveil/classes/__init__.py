@@ -4,14 +4,17 @@ from tableveil.classes.between import LevelMaps
 from tableveil.classes.check import Check
 from tableveil.classes.counter import ClassCounter
 from tableveil.classes.keys import KeyLayout
-from tableveil.classes.model import EquivalenceClasses, Marginals
+from tableveil.classes.model import ClassDetails, ClassValues, EquivalenceClasses, Marginals
 from tableveil.classes.nested import NestedClasses, nest
 from tableveil.classes.numpy_counter import NumpyCounter
 from tableveil.classes.remembering import RememberingCounter
+from tableveil.classes.sensitive import SensitiveColumn, SensitiveRows
 
 __all__ = [
     "Check",
     "ClassCounter",
+    "ClassDetails",
+    "ClassValues",
     "EquivalenceClasses",
     "KeyLayout",
     "LevelMaps",
@@ -19,5 +22,7 @@ __all__ = [
     "NestedClasses",
     "NumpyCounter",
     "RememberingCounter",
+    "SensitiveColumn",
+    "SensitiveRows",
     "nest",
 ]

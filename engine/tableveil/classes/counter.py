@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tableveil.classes.model import EquivalenceClasses, Marginals
+from tableveil.classes.sensitive import SensitiveColumn
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 
@@ -40,6 +44,11 @@ class ClassCounter(Protocol):
         """Records that are suppressed at every transformation, because the policy suppresses their NULLs."""
         ...
 
+    @property
+    def sensitive(self) -> tuple[SensitiveColumn, ...]:
+        """The sensitive columns whose values the classes know, in the order that `EquivalenceClasses.values` counts."""
+        ...
+
     def marginals(self) -> Marginals:
         """All records but the withheld ones, per code."""
         ...
@@ -48,6 +57,6 @@ class ClassCounter(Protocol):
         """The equivalence classes at the transformation."""
         ...
 
-    def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
-        """The records in classes of fewer than `minimum_size` at the transformation."""
+    def records_in(self, transformation: Transformation, mask: NDArray[np.bool_]) -> Marginals:
+        """The records in some of the classes at the transformation: `mask` is over what `classes` returned for it."""
         ...

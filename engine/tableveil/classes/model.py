@@ -1,8 +1,9 @@
-"""The equivalence classes at one transformation, and sets of records by what their attributes are, as arrays."""
+"""The equivalence classes at one transformation, what is known of each, and sets of records by their attributes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,20 +12,87 @@ from tableveil.classes.keys import KeyLayout
 from tableveil.lattice import Transformation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassValues:
+    """How the records of classes spread over the values of one sensitive column, sparse.
+
+    `counts[i]` > 0 records of class `classes[i]` have the value of code `values[i]`. Entries are in the order of class,
+    then code; every class has at least one.
+    """
+
+    classes: NDArray[np.intp]
+    values: NDArray[np.intp]
+    counts: NDArray[np.int64]
+
+    @property
+    def starts(self) -> NDArray[np.intp]:
+        """Per class its first entry, as `np.add.reduceat` wants it."""
+        return np.flatnonzero(np.diff(self.classes, prepend=-1)).astype(np.intp)
+
+
+class ClassDetails(Protocol):
+    """What whoever counted the classes can tell of them beyond their sizes, when it is asked."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are kept for it."""
+        ...
+
+    def values(self, attribute: int) -> ClassValues:
+        """The values of a sensitive column, by its position in the counter's `sensitive`."""
+        ...
+
+    def population(self) -> NDArray[np.int64]:
+        """Per class, the records of the population that have its labels."""
+        ...
+
+    def population_only(self) -> int:
+        """Number of classes of the population of which the source has no record."""
+        ...
+
+    def selected(self, mask: NDArray[np.bool_]) -> ClassDetails:
+        """The details of the classes of the mask."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class EquivalenceClasses:
     """One entry per class: its packed key (one array per word of `layout`) and its number of records.
 
-    Classes come in no particular order. Records withheld by NULL handling are in none of them.
+    Classes come in the order of their keys. Records withheld by NULL handling are in none of them.
     """
 
     layout: KeyLayout
     words: tuple[NDArray[np.int64], ...]
     counts: NDArray[np.int64]
+    at: Transformation
+    details: ClassDetails | None = field(default=None, repr=False)
 
     def groups(self, attribute: int) -> NDArray[np.int64]:
         """Per class, the group number of the attribute at its level."""
         return self.layout.unpack(self.words, attribute)
+
+    def values(self, attribute: int) -> ClassValues:
+        """How the classes spread over the values of the counter's sensitive column of that position."""
+        assert self.details is not None, "whoever counted these classes does not know their values"
+        return self.details.values(attribute)
+
+    def population(self) -> NDArray[np.int64]:
+        """Per class, the records of the population that have its labels."""
+        assert self.details is not None, "whoever counted these classes does not know the population"
+        return self.details.population()
+
+    def population_only(self) -> int:
+        """Number of classes of the population of which the source has no record: none of them is in here."""
+        assert self.details is not None, "whoever counted these classes does not know the population"
+        return self.details.population_only()
+
+    def selected(self, mask: NDArray[np.bool_]) -> EquivalenceClasses:
+        """The classes of the mask."""
+        details = None if self.details is None else self.details.selected(mask)
+        return EquivalenceClasses(
+            self.layout, tuple(word[mask] for word in self.words), self.counts[mask], self.at, details
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ def nest(classes: EquivalenceClasses, lo: Transformation, hi: Transformation, ma
             words[layout.word[j]] += part[classes.groups(j)]
     first, parent = _distinct(words)
     counts = np.bincount(parent, weights=classes.counts, minlength=len(first)).astype(np.int64)
-    return NestedClasses(parent, EquivalenceClasses(layout, tuple(word[first] for word in words), counts))
+    return NestedClasses(parent, EquivalenceClasses(layout, tuple(word[first] for word in words), counts, hi))
 
 
 def _distinct(words: Sequence[NDArray[np.int64]]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -12,6 +12,8 @@ from tableveil.classes.between import LevelMaps
 from tableveil.classes.blocks import Blocks, sums_at
 from tableveil.classes.keys import KeyLayout
 from tableveil.classes.model import EquivalenceClasses, Marginals
+from tableveil.classes.numpy_details import NumpyDetails, Sensitive
+from tableveil.classes.sensitive import SensitiveColumn
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 
@@ -20,7 +22,9 @@ class NumpyCounter:
     """Counts from a histogram held as arrays: the base histogram, or one that was rolled up already.
 
     `groups[j][i]` is the group of quasi-identifier j at its level in `at` (the bottom unless given) in distinct
-    combination i, and `counts[i]` the combination's number of records.
+    combination i, and `counts[i]` the combination's number of records. `sensitive` has the same combinations by the
+    values of sensitive columns. `population[i]` is the number of the population's records in combination i; some may be
+    in the population only, with a count of 0.
     """
 
     def __init__(
@@ -30,13 +34,17 @@ class NumpyCounter:
         counts: NDArray[np.int64],
         withheld: int = 0,
         at: Transformation | None = None,
+        sensitive: Sensitive = (),
+        population: NDArray[np.int64] | None = None,
     ) -> None:
         self._levels = tuple(levels)
         self._counts = np.asarray(counts, np.int64)
         self._withheld = withheld
         self._at = at or (0,) * len(self._levels)
+        self._sensitive = tuple(sensitive)
+        self._population = population
         self._blocks = Blocks(self._at, groups, LevelMaps(levels))
-        # Small classes are asked for right after the classes: the grouping is kept for that.
+        # The records in some classes are asked for right after the classes: the grouping is kept for that.
         self._last: tuple[Transformation, NDArray[np.signedinteger[Any]], NDArray[np.int64]] | None = None
 
     @property
@@ -69,6 +77,11 @@ class NumpyCounter:
         """Records suppressed at every transformation."""
         return self._withheld
 
+    @property
+    def sensitive(self) -> tuple[SensitiveColumn, ...]:
+        """The sensitive columns whose values the classes know."""
+        return tuple(column for column, _ in self._sensitive)
+
     def marginals(self) -> Marginals:
         """All records but the withheld ones."""
         return Marginals(self._at, self._blocks.marginals(self._counts, slice(None)))
@@ -81,19 +94,32 @@ class NumpyCounter:
         sizes = sums_at(places, self._counts, number)
         self._last = (transformation, places, sizes)
         occurring = np.flatnonzero(sizes > 0)
+        details = self._details(places, number, occurring)
         if number == layout.space:
             # The places are the keys.
-            return EquivalenceClasses(layout, (occurring,), sizes[occurring])
+            return EquivalenceClasses(layout, (occurring,), sizes[occurring], transformation, details)
         # Any row of a class tells its key.
         row = np.empty(number, np.int32)
         row[places] = np.arange(len(places), dtype=np.int32)
-        return EquivalenceClasses(layout, self._blocks.keys(transformation, layout, row[occurring]), sizes[occurring])
+        words = self._blocks.keys(transformation, layout, row[occurring])
+        return EquivalenceClasses(layout, words, sizes[occurring], transformation, details)
 
-    def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
-        """The records in classes of fewer than `minimum_size` at the transformation."""
+    def records_in(self, transformation: Transformation, mask: NDArray[np.bool_]) -> Marginals:
+        """The records in the classes of the mask at the transformation, by their finest groups."""
         if self._last is None or self._last[0] != transformation:
             self.classes(transformation)
         assert self._last is not None
         _, places, sizes = self._last
-        rows = np.flatnonzero((sizes < minimum_size).take(places, mode="clip"))
+        chosen = np.zeros(len(sizes), np.bool_)
+        chosen[np.flatnonzero(sizes > 0)[mask]] = True
+        rows = np.flatnonzero(chosen.take(places, mode="clip"))
         return Marginals(self._at, self._blocks.marginals(self._counts, rows))
+
+    def _details(
+        self, places: NDArray[np.signedinteger[Any]], number: int, occurring: NDArray[np.intp]
+    ) -> NumpyDetails | None:
+        if not self._sensitive and self._population is None:
+            return None
+        class_of = np.full(number, -1, np.int32)
+        class_of[occurring] = np.arange(len(occurring), dtype=np.int32)
+        return NumpyDetails(places, class_of, len(occurring), self._sensitive, self._population)

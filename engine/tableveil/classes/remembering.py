@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tableveil.classes.counter import ClassCounter
 from tableveil.classes.model import EquivalenceClasses, Marginals
+from tableveil.classes.sensitive import SensitiveColumn
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 
@@ -45,6 +49,11 @@ class RememberingCounter:
         """Records suppressed at every transformation."""
         return self._counter.withheld
 
+    @property
+    def sensitive(self) -> tuple[SensitiveColumn, ...]:
+        """The sensitive columns whose values the classes know."""
+        return self._counter.sensitive
+
     def marginals(self) -> Marginals:
         """All records but the withheld ones, per code."""
         return self._counter.marginals()
@@ -64,10 +73,11 @@ class RememberingCounter:
             self._bytes -= _bytes(forgotten)
         return classes
 
-    def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
-        """The records in classes of fewer than `minimum_size` at the transformation."""
-        return self._counter.small_classes(transformation, minimum_size)
+    def records_in(self, transformation: Transformation, mask: NDArray[np.bool_]) -> Marginals:
+        """The records in some of the classes at the transformation."""
+        return self._counter.records_in(transformation, mask)
 
 
 def _bytes(classes: EquivalenceClasses) -> int:
-    return classes.counts.nbytes + sum(word.nbytes for word in classes.words)
+    details = 0 if classes.details is None else classes.details.nbytes
+    return classes.counts.nbytes + sum(word.nbytes for word in classes.words) + details

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from tableveil.errors import Fault
-from tableveil.policy.model import KAnonymity, Policy
+from tableveil.policy.model import Policy
+from tableveil.policy.privacy import KAnonymity
 from tableveil.policy.validate import LARGEST_K
 
 MOST_PAIRS = 400

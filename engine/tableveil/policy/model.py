@@ -7,6 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from tableveil.hierarchy.definition import HierarchyDefinition
+from tableveil.policy.privacy import PrivacyModel
 from tableveil.policy.quality import LossModel, QualityModel
 
 
@@ -32,6 +33,28 @@ class SuppressedRecords(StrEnum):
 
     DROP = "DROP"
     BLANK = "BLANK"
+
+
+class OrderBy(StrEnum):
+    """How the values of a sensitive column are ordered: as their type is, or text read as numbers or as dates."""
+
+    TYPE = "TYPE"
+    NUMBER = "NUMBER"
+    DATE = "DATE"
+
+
+class NullPosition(StrEnum):
+    """Where NULL stands in the order of a sensitive column."""
+
+    FIRST = "FIRST"
+    LAST = "LAST"
+
+
+class Choose(StrEnum):
+    """What the transformation and the suppressed records are chosen by."""
+
+    ALL_MODELS = "ALL_MODELS"
+    QUASI_IDENTIFIERS_ONLY = "QUASI_IDENTIFIERS_ONLY"
 
 
 class ReleaseKind(StrEnum):
@@ -61,11 +84,45 @@ class TableReference:
 
 
 @dataclass(frozen=True, slots=True)
-class AttributePolicy:
-    """One column: its role and, for a quasi-identifier, how it may be generalized.
+class ValueOrder:
+    """The order of a sensitive column's values, for ordered distances.
 
-    `maximum_level` None means the hierarchy's top. `listed` is False if the policy does not name the column and its
-    default role applies.
+    `values`, if given, are all that occur, from least to greatest, as the text the database casts them to. `nulls` None
+    leaves open where NULL stands: then there must be none.
+    """
+
+    by: OrderBy = OrderBy.TYPE
+    values: tuple[str, ...] = ()
+    nulls: NullPosition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """Whom the source's people are a part of: the rows of a table, or just how many they are.
+
+    At most one of `table`, whose columns are called as the quasi-identifiers, and `subset_column`, a BOOLEAN column of
+    the source: then the source's table is the population, and the rows where it is true are what is anonymized. At most
+    one of `size` (people) and `sampling_fraction` (share of them that is in the source); neither: as the rows say.
+    """
+
+    table: TableReference | None = None
+    subset_column: str = ""
+    size: int | None = None
+    sampling_fraction: Decimal | None = None
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are rows of the population to count."""
+        return self.table is not None or bool(self.subset_column)
+
+
+@dataclass(frozen=True, slots=True)
+class AttributePolicy:
+    """One column: its role and how it may be generalized, or ordered.
+
+    Quasi-identifiers have a `hierarchy`; sensitive columns may have one, by which hierarchical distances are measured,
+    and an `order`. `maximum_level` None means the hierarchy's top. `listed` is False if the policy does not name the
+    column and its default role applies.
     """
 
     column: str
@@ -77,19 +134,7 @@ class AttributePolicy:
     nulls: NullHandling = NullHandling.VALUE
     acknowledged: bool = False
     listed: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class KAnonymity:
-    """Every released class has at least `k` records (Samarati and Sweeney 1998)."""
-
-    k: int
-
-    def __str__(self) -> str:
-        return f"{self.k}-anonymity"
-
-
-PrivacyModel = KAnonymity
+    order: ValueOrder = field(default_factory=ValueOrder)
 
 
 class Strategy(StrEnum):
@@ -106,7 +151,8 @@ class SearchOptions:
     """`time_limit_seconds` bounds the search phase; None searches to the end.
 
     `levels`, if given, maps every quasi-identifier to its level: the one transformation that is evaluated and, if it
-    is valid, released. `linked` are groups of quasi-identifiers that always have the same level.
+    is valid, released. `linked` are groups of quasi-identifiers that always have the same level. `choose` says whether
+    models of sensitive columns take part in choosing, or only judge what was chosen without them.
     """
 
     time_limit_seconds: Decimal | None = None
@@ -114,6 +160,7 @@ class SearchOptions:
     strategy: Strategy = Strategy.AUTO
     levels: tuple[tuple[str, int], ...] = ()
     linked: tuple[tuple[str, ...], ...] = ()
+    choose: Choose = Choose.ALL_MODELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,11 +217,17 @@ class Policy:
     risk_thresholds: tuple[Decimal, ...] = DEFAULT_RISK_THRESHOLDS
     repeat_reason: str = ""
     request_id: str = ""
+    population: Population | None = None
 
     @property
     def quasi_identifiers(self) -> tuple[AttributePolicy, ...]:
         """The attributes that span the lattice, in policy order."""
         return tuple(a for a in self.attributes if a.role is Role.QUASI_IDENTIFIER)
+
+    @property
+    def sensitive(self) -> tuple[AttributePolicy, ...]:
+        """The attributes whose values the privacy models may protect, in policy order."""
+        return tuple(a for a in self.attributes if a.role is Role.SENSITIVE)
 
     def role_field(self, position: int) -> str:
         """Path of the field that gives the attribute at a position its role."""

@@ -10,7 +10,8 @@ from tableveil.errors import Fault, nearest, shortened
 from tableveil.errors.wording import LONGEST_SHOWN
 from tableveil.hierarchy import InlineLevels, StoredLevels, check_levels, check_rule, field_of
 from tableveil.hierarchy.definition import RuleHierarchy, TableLevels
-from tableveil.policy.model import AttributePolicy, KAnonymity, NullHandling, Policy, Role, SuppressedRecords
+from tableveil.policy.model import AttributePolicy, NullHandling, Policy, Role, SuppressedRecords
+from tableveil.policy.privacy import KAnonymity
 from tableveil.policy.quality import FIELDS, WITH_PARTS
 
 LARGEST_K = 2**31 - 1

@@ -1,23 +1,27 @@
-"""All privacy models of a policy as one: a class may be released if every model releases it."""
+"""All privacy models of a policy as one: what may be released is what every model releases."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import EquivalenceClasses
+from tableveil.classes import ClassCounter, EquivalenceClasses
 from tableveil.policy import KAnonymity, PrivacyModel
+from tableveil.privacy.facts import Facts
 from tableveil.privacy.k_anonymity import KAnonymityRule
 from tableveil.privacy.model import ReleaseRule
 
-RULES: dict[type[PrivacyModel], Callable[[PrivacyModel], ReleaseRule]] = {KAnonymity: KAnonymityRule}
+RULES: Mapping[type[PrivacyModel], Callable[[Any, Facts], ReleaseRule]] = {
+    KAnonymity: lambda model, facts: KAnonymityRule(model),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class Conjunction:
+@dataclass(frozen=True)
+class Conjunction(ReleaseRule):
     """Every rule must hold."""
 
     rules: tuple[ReleaseRule, ...]
@@ -28,13 +32,42 @@ class Conjunction:
         return max((rule.minimum_class_size for rule in self.rules), default=1)
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        """Classes that every rule releases."""
-        mask = np.ones(len(classes.counts), np.bool_)
+        """Classes that every rule releases; rules by sample, in their order, judge what the others leave."""
+        kept = np.ones(len(classes.counts), np.bool_)
         for rule in self.rules:
-            mask &= rule.releasable(classes)
-        return mask
+            if not rule.by_sample:
+                kept &= rule.releasable(classes)
+        for rule in self.rules:
+            if rule.by_sample:
+                # The right side is evaluated first: it is about the classes that are kept until now.
+                kept[kept] = rule.releasable(classes.selected(kept))
+        return kept
+
+    def lost(self, classes: EquivalenceClasses) -> NDArray[np.int64] | None:
+        """Per class, the most that any rule knows to be lost: which records of a class they are is not known."""
+        most: NDArray[np.int64] | None = None
+        for rule in self.rules:
+            lost = rule.lost(classes)
+            if lost is not None:
+                most = lost if most is None else np.maximum(most, lost)
+        return most
+
+    def vetoes(self, classes: EquivalenceClasses) -> bool:
+        """Whether any rule does."""
+        return any(rule.vetoes(classes) for rule in self.rules)
+
+    def refuses_all_below(self, classes: EquivalenceClasses) -> bool:
+        """Whether any rule does."""
+        return any(rule.refuses_all_below(classes) for rule in self.rules)
+
+    def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
+        """Has no parameter of its own: its rules have."""
+        return None
 
 
-def privacy_of(models: Iterable[PrivacyModel]) -> Conjunction:
-    """The rule that all the policy's models together make."""
-    return Conjunction(tuple(RULES[type(model)](model) for model in models))
+def privacy_of(
+    models: Iterable[PrivacyModel], counter: ClassCounter, population_size: int | None = None
+) -> Conjunction:
+    """The rule that all the policy's models together make, for the source that the counter counts."""
+    facts = Facts(counter, population_size)
+    return Conjunction(tuple(RULES[type(model)](model, facts) for model in models))

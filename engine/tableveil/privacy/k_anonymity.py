@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from tableveil.classes import EquivalenceClasses
 from tableveil.policy import KAnonymity
+from tableveil.privacy.model import ReleaseRule
+from tableveil.privacy.nearest import highest_for
 
 
-@dataclass(frozen=True, slots=True)
-class KAnonymityRule:
+@dataclass(frozen=True)
+class KAnonymityRule(ReleaseRule):
     """Classes of at least k records may be released (Samarati and Sweeney 1998)."""
 
     model: KAnonymity
@@ -25,3 +27,8 @@ class KAnonymityRule:
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         """Classes of at least k records."""
         return classes.counts >= self.model.k
+
+    def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
+        """The largest k; 1 promises nothing."""
+        k = highest_for(classes.counts.astype(np.float64), classes.counts, suppressible)
+        return f"k = {k:.0f}" if k is not None and k >= 2 else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,18 +10,58 @@ from numpy.typing import NDArray
 from tableveil.classes import EquivalenceClasses
 
 
-class ReleaseRule(Protocol):
-    """Decides class by class what may be released."""
+class ReleaseRule(ABC):
+    """Decides what may be released, and declares what the search may conclude from it.
+
+    A rule is asked about some or all of the classes at one transformation. One that judges class by class gives the
+    same answer for a class whatever other classes it is asked about. One that is `by_sample` judges all classes that
+    would be released together, is asked last, and suppresses of them what it must.
+
+    What is declared must be true for every table: docs/models.md has the reason for each model, and
+    tests/engine/privacy/test_monotonicity.py tests it by brute force.
+    """
+
+    by_sample: bool = False
+    """Whether classes are judged together."""
+
+    looks_at_values: bool = False
+    """Whether it looks at values of sensitive columns."""
+
+    monotone: bool = True
+    """If all classes at x may be released, so may all classes at every y >= x: true if nothing is suppressed."""
 
     @property
     def minimum_class_size(self) -> int:
         """Every releasable class has at least this many records (1 if the model implies no size).
 
-        The search inherits failures downwards by this size alone: records in classes smaller than it stay in such
-        classes at every finer transformation, which does not hold for a model's own failing classes in general.
+        The search inherits failures downwards by this size: records in classes smaller than it stay in such classes at
+        every finer transformation, which does not hold for a model's own failing classes in general.
         """
-        ...
+        return 1
 
+    @abstractmethod
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         """Per class, whether it may be released."""
-        ...
+
+    def lost(self, classes: EquivalenceClasses) -> NDArray[np.int64] | None:
+        """Per class, how many of its records cannot be released at this transformation nor at any finer one.
+
+        A class may be lost as a whole or in part: then these records are whichever they are. None: nothing is known
+        beyond what `minimum_class_size` tells.
+        """
+        return None
+
+    def vetoes(self, classes: EquivalenceClasses) -> bool:
+        """Whether no transformation up to this one is valid, whatever it suppresses; asked about all classes."""
+        return False
+
+    def refuses_all_below(self, classes: EquivalenceClasses) -> bool:
+        """Whether nothing up to this transformation is valid if no class may be suppressed; asked about all classes."""
+        return self.monotone and not self.releasable(classes).all()
+
+    @abstractmethod
+    def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
+        """The strictest parameter with which at most so many records of these classes would be suppressed.
+
+        In words for people, such as `t = 0.31`, rounded so that it does hold; None if there is none, or no parameter.
+        """

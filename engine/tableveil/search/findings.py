@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tableveil.classes import Check, RememberingCounter
 from tableveil.lattice import Transformation
@@ -62,11 +63,20 @@ class Findings:
 
     def look(self, at: Transformation) -> Check:
         """The classes of a transformation for a bound: it is not checked by that."""
-        return Check(self._counter, at, self.problem.privacy.minimum_class_size)
+        privacy = self.problem.privacy
+        return Check(self._counter, at, privacy.minimum_class_size, privacy.lost)
 
     def excluded(self, check: Check) -> bool:
-        """Whether so many records are in classes below the minimum size that nothing at or below it is valid."""
-        return check.below > self.problem.suppressible
+        """Whether nothing at or below the checked transformation is valid.
+
+        So many records are lost there and below, or a model excludes it whatever is suppressed, or none may be
+        suppressed and a model refuses a class whose parts it would refuse too.
+        """
+        problem = self.problem
+        if check.below > problem.suppressible or problem.privacy.vetoes(check.classes):
+            return True
+        nothing_suppressible = problem.suppressible == problem.counter.withheld
+        return nothing_suppressible and problem.privacy.refuses_all_below(check.classes)
 
     def consider(self, check: Check, evidence: Evidence) -> bool:
         """Keeps a checked transformation if it is valid and among the best; whether it is the best so far."""
@@ -79,9 +89,9 @@ class Findings:
     def candidate(self, check: Check) -> Candidate | None:
         """What there is to know about a transformation; None if it is not valid."""
         classes = check.classes
-        kept = self.problem.privacy.releasable(classes)
+        kept = self._kept(check)
         suppressed = self.problem.counter.records - int(classes.counts[kept].sum())
-        if suppressed > self.problem.suppressible:
+        if suppressed > self.problem.suppressible or self.problem.privacy.vetoes(classes):
             return None
         assessment = self.problem.quality.assess(check.at, classes, kept)
         key = (assessment.score, sum(check.at), check.at)
@@ -100,8 +110,10 @@ class Findings:
 
     def suppressed(self, check: Check) -> int:
         """Records that the transformation would suppress, withheld ones included."""
-        kept = self.problem.privacy.releasable(check.classes)
-        return self.problem.counter.records - int(check.classes.counts[kept].sum())
+        return self.problem.counter.records - int(check.classes.counts[self._kept(check)].sum())
+
+    def _kept(self, check: Check) -> NDArray[np.bool_]:
+        return check.among_all(self.problem.privacy.releasable(check.large))
 
     def prune(self, lo: Transformation, hi: Transformation, reason: str, left: Transformation | None = None) -> None:
         """Counts the transformations of an interval that are excluded: all but hi, which was checked.

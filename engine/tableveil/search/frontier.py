@@ -22,6 +22,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tableveil.classes import Check, ClassCounter, Marginals, RememberingCounter
 from tableveil.lattice import Lattice, Transformation
 from tableveil.privacy import ReleaseRule
@@ -118,14 +121,13 @@ class _Interval:
 
 
 class _SharingCounter(RememberingCounter):
-    """Gives sizes between which there is no class the same small classes."""
+    """Rules that lose the same classes share the records in them."""
 
-    _last: tuple[Transformation, int, Marginals] | None = None
+    _last: tuple[Transformation, NDArray[np.bool_], Marginals] | None = None
 
-    def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
-        small = int((self.classes(transformation).counts < minimum_size).sum())
-        if self._last is None or self._last[:2] != (transformation, small):
-            self._last = (transformation, small, super().small_classes(transformation, minimum_size))
+    def records_in(self, transformation: Transformation, mask: NDArray[np.bool_]) -> Marginals:
+        if self._last is None or self._last[0] != transformation or not np.array_equal(self._last[1], mask):
+            self._last = (transformation, mask, super().records_in(transformation, mask))
         return self._last[2]
 
 
@@ -234,7 +236,7 @@ class _Frontier:
         """Opens the interval again, with the bounds that the classes at lo give."""
         rows = []
         for row in interval.rows:
-            check = Check(self.counter, interval.lo, self.problem.rules[row.rule].minimum_class_size)
+            check = self.look(interval.lo, row.rule)
             rows.append(replace(row, score=max(row.score, self.quality.bound_between(check, interval.hi))))
         self.push(interval.lo, interval.hi, rows, sharpened=True)
 
@@ -248,9 +250,9 @@ class _Frontier:
         self.checked += 1
         rows = []
         for rule, score in inherited:
-            check = Check(self.counter, hi, self.problem.rules[rule].minimum_class_size)
+            check = self.look(hi, rule)
             limit = bisect.bisect_left(self.problem.suppressible, check.below)
-            if limit == len(self.problem.suppressible):
+            if limit == len(self.problem.suppressible) or self.problem.rules[rule].vetoes(check.classes):
                 continue
             evidence = self.quality.evidence(check)
             bound = evidence.bound(lo)
@@ -259,6 +261,10 @@ class _Frontier:
             rows.append(row)
         self.push(lo, hi, rows)
         return {row.rule: row.evidence for row in rows}
+
+    def look(self, at: Transformation, rule: int) -> Check:
+        judge = self.problem.rules[rule]
+        return Check(self.counter, at, judge.minimum_class_size, judge.lost)
 
     def push(self, lo: Transformation, hi: Transformation, rows: Sequence[_Row], sharpened: bool = False) -> None:
         """Opens an interval for those rows that it may hold something better for."""
@@ -277,7 +283,7 @@ class _Frontier:
         at = check.at
         if self.beaten(row, (row.evidence.bound(at), sum(at), at)):
             return
-        kept = self.problem.rules[row.rule].releasable(check.classes)
+        kept = check.among_all(self.problem.rules[row.rule].releasable(check.large))
         suppressed = self.counter.records - int(check.classes.counts[kept].sum())
         assessment = self.quality.assess(at, check.classes, kept)
         key = (assessment.score, sum(at), at)

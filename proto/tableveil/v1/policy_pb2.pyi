@@ -19,6 +19,52 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _OrderBy:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _OrderByEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_OrderBy.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ORDER_BY_UNSPECIFIED: _OrderBy.ValueType  # 0
+    """As ORDER_BY_TYPE."""
+    ORDER_BY_TYPE: _OrderBy.ValueType  # 1
+    """As the column's type is: numbers, dates, text by code points."""
+    ORDER_BY_NUMBER: _OrderBy.ValueType  # 2
+    """Text read as numbers."""
+    ORDER_BY_DATE: _OrderBy.ValueType  # 3
+    """Text read as dates, YYYY-MM-DD."""
+
+class OrderBy(_OrderBy, metaclass=_OrderByEnumTypeWrapper): ...
+
+ORDER_BY_UNSPECIFIED: OrderBy.ValueType  # 0
+"""As ORDER_BY_TYPE."""
+ORDER_BY_TYPE: OrderBy.ValueType  # 1
+"""As the column's type is: numbers, dates, text by code points."""
+ORDER_BY_NUMBER: OrderBy.ValueType  # 2
+"""Text read as numbers."""
+ORDER_BY_DATE: OrderBy.ValueType  # 3
+"""Text read as dates, YYYY-MM-DD."""
+Global___OrderBy: _TypeAlias = OrderBy  # noqa: Y015
+
+class _NullPosition:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _NullPositionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_NullPosition.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    NULL_POSITION_UNSPECIFIED: _NullPosition.ValueType  # 0
+    """There must be no NULL."""
+    NULL_POSITION_FIRST: _NullPosition.ValueType  # 1
+    NULL_POSITION_LAST: _NullPosition.ValueType  # 2
+
+class NullPosition(_NullPosition, metaclass=_NullPositionEnumTypeWrapper): ...
+
+NULL_POSITION_UNSPECIFIED: NullPosition.ValueType  # 0
+"""There must be no NULL."""
+NULL_POSITION_FIRST: NullPosition.ValueType  # 1
+NULL_POSITION_LAST: NullPosition.ValueType  # 2
+Global___NullPosition: _TypeAlias = NullPosition  # noqa: Y015
+
 class _Role:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -121,6 +167,122 @@ MASK_FROM_RIGHT: MaskFrom.ValueType  # 1
 MASK_FROM_LEFT: MaskFrom.ValueType  # 2
 Global___MaskFrom: _TypeAlias = MaskFrom  # noqa: Y015
 
+class _CellSizes:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _CellSizesEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_CellSizes.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CELL_SIZES_UNSPECIFIED: _CellSizes.ValueType  # 0
+    """As CELL_SIZES_POISSON."""
+    CELL_SIZES_POISSON: _CellSizes.ValueType  # 1
+    CELL_SIZES_ZERO_TRUNCATED_POISSON: _CellSizes.ValueType  # 2
+
+class CellSizes(_CellSizes, metaclass=_CellSizesEnumTypeWrapper): ...
+
+CELL_SIZES_UNSPECIFIED: CellSizes.ValueType  # 0
+"""As CELL_SIZES_POISSON."""
+CELL_SIZES_POISSON: CellSizes.ValueType  # 1
+CELL_SIZES_ZERO_TRUNCATED_POISSON: CellSizes.ValueType  # 2
+Global___CellSizes: _TypeAlias = CellSizes  # noqa: Y015
+
+class _UniquenessEstimator:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _UniquenessEstimatorEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_UniquenessEstimator.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    UNIQUENESS_ESTIMATOR_UNSPECIFIED: _UniquenessEstimator.ValueType  # 0
+    """As UNIQUENESS_ESTIMATOR_DANKAR."""
+    UNIQUENESS_ESTIMATOR_DANKAR: _UniquenessEstimator.ValueType  # 1
+    """Chooses between the others by the sampling fraction (Dankar et al. 2012)."""
+    UNIQUENESS_ESTIMATOR_PITMAN: _UniquenessEstimator.ValueType  # 2
+    UNIQUENESS_ESTIMATOR_ZAYATZ: _UniquenessEstimator.ValueType  # 3
+    UNIQUENESS_ESTIMATOR_SNB: _UniquenessEstimator.ValueType  # 4
+
+class UniquenessEstimator(_UniquenessEstimator, metaclass=_UniquenessEstimatorEnumTypeWrapper): ...
+
+UNIQUENESS_ESTIMATOR_UNSPECIFIED: UniquenessEstimator.ValueType  # 0
+"""As UNIQUENESS_ESTIMATOR_DANKAR."""
+UNIQUENESS_ESTIMATOR_DANKAR: UniquenessEstimator.ValueType  # 1
+"""Chooses between the others by the sampling fraction (Dankar et al. 2012)."""
+UNIQUENESS_ESTIMATOR_PITMAN: UniquenessEstimator.ValueType  # 2
+UNIQUENESS_ESTIMATOR_ZAYATZ: UniquenessEstimator.ValueType  # 3
+UNIQUENESS_ESTIMATOR_SNB: UniquenessEstimator.ValueType  # 4
+Global___UniquenessEstimator: _TypeAlias = UniquenessEstimator  # noqa: Y015
+
+class _EntropyEstimator:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _EntropyEstimatorEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_EntropyEstimator.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ENTROPY_ESTIMATOR_UNSPECIFIED: _EntropyEstimator.ValueType  # 0
+    """As ENTROPY_ESTIMATOR_SHANNON."""
+    ENTROPY_ESTIMATOR_SHANNON: _EntropyEstimator.ValueType  # 1
+    ENTROPY_ESTIMATOR_GRASSBERGER: _EntropyEstimator.ValueType  # 2
+    """Corrects the bias of small counts (Grassberger 2003)."""
+
+class EntropyEstimator(_EntropyEstimator, metaclass=_EntropyEstimatorEnumTypeWrapper): ...
+
+ENTROPY_ESTIMATOR_UNSPECIFIED: EntropyEstimator.ValueType  # 0
+"""As ENTROPY_ESTIMATOR_SHANNON."""
+ENTROPY_ESTIMATOR_SHANNON: EntropyEstimator.ValueType  # 1
+ENTROPY_ESTIMATOR_GRASSBERGER: EntropyEstimator.ValueType  # 2
+"""Corrects the bias of small counts (Grassberger 2003)."""
+Global___EntropyEstimator: _TypeAlias = EntropyEstimator  # noqa: Y015
+
+class _Distance:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _DistanceEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Distance.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    DISTANCE_UNSPECIFIED: _Distance.ValueType  # 0
+    """As DISTANCE_EQUAL."""
+    DISTANCE_EQUAL: _Distance.ValueType  # 1
+    """1 between any two."""
+    DISTANCE_ORDERED: _Distance.ValueType  # 2
+    """Difference of ranks over the largest there is, in the attribute's `order`."""
+    DISTANCE_HIERARCHICAL: _Distance.ValueType  # 3
+    """Level of the lowest common group in the attribute's `hierarchy` over its top."""
+
+class Distance(_Distance, metaclass=_DistanceEnumTypeWrapper):
+    """What it costs to move a record from one value to another: the ground distance of the earth mover's."""
+
+DISTANCE_UNSPECIFIED: Distance.ValueType  # 0
+"""As DISTANCE_EQUAL."""
+DISTANCE_EQUAL: Distance.ValueType  # 1
+"""1 between any two."""
+DISTANCE_ORDERED: Distance.ValueType  # 2
+"""Difference of ranks over the largest there is, in the attribute's `order`."""
+DISTANCE_HIERARCHICAL: Distance.ValueType  # 3
+"""Level of the lowest common group in the attribute's `hierarchy` over its top."""
+Global___Distance: _TypeAlias = Distance  # noqa: Y015
+
+class _AbsentValues:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _AbsentValuesEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_AbsentValues.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ABSENT_VALUES_UNSPECIFIED: _AbsentValues.ValueType  # 0
+    """As ABSENT_VALUES_REJECT."""
+    ABSENT_VALUES_REJECT: _AbsentValues.ValueType  # 1
+    """As defined: a class that lacks a value tells that its people do not have it."""
+    ABSENT_VALUES_IGNORE: _AbsentValues.ValueType  # 2
+    """As in ARX; for comparison with it."""
+
+class AbsentValues(_AbsentValues, metaclass=_AbsentValuesEnumTypeWrapper): ...
+
+ABSENT_VALUES_UNSPECIFIED: AbsentValues.ValueType  # 0
+"""As ABSENT_VALUES_REJECT."""
+ABSENT_VALUES_REJECT: AbsentValues.ValueType  # 1
+"""As defined: a class that lacks a value tells that its people do not have it."""
+ABSENT_VALUES_IGNORE: AbsentValues.ValueType  # 2
+"""As in ARX; for comparison with it."""
+Global___AbsentValues: _TypeAlias = AbsentValues  # noqa: Y015
+
 class _SuppressedRecordsHandling:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -191,6 +353,30 @@ AGGREGATE_SUM: Aggregate.ValueType  # 4
 AGGREGATE_RANK: Aggregate.ValueType  # 5
 """The attributes' values in descending order, compared lexicographically."""
 Global___Aggregate: _TypeAlias = Aggregate  # noqa: Y015
+
+class _Choose:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ChooseEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Choose.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CHOOSE_UNSPECIFIED: _Choose.ValueType  # 0
+    """As CHOOSE_ALL_MODELS."""
+    CHOOSE_ALL_MODELS: _Choose.ValueType  # 1
+    """All privacy models. That a class of k or more is suppressed then says that its sensitive values failed."""
+    CHOOSE_QUASI_IDENTIFIERS_ONLY: _Choose.ValueType  # 2
+    """Those that look at quasi-identifiers only. What they choose is released if all others hold too, else nothing is."""
+
+class Choose(_Choose, metaclass=_ChooseEnumTypeWrapper):
+    """What the transformation and the suppressed records are chosen by."""
+
+CHOOSE_UNSPECIFIED: Choose.ValueType  # 0
+"""As CHOOSE_ALL_MODELS."""
+CHOOSE_ALL_MODELS: Choose.ValueType  # 1
+"""All privacy models. That a class of k or more is suppressed then says that its sensitive values failed."""
+CHOOSE_QUASI_IDENTIFIERS_ONLY: Choose.ValueType  # 2
+"""Those that look at quasi-identifiers only. What they choose is released if all others hold too, else nothing is."""
+Global___Choose: _TypeAlias = Choose  # noqa: Y015
 
 class _SearchStrategy:
     ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -283,6 +469,7 @@ class Policy(_message.Message):
     RELEASE_FIELD_NUMBER: _builtins.int
     REPEAT_REASON_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    POPULATION_FIELD_NUMBER: _builtins.int
     default_role: Global___Role.ValueType
     """Role of columns that `attributes` does not list. Unspecified: every column must be listed."""
     person_column: _builtins.str
@@ -321,6 +508,10 @@ class Policy(_message.Message):
 
     @_builtins.property
     def release(self) -> Global___ReleaseTarget: ...
+    @_builtins.property
+    def population(self) -> Global___Population:
+        """Whom the source's people are a part of, for models that count or estimate it."""
+
     def __init__(
         self,
         *,
@@ -338,16 +529,62 @@ class Policy(_message.Message):
         release: Global___ReleaseTarget | None = ...,
         repeat_reason: _builtins.str = ...,
         request_id: _builtins.str = ...,
+        population: Global___Population | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["person", b"person", "person_column", b"person_column", "quality_model", b"quality_model", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "person", b"person", "person_column", b"person_column", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "release", b"release", "repeat_reason", b"repeat_reason", "request_id", b"request_id", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "release", b"release", "repeat_reason", b"repeat_reason", "request_id", b"request_id", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_person: _TypeAlias = _typing.Literal["person_column", "rows_are_people"]  # noqa: Y015
     _WhichOneofArgType_person: _TypeAlias = _typing.Literal["person", b"person"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_person) -> _WhichOneofReturnType_person | None: ...
 
 Global___Policy: _TypeAlias = Policy  # noqa: Y015
+
+@_typing.final
+class Population(_message.Message):
+    """The population: its rows, its size, or both."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    SUBSET_COLUMN_FIELD_NUMBER: _builtins.int
+    SIZE_FIELD_NUMBER: _builtins.int
+    SAMPLING_FRACTION_FIELD_NUMBER: _builtins.int
+    subset_column: _builtins.str
+    """BOOLEAN column of the source: its table is the population, the rows where it is true are anonymized. It is never
+    released.
+    """
+    size: _builtins.int
+    """Number of people."""
+    sampling_fraction: _builtins.str
+    """Share of them that is in the source: an exact decimal above 0, up to 1."""
+    @_builtins.property
+    def table(self) -> Global___TableReference:
+        """A table of the server's database; it has columns called as the quasi-identifiers, covered by their hierarchies."""
+
+    def __init__(
+        self,
+        *,
+        table: Global___TableReference | None = ...,
+        subset_column: _builtins.str = ...,
+        size: _builtins.int = ...,
+        sampling_fraction: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["rows", b"rows", "sampling_fraction", b"sampling_fraction", "scale", b"scale", "size", b"size", "subset_column", b"subset_column", "table", b"table"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rows", b"rows", "sampling_fraction", b"sampling_fraction", "scale", b"scale", "size", b"size", "subset_column", b"subset_column", "table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_rows: _TypeAlias = _typing.Literal["table", "subset_column"]  # noqa: Y015
+    _WhichOneofArgType_rows: _TypeAlias = _typing.Literal["rows", b"rows"]  # noqa: Y015
+    _WhichOneofReturnType_scale: _TypeAlias = _typing.Literal["size", "sampling_fraction"]  # noqa: Y015
+    _WhichOneofArgType_scale: _TypeAlias = _typing.Literal["scale", b"scale"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_rows) -> _WhichOneofReturnType_rows | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_scale) -> _WhichOneofReturnType_scale | None: ...
+
+Global___Population: _TypeAlias = Population  # noqa: Y015
 
 @_typing.final
 class TableReference(_message.Message):
@@ -392,6 +629,7 @@ class Attribute(_message.Message):
     WEIGHT_FIELD_NUMBER: _builtins.int
     NULLS_FIELD_NUMBER: _builtins.int
     ACKNOWLEDGED_FIELD_NUMBER: _builtins.int
+    ORDER_FIELD_NUMBER: _builtins.int
     column: _builtins.str
     role: Global___Role.ValueType
     """Unspecified: the policy's default_role."""
@@ -405,7 +643,11 @@ class Attribute(_message.Message):
     """Releases an insensitive column although it is nearly unique or determines a quasi-identifier."""
     @_builtins.property
     def hierarchy(self) -> Global___Hierarchy:
-        """Required for quasi-identifiers, refused for others."""
+        """Required for quasi-identifiers; of a sensitive column, for hierarchical distances."""
+
+    @_builtins.property
+    def order(self) -> Global___ValueOrder:
+        """Of a sensitive column, for ordered distances."""
 
     def __init__(
         self,
@@ -418,10 +660,11 @@ class Attribute(_message.Message):
         weight: _builtins.float | None = ...,
         nulls: Global___NullHandling.ValueType = ...,
         acknowledged: _builtins.bool = ...,
+        order: Global___ValueOrder | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "weight", b"weight"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "order", b"order", "weight", b"weight"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "acknowledged", b"acknowledged", "column", b"column", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "nulls", b"nulls", "role", b"role", "weight", b"weight"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "acknowledged", b"acknowledged", "column", b"column", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "nulls", b"nulls", "order", b"order", "role", b"role", "weight", b"weight"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__maximum_level: _TypeAlias = _typing.Literal["maximum_level"]  # noqa: Y015
     _WhichOneofArgType__maximum_level: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level"]  # noqa: Y015
@@ -437,6 +680,36 @@ class Attribute(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__weight) -> _WhichOneofReturnType__weight | None: ...
 
 Global___Attribute: _TypeAlias = Attribute  # noqa: Y015
+
+@_typing.final
+class ValueOrder(_message.Message):
+    """The order of a sensitive column's values."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BY_FIELD_NUMBER: _builtins.int
+    VALUES_FIELD_NUMBER: _builtins.int
+    NULLS_FIELD_NUMBER: _builtins.int
+    by: Global___OrderBy.ValueType
+    nulls: Global___NullPosition.ValueType
+    @_builtins.property
+    def values(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """All values that occur, as the text the database casts them to, from least to greatest. Empty: as `by` says."""
+
+    def __init__(
+        self,
+        *,
+        by: Global___OrderBy.ValueType = ...,
+        values: _abc.Iterable[_builtins.str] | None = ...,
+        nulls: Global___NullPosition.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["by", b"by", "nulls", b"nulls", "values", b"values"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ValueOrder: _TypeAlias = ValueOrder  # noqa: Y015
 
 @_typing.final
 class Hierarchy(_message.Message):
@@ -744,23 +1017,83 @@ Global___SuppressionOnly: _TypeAlias = SuppressionOnly  # noqa: Y015
 
 @_typing.final
 class PrivacyModel(_message.Message):
-    """A requirement on every released class."""
+    """A requirement on what is released. docs/models.md says what each protects from. Thresholds are exact decimals."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     K_ANONYMITY_FIELD_NUMBER: _builtins.int
+    K_MAP_FIELD_NUMBER: _builtins.int
+    ESTIMATED_K_MAP_FIELD_NUMBER: _builtins.int
+    DELTA_PRESENCE_FIELD_NUMBER: _builtins.int
+    INCLUSION_FIELD_NUMBER: _builtins.int
+    AVERAGE_RISK_FIELD_NUMBER: _builtins.int
+    SAMPLE_UNIQUENESS_FIELD_NUMBER: _builtins.int
+    POPULATION_UNIQUENESS_FIELD_NUMBER: _builtins.int
+    DISTINCT_L_DIVERSITY_FIELD_NUMBER: _builtins.int
+    PROBABILISTIC_L_DIVERSITY_FIELD_NUMBER: _builtins.int
+    ENTROPY_L_DIVERSITY_FIELD_NUMBER: _builtins.int
+    RECURSIVE_CL_DIVERSITY_FIELD_NUMBER: _builtins.int
+    T_CLOSENESS_FIELD_NUMBER: _builtins.int
+    N_T_CLOSENESS_FIELD_NUMBER: _builtins.int
+    DELTA_DISCLOSURE_FIELD_NUMBER: _builtins.int
+    BETA_LIKENESS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def k_anonymity(self) -> Global___KAnonymity: ...
+    @_builtins.property
+    def k_map(self) -> Global___KMap: ...
+    @_builtins.property
+    def estimated_k_map(self) -> Global___EstimatedKMap: ...
+    @_builtins.property
+    def delta_presence(self) -> Global___DeltaPresence: ...
+    @_builtins.property
+    def inclusion(self) -> Global___Inclusion: ...
+    @_builtins.property
+    def average_risk(self) -> Global___AverageRisk: ...
+    @_builtins.property
+    def sample_uniqueness(self) -> Global___SampleUniqueness: ...
+    @_builtins.property
+    def population_uniqueness(self) -> Global___PopulationUniqueness: ...
+    @_builtins.property
+    def distinct_l_diversity(self) -> Global___DistinctLDiversity: ...
+    @_builtins.property
+    def probabilistic_l_diversity(self) -> Global___ProbabilisticLDiversity: ...
+    @_builtins.property
+    def entropy_l_diversity(self) -> Global___EntropyLDiversity: ...
+    @_builtins.property
+    def recursive_cl_diversity(self) -> Global___RecursiveCLDiversity: ...
+    @_builtins.property
+    def t_closeness(self) -> Global___TCloseness: ...
+    @_builtins.property
+    def n_t_closeness(self) -> Global___NTCloseness: ...
+    @_builtins.property
+    def delta_disclosure(self) -> Global___DeltaDisclosure: ...
+    @_builtins.property
+    def beta_likeness(self) -> Global___BetaLikeness: ...
     def __init__(
         self,
         *,
         k_anonymity: Global___KAnonymity | None = ...,
+        k_map: Global___KMap | None = ...,
+        estimated_k_map: Global___EstimatedKMap | None = ...,
+        delta_presence: Global___DeltaPresence | None = ...,
+        inclusion: Global___Inclusion | None = ...,
+        average_risk: Global___AverageRisk | None = ...,
+        sample_uniqueness: Global___SampleUniqueness | None = ...,
+        population_uniqueness: Global___PopulationUniqueness | None = ...,
+        distinct_l_diversity: Global___DistinctLDiversity | None = ...,
+        probabilistic_l_diversity: Global___ProbabilisticLDiversity | None = ...,
+        entropy_l_diversity: Global___EntropyLDiversity | None = ...,
+        recursive_cl_diversity: Global___RecursiveCLDiversity | None = ...,
+        t_closeness: Global___TCloseness | None = ...,
+        n_t_closeness: Global___NTCloseness | None = ...,
+        delta_disclosure: Global___DeltaDisclosure | None = ...,
+        beta_likeness: Global___BetaLikeness | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["k_anonymity", b"k_anonymity", "kind", b"kind"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["average_risk", b"average_risk", "beta_likeness", b"beta_likeness", "delta_disclosure", b"delta_disclosure", "delta_presence", b"delta_presence", "distinct_l_diversity", b"distinct_l_diversity", "entropy_l_diversity", b"entropy_l_diversity", "estimated_k_map", b"estimated_k_map", "inclusion", b"inclusion", "k_anonymity", b"k_anonymity", "k_map", b"k_map", "kind", b"kind", "n_t_closeness", b"n_t_closeness", "population_uniqueness", b"population_uniqueness", "probabilistic_l_diversity", b"probabilistic_l_diversity", "recursive_cl_diversity", b"recursive_cl_diversity", "sample_uniqueness", b"sample_uniqueness", "t_closeness", b"t_closeness"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["k_anonymity", b"k_anonymity", "kind", b"kind"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["average_risk", b"average_risk", "beta_likeness", b"beta_likeness", "delta_disclosure", b"delta_disclosure", "delta_presence", b"delta_presence", "distinct_l_diversity", b"distinct_l_diversity", "entropy_l_diversity", b"entropy_l_diversity", "estimated_k_map", b"estimated_k_map", "inclusion", b"inclusion", "k_anonymity", b"k_anonymity", "k_map", b"k_map", "kind", b"kind", "n_t_closeness", b"n_t_closeness", "population_uniqueness", b"population_uniqueness", "probabilistic_l_diversity", b"probabilistic_l_diversity", "recursive_cl_diversity", b"recursive_cl_diversity", "sample_uniqueness", b"sample_uniqueness", "t_closeness", b"t_closeness"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["k_anonymity"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["k_anonymity", "k_map", "estimated_k_map", "delta_presence", "inclusion", "average_risk", "sample_uniqueness", "population_uniqueness", "distinct_l_diversity", "probabilistic_l_diversity", "entropy_l_diversity", "recursive_cl_diversity", "t_closeness", "n_t_closeness", "delta_disclosure", "beta_likeness"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -786,6 +1119,382 @@ class KAnonymity(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___KAnonymity: _TypeAlias = KAnonymity  # noqa: Y015
+
+@_typing.final
+class KMap(_message.Message):
+    """Every class has at least k records in the policy's population (Sweeney 2001)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    K_FIELD_NUMBER: _builtins.int
+    k: _builtins.int
+    def __init__(
+        self,
+        *,
+        k: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["k", b"k"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___KMap: _TypeAlias = KMap  # noqa: Y015
+
+@_typing.final
+class EstimatedKMap(_message.Message):
+    """k-map where only the population's size is known: classes are so large that one of k people in the population would
+    reach their size with a probability of at most `significance` (El Emam and Dankar 2008).
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    K_FIELD_NUMBER: _builtins.int
+    SIGNIFICANCE_FIELD_NUMBER: _builtins.int
+    ESTIMATOR_FIELD_NUMBER: _builtins.int
+    k: _builtins.int
+    significance: _builtins.str
+    """Above 0 and below 1. Empty: 0.05."""
+    estimator: Global___CellSizes.ValueType
+    def __init__(
+        self,
+        *,
+        k: _builtins.int = ...,
+        significance: _builtins.str = ...,
+        estimator: Global___CellSizes.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["estimator", b"estimator", "k", b"k", "significance", b"significance"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EstimatedKMap: _TypeAlias = EstimatedKMap  # noqa: Y015
+
+@_typing.final
+class DeltaPresence(_message.Message):
+    """In every class, the share of the population that is in the source is within these bounds (Nergiz et al. 2007)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MINIMUM_FIELD_NUMBER: _builtins.int
+    MAXIMUM_FIELD_NUMBER: _builtins.int
+    minimum: _builtins.str
+    """From 0 to 1. Empty: 0."""
+    maximum: _builtins.str
+    """From 0 to 1, at least the minimum. Empty: 1."""
+    def __init__(
+        self,
+        *,
+        minimum: _builtins.str = ...,
+        maximum: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["maximum", b"maximum", "minimum", b"minimum"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeltaPresence: _TypeAlias = DeltaPresence  # noqa: Y015
+
+@_typing.final
+class Inclusion(_message.Message):
+    """Every class has at least as many records in the policy's population as in the source."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Inclusion: _TypeAlias = Inclusion  # noqa: Y015
+
+@_typing.final
+class AverageRisk(_message.Message):
+    """The average risk of the released records, classes / records, is at most the threshold."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    THRESHOLD_FIELD_NUMBER: _builtins.int
+    threshold: _builtins.str
+    def __init__(
+        self,
+        *,
+        threshold: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["threshold", b"threshold"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___AverageRisk: _TypeAlias = AverageRisk  # noqa: Y015
+
+@_typing.final
+class SampleUniqueness(_message.Message):
+    """At most this share of the released records is alone in its class."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    THRESHOLD_FIELD_NUMBER: _builtins.int
+    threshold: _builtins.str
+    def __init__(
+        self,
+        *,
+        threshold: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["threshold", b"threshold"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SampleUniqueness: _TypeAlias = SampleUniqueness  # noqa: Y015
+
+@_typing.final
+class PopulationUniqueness(_message.Message):
+    """At most this share of the released records is estimated to be unique in the population."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    THRESHOLD_FIELD_NUMBER: _builtins.int
+    ESTIMATOR_FIELD_NUMBER: _builtins.int
+    threshold: _builtins.str
+    estimator: Global___UniquenessEstimator.ValueType
+    def __init__(
+        self,
+        *,
+        threshold: _builtins.str = ...,
+        estimator: Global___UniquenessEstimator.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["estimator", b"estimator", "threshold", b"threshold"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PopulationUniqueness: _TypeAlias = PopulationUniqueness  # noqa: Y015
+
+@_typing.final
+class DistinctLDiversity(_message.Message):
+    """Every class has at least l different values of a sensitive column; NULL is none (Machanavajjhala et al. 2007)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_FIELD_NUMBER: _builtins.int
+    L_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    l: _builtins.int
+    def __init__(
+        self,
+        *,
+        column: _builtins.str = ...,
+        l: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["column", b"column", "l", b"l"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DistinctLDiversity: _TypeAlias = DistinctLDiversity  # noqa: Y015
+
+@_typing.final
+class ProbabilisticLDiversity(_message.Message):
+    """No value has more than the share 1/l of a class's records that have one (Xiao and Tao 2006)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_FIELD_NUMBER: _builtins.int
+    L_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    l: _builtins.str
+    def __init__(
+        self,
+        *,
+        column: _builtins.str = ...,
+        l: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["column", b"column", "l", b"l"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ProbabilisticLDiversity: _TypeAlias = ProbabilisticLDiversity  # noqa: Y015
+
+@_typing.final
+class EntropyLDiversity(_message.Message):
+    """The entropy of the values in every class is at least log l (Machanavajjhala et al. 2007)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_FIELD_NUMBER: _builtins.int
+    L_FIELD_NUMBER: _builtins.int
+    ESTIMATOR_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    l: _builtins.str
+    estimator: Global___EntropyEstimator.ValueType
+    def __init__(
+        self,
+        *,
+        column: _builtins.str = ...,
+        l: _builtins.str = ...,
+        estimator: Global___EntropyEstimator.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["column", b"column", "estimator", b"estimator", "l", b"l"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___EntropyLDiversity: _TypeAlias = EntropyLDiversity  # noqa: Y015
+
+@_typing.final
+class RecursiveCLDiversity(_message.Message):
+    """In every class the most frequent value has fewer records than c times all but the l - 1 most frequent ones."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_FIELD_NUMBER: _builtins.int
+    C_FIELD_NUMBER: _builtins.int
+    L_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    c: _builtins.str
+    l: _builtins.int
+    def __init__(
+        self,
+        *,
+        column: _builtins.str = ...,
+        c: _builtins.str = ...,
+        l: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["c", b"c", "column", b"column", "l", b"l"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RecursiveCLDiversity: _TypeAlias = RecursiveCLDiversity  # noqa: Y015
+
+@_typing.final
+class TCloseness(_message.Message):
+    """The distribution of a sensitive column in every class is at most t away from that of the source (Li et al. 2007)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_FIELD_NUMBER: _builtins.int
+    T_FIELD_NUMBER: _builtins.int
+    DISTANCE_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    t: _builtins.str
+    distance: Global___Distance.ValueType
+    def __init__(
+        self,
+        *,
+        column: _builtins.str = ...,
+        t: _builtins.str = ...,
+        distance: Global___Distance.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["column", b"column", "distance", b"distance", "t", b"t"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TCloseness: _TypeAlias = TCloseness  # noqa: Y015
+
+@_typing.final
+class NTCloseness(_message.Message):
+    """Every class is at most t away from a natural superset of at least n records: the class that holds it at a more
+    general transformation, suppressed records included (Li et al. 2010).
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_FIELD_NUMBER: _builtins.int
+    N_FIELD_NUMBER: _builtins.int
+    T_FIELD_NUMBER: _builtins.int
+    DISTANCE_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    n: _builtins.int
+    t: _builtins.str
+    distance: Global___Distance.ValueType
+    def __init__(
+        self,
+        *,
+        column: _builtins.str = ...,
+        n: _builtins.int = ...,
+        t: _builtins.str = ...,
+        distance: Global___Distance.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["column", b"column", "distance", b"distance", "n", b"n", "t", b"t"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NTCloseness: _TypeAlias = NTCloseness  # noqa: Y015
+
+@_typing.final
+class DeltaDisclosure(_message.Message):
+    """For every value, |log2(share in the class / share in the source)| is below delta (Brickell and Shmatikov 2008)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_FIELD_NUMBER: _builtins.int
+    DELTA_FIELD_NUMBER: _builtins.int
+    ABSENT_VALUES_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    delta: _builtins.str
+    absent_values: Global___AbsentValues.ValueType
+    def __init__(
+        self,
+        *,
+        column: _builtins.str = ...,
+        delta: _builtins.str = ...,
+        absent_values: Global___AbsentValues.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["absent_values", b"absent_values", "column", b"column", "delta", b"delta"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeltaDisclosure: _TypeAlias = DeltaDisclosure  # noqa: Y015
+
+@_typing.final
+class BetaLikeness(_message.Message):
+    """For every value of share p in the source, its share in a class is at most (1 + beta) p (Cao and Karras 2012)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_FIELD_NUMBER: _builtins.int
+    BETA_FIELD_NUMBER: _builtins.int
+    ENHANCED_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    beta: _builtins.str
+    enhanced: _builtins.bool
+    """At most (1 + min(beta, -ln p)) p."""
+    def __init__(
+        self,
+        *,
+        column: _builtins.str = ...,
+        beta: _builtins.str = ...,
+        enhanced: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["beta", b"beta", "column", b"column", "enhanced", b"enhanced"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___BetaLikeness: _TypeAlias = BetaLikeness  # noqa: Y015
 
 @_typing.final
 class SuppressedRecords(_message.Message):
@@ -1108,11 +1817,13 @@ class Search(_message.Message):
     STRATEGY_FIELD_NUMBER: _builtins.int
     LEVELS_FIELD_NUMBER: _builtins.int
     LINKED_FIELD_NUMBER: _builtins.int
+    CHOOSE_FIELD_NUMBER: _builtins.int
     time_limit_seconds: _builtins.str
     """Exact decimal. Empty: no limit. The best release found by then is used, with its proven gap."""
     seed: _builtins.int
     """For strategies that draw at random; an exact search does not."""
     strategy: Global___SearchStrategy.ValueType
+    choose: Global___Choose.ValueType
     @_builtins.property
     def levels(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
         """A level for every quasi-identifier, by column: the one transformation that is evaluated and, if valid, released."""
@@ -1129,10 +1840,11 @@ class Search(_message.Message):
         strategy: Global___SearchStrategy.ValueType = ...,
         levels: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
         linked: _abc.Iterable[Global___LinkedColumns] | None = ...,
+        choose: Global___Choose.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["levels", b"levels", "linked", b"linked", "seed", b"seed", "strategy", b"strategy", "time_limit_seconds", b"time_limit_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["choose", b"choose", "levels", b"levels", "linked", b"linked", "seed", b"seed", "strategy", b"strategy", "time_limit_seconds", b"time_limit_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

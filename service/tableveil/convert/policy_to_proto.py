@@ -88,6 +88,8 @@ def _privacy_model(model: PrivacyModel) -> policy_pb2.PrivacyModel:
     match model:
         case KAnonymity(k):
             return policy_pb2.PrivacyModel(k_anonymity=policy_pb2.KAnonymity(k=k))
+        case _:
+            raise NotImplementedError(type(model))
 
 
 def _search(options: SearchOptions) -> policy_pb2.Search:

@@ -16,7 +16,7 @@ from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.jobs.lattice import lattice_of
 from tableveil.jobs.quality import quality_for
 from tableveil.lattice import Lattice
-from tableveil.policy import LossModel, Policy
+from tableveil.policy import KAnonymity, LossModel, Policy
 from tableveil.privacy import privacy_of
 from tableveil.quality import Loss
 from tableveil.release import (
@@ -173,7 +173,7 @@ def dictionaries_of(
         faults += found
     if faults or lattice is None:
         raise _invalid(faults)
-    smallest = privacy_of(policy.privacy_models).minimum_class_size
+    smallest = max([model.k for model in policy.privacy_models if isinstance(model, KAnonymity)], default=1)
     if facts.records < smallest:
         raise InfeasibleError.of(
             "TOO_FEW_RECORDS",
@@ -218,7 +218,7 @@ def _search(session: Session, counted: _Counted, report: Report) -> tuple[Proble
     counter = open_counter(session, counted.base, lattice.bottom)
     suppressible = policy.suppressible(counter.records)
     quality = quality_for(policy, counter, suppressible)
-    problem = Problem(lattice, counter, privacy_of(policy.privacy_models), quality, suppressible)
+    problem = Problem(lattice, counter, privacy_of(policy.privacy_models, counter), quality, suppressible)
     assert session.control is not None
     return problem, search(problem, policy.search, session.control, report.on_progress)
 
@@ -276,7 +276,7 @@ def _plan(counted: _Counted, counter: ClassCounter, best: Candidate) -> ReleaseP
         dictionaries=counted.dictionaries,
         transformation=best.transformation,
         classes=classes,
-        kept=privacy_of(counted.policy.privacy_models).releasable(classes),
+        kept=privacy_of(counted.policy.privacy_models, counter).releasable(classes),
         records=counter.records,
     )
 

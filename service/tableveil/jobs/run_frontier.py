@@ -48,7 +48,7 @@ def run_frontier(session: Session, job: int, policy: Policy, grid: FrontierGrid,
         lattice=lattice,
         counter=counter,
         quality=quality_for(policy, counter, suppressible[-1]),
-        rules=tuple(privacy_of(with_k(policy, k).privacy_models) for k in grid.ks),
+        rules=tuple(privacy_of(with_k(policy, k).privacy_models, counter) for k in grid.ks),
         suppressible=suppressible,
     )
     limit = policy.search.time_limit_seconds

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import Session, column, table
-from tableveil.classes import EquivalenceClasses, Marginals, NumpyCounter
+from tableveil.classes import EquivalenceClasses, Marginals, NumpyCounter, SensitiveColumn
 from tableveil.counting.base import BaseHistogram
 from tableveil.counting.cost import Cost, Costs
 from tableveil.counting.histogram_tables import HistogramTables
@@ -111,6 +111,11 @@ class DuckDBCounter:
         """Records suppressed at every transformation."""
         return self._base.withheld
 
+    @property
+    def sensitive(self) -> tuple[SensitiveColumn, ...]:
+        """The sensitive columns whose values the classes know."""
+        return ()
+
     def marginals(self) -> Marginals:
         """All records but the withheld ones, per code."""
         base = self.roll_ups.base
@@ -128,12 +133,12 @@ class DuckDBCounter:
         self._checks += 1
         source.used = self._checks
         source.counted(transformation, len(classes.counts))
-        # Small classes are asked for right after the classes.
+        # The records in some classes are asked for right after the classes.
         self._last = (transformation, classes)
         return classes
 
-    def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
-        """The records in classes of fewer than `minimum_size`, by their groups there.
+    def records_in(self, transformation: Transformation, mask: NDArray[np.bool_]) -> Marginals:
+        """The records in some of the classes at the transformation, by their groups there.
 
         A roll-up could tell their finer groups, but then the bounds drawn from them would depend on which one was used.
         """
@@ -141,10 +146,9 @@ class DuckDBCounter:
             self.classes(transformation)
         assert self._last is not None
         _, classes = self._last
-        small = classes.counts < minimum_size
-        counts = classes.counts[small]
+        counts = classes.counts[mask]
         marginals = [
-            np.bincount(classes.groups(j)[small], weights=counts, minlength=radix)
+            np.bincount(classes.groups(j)[mask], weights=counts, minlength=radix)
             for j, radix in enumerate(classes.layout.radices)
         ]
         return Marginals(transformation, tuple(marginal.astype(np.int64) for marginal in marginals))

@@ -38,7 +38,7 @@ class HistogramTables:
         # DuckDB's order changes from run to run, and with it the last digits of sums of floats over classes.
         found = self._session.arrays(grouped.order_by(*(number(word + 1) for word in range(layout.words))))
         words = tuple(found[f"w{word}"].astype(np.int64) for word in range(layout.words))
-        return EquivalenceClasses(layout, words, found["n"].astype(np.int64))
+        return EquivalenceClasses(layout, words, found["n"].astype(np.int64), transformation)
 
     def estimated_rows(self, name: str, at: Transformation, transformation: Transformation) -> int:
         """About how many classes there are at the transformation, for less than half of what counting them takes."""

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tableveil.classes import LevelMaps, NumpyCounter
+from tableveil.classes import LevelMaps, Marginals, NumpyCounter
 from tableveil.hierarchy import AttributeLevels, InlineLevels, ValueKind, attribute_levels, label_values
+from tableveil.lattice import Transformation
 
 
 @pytest.fixture
@@ -28,6 +29,10 @@ def test_level_maps_lead_from_groups_to_the_groups_they_are_part_of(levels: Attr
     assert maps.between(0, 1, 1).tolist() == [0, 1]
 
 
+def records_below(counter: NumpyCounter, transformation: Transformation, size: int) -> Marginals:
+    return counter.records_in(transformation, counter.classes(transformation).counts < size)
+
+
 def test_counts_on_from_a_roll_up(levels: AttributeLevels) -> None:
     groups = [np.array([0, 1], np.int32), np.array([3, 3], np.int32)]
     counter = NumpyCounter([levels, levels], groups, np.array([4, 2]), at=(1, 0))
@@ -36,17 +41,17 @@ def test_counts_on_from_a_roll_up(levels: AttributeLevels) -> None:
     classes = counter.classes((1, 1))
     found = zip(classes.groups(0).tolist(), classes.groups(1).tolist(), classes.counts.tolist(), strict=True)
     assert sorted(found) == [(0, 1, 4), (1, 1, 2)]
-    small = counter.small_classes((1, 1), 3)
+    small = records_below(counter, (1, 1), 3)
     assert small.at == (1, 0)
     assert [counts.tolist() for counts in small.counts] == [[0, 2], [0, 0, 0, 2]]
 
 
-def test_small_classes_need_not_be_asked_for_right_after_the_classes(levels: AttributeLevels) -> None:
+def test_records_need_not_be_asked_for_right_after_the_classes(levels: AttributeLevels) -> None:
     counter = NumpyCounter([levels], [np.array([0, 1, 2], np.int32)], np.array([3, 1, 2]))
     counter.classes((2,))
-    assert counter.small_classes((0,), 3).counts[0].tolist() == [0, 1, 2, 0]
-    assert counter.small_classes((1,), 3).counts[0].tolist() == [0, 0, 2, 0]
-    assert counter.small_classes((2,), 7).counts[0].tolist() == [3, 1, 2, 0]
+    assert records_below(counter, (0,), 3).counts[0].tolist() == [0, 1, 2, 0]
+    assert records_below(counter, (1,), 3).counts[0].tolist() == [0, 0, 2, 0]
+    assert records_below(counter, (2,), 7).counts[0].tolist() == [3, 1, 2, 0]
 
 
 def test_counts_far_beyond_32_bits_exactly(levels: AttributeLevels) -> None:
@@ -59,7 +64,7 @@ def test_no_records_but_withheld_ones(levels: AttributeLevels) -> None:
     counter = NumpyCounter([levels], [np.array([], np.int32)], np.array([], np.int64), withheld=3)
     assert (counter.records, counter.withheld) == (3, 3)
     assert counter.classes((1,)).counts.tolist() == []
-    assert counter.small_classes((1,), 2).counts[0].sum() == 0
+    assert records_below(counter, (1,), 2).counts[0].sum() == 0
 
 
 def nested_levels(groups: list[int]) -> AttributeLevels:
@@ -106,7 +111,7 @@ def test_counts_what_python_counts_in_the_order_of_the_keys(data: st.DataObject)
         for j, (attribute, low) in enumerate(zip(levels, at, strict=True)):
             marginal = np.zeros(len(attribute.leaves[low]), np.int64)
             np.add.at(marginal, groups[j][small], counts[small])
-            assert counter.small_classes(to, size).counts[j].tolist() == marginal.tolist()
+            assert records_below(counter, to, size).counts[j].tolist() == marginal.tolist()
 
 
 def test_counts_attributes_of_more_groups_than_two_bytes_hold() -> None:

@@ -12,41 +12,44 @@ from numpy.typing import NDArray
 
 from tableveil.classes import Check, EquivalenceClasses, Marginals, NumpyCounter
 from tableveil.lattice import Lattice, Transformation
-from tableveil.policy import KAnonymity, QualityModel
-from tableveil.privacy import Conjunction, privacy_of
+from tableveil.policy import QualityModel
+from tableveil.privacy import Conjunction, ReleaseRule
 from tableveil.quality import quality_of
 from tableveil.search import Control, Problem, exact
 from tests.engine.quality.models import BY_CLASSES, NAMES, SEPARABLE
 from tests.engine.random_tables import CONTINUOUS, Table, inline, intervals, tables
+from tests.engine.rules import k_anonymity
 
 
 class OnlyClasses(NumpyCounter):
     """Knows of small classes what the classes say: their groups, not those that a finer level has within them."""
 
-    def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
+    def records_in(self, transformation: Transformation, mask: NDArray[np.bool_]) -> Marginals:
         classes = self.classes(transformation)
-        small = classes.counts < minimum_size
         counts = [
-            np.bincount(classes.groups(j)[small], classes.counts[small], len(levels.leaves[level])).astype(np.int64)
+            np.bincount(classes.groups(j)[mask], classes.counts[mask], len(levels.leaves[level])).astype(np.int64)
             for j, (levels, level) in enumerate(zip(self.levels, transformation, strict=True))
         ]
         return Marginals(transformation, tuple(counts))
 
 
 @dataclass(frozen=True)
-class NotOfThree:
+class NotOfThree(ReleaseRule):
     """A rule whose failures finer transformations do not inherit, and that suppresses large classes too."""
 
-    minimum_class_size: int = 1
+    monotone = False
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         kept: NDArray[np.bool_] = classes.counts % 3 != 0
         return kept
 
+    def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
+        return None
+
 
 def problem_of(table: Table, model: QualityModel, kind: type[NumpyCounter], odd: bool) -> Problem:
     counter = table.counter(kind)
-    rules = privacy_of([KAnonymity(table.k)]).rules
+    rules = k_anonymity(table.k).rules
     return Problem(
         lattice=table.lattice,
         counter=counter,

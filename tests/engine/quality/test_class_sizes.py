@@ -8,10 +8,10 @@ import pytest
 
 from tableveil.classes import Check
 from tableveil.hierarchy import InlineLevels
-from tableveil.policy import AverageClassSizeModel, DiscernibilityModel, KAnonymity, QualityModel
-from tableveil.privacy import privacy_of
+from tableveil.policy import AverageClassSizeModel, DiscernibilityModel, QualityModel
 from tableveil.quality import quality_of
 from tests.engine.random_tables import Attribute, Table
+from tests.engine.rules import k_anonymity
 
 HIERARCHY = InlineLevels(
     (("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*"), ("e", "z", "*"), ("f", "z", "*"))
@@ -29,7 +29,7 @@ def score(of: Table, level: int, model: QualityModel) -> float:
     counter = of.counter()
     classes = counter.classes((level,))
     quality = quality_of(model, counter, of.weights, of.suppressible)
-    assessment = quality.assess((level,), classes, privacy_of([KAnonymity(of.k)]).releasable(classes))
+    assessment = quality.assess((level,), classes, k_anonymity(of.k).releasable(classes))
     assert assessment.values == ()
     return quality.reported(assessment.score)
 

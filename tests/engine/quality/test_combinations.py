@@ -8,11 +8,11 @@ import pytest
 
 from tableveil.classes import Check
 from tableveil.hierarchy import InlineLevels, MaskFrom, Redaction
-from tableveil.policy import AmbiguityModel, KAnonymity, KLDivergenceModel, KLWeighting, QualityModel
-from tableveil.privacy import privacy_of
+from tableveil.policy import AmbiguityModel, KLDivergenceModel, KLWeighting, QualityModel
 from tableveil.quality import UncountableError, quality_of
 from tableveil.quality.domains import crowding
 from tests.engine.random_tables import CONTINUOUS, CROWDED, Attribute, Table
+from tests.engine.rules import k_anonymity
 
 PER_RECORD = KLWeighting.PER_RECORD
 
@@ -20,6 +20,7 @@ PER_RECORD = KLWeighting.PER_RECORD
 LETTER = Attribute(
     InlineLevels((("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*"))), ("a", "b", "c"), True
 )
+
 SEX = Attribute(InlineLevels((("f", "*"), ("m", "*"))), ("f", "m"), False)
 
 
@@ -33,7 +34,7 @@ def score(of: Table, at: tuple[int, ...], model: QualityModel) -> float:
     counter = of.counter()
     classes = counter.classes(at)
     quality = quality_of(model, counter, of.weights, of.suppressible)
-    return quality.reported(quality.assess(at, classes, privacy_of([KAnonymity(of.k)]).releasable(classes)).score)
+    return quality.reported(quality.assess(at, classes, k_anonymity(of.k).releasable(classes)).score)
 
 
 def test_ambiguity_counts_what_a_record_could_have_been() -> None:

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tableveil.policy import KAnonymity, QualityModel
-from tableveil.privacy import privacy_of
+from tableveil.policy import QualityModel
 from tableveil.quality import quality_of
 from tests.engine.quality.definitions import defined
 from tests.engine.quality.models import BY_CLASSES, NAMES, SEPARABLE
 from tests.engine.random_tables import Table, inline, tables
+from tests.engine.rules import k_anonymity
 
 
 @pytest.mark.parametrize("models", [*SEPARABLE, *BY_CLASSES], ids=NAMES)
@@ -25,7 +25,7 @@ def test_scores_are_those_of_the_definition(
     counter = table.counter()
     quality = quality_of(model, counter, table.weights, table.suppressible)
     classes = counter.classes(x)
-    assessment = quality.assess(x, classes, privacy_of([KAnonymity(table.k)]).releasable(classes))
+    assessment = quality.assess(x, classes, k_anonymity(table.k).releasable(classes))
     expected = defined(table, x, model)
     assert quality.reported(assessment.score) == pytest.approx(expected.score, rel=1e-9, abs=1e-9)
     assert assessment.values == pytest.approx(expected.values, rel=1e-9, abs=1e-9)

@@ -6,10 +6,10 @@ import pytest
 
 from tableveil.classes import Check
 from tableveil.hierarchy import InlineLevels
-from tableveil.policy import EntropyModel, KAnonymity
-from tableveil.privacy import privacy_of
+from tableveil.policy import EntropyModel
 from tableveil.quality import quality_of
 from tests.engine.random_tables import Attribute, Table
+from tests.engine.rules import k_anonymity
 
 # a, b under x; c under y.
 HIERARCHY = InlineLevels((("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*")))
@@ -29,7 +29,7 @@ def value_at(of: Table, level: int, model: EntropyModel = PLAIN) -> float:
     counter = of.counter()
     classes = counter.classes((level,))
     quality = quality_of(model, counter, of.weights, of.suppressible)
-    (value,) = quality.assess((level,), classes, privacy_of([KAnonymity(of.k)]).releasable(classes)).values
+    (value,) = quality.assess((level,), classes, k_anonymity(of.k).releasable(classes)).values
     return value
 
 

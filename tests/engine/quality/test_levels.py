@@ -6,10 +6,10 @@ import pytest
 
 from tableveil.classes import Check
 from tableveil.hierarchy import InlineLevels
-from tableveil.policy import Aggregate, HeightModel, KAnonymity, PrecisionModel, QualityModel
-from tableveil.privacy import privacy_of
+from tableveil.policy import Aggregate, HeightModel, PrecisionModel, QualityModel
 from tableveil.quality import Assessment, quality_of
 from tests.engine.random_tables import Attribute, Table
+from tests.engine.rules import k_anonymity
 
 SEX = Attribute(InlineLevels((("f", "*"), ("m", "*"))), ("f", "m"), False)
 AGE = Attribute(InlineLevels((("1", "x", "*"), ("2", "x", "*"), ("3", "y", "*"))), ("1", "2", "3"), False)
@@ -24,7 +24,7 @@ def assessed(of: Table, at: tuple[int, ...], model: QualityModel) -> Assessment:
     counter = of.counter()
     classes = counter.classes(at)
     quality = quality_of(model, counter, of.weights, of.suppressible)
-    return quality.assess(at, classes, privacy_of([KAnonymity(of.k)]).releasable(classes))
+    return quality.assess(at, classes, k_anonymity(of.k).releasable(classes))
 
 
 def test_precision_is_the_share_of_the_hierarchy_climbed() -> None:

@@ -9,12 +9,12 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tableveil.classes import ClassCounter, EquivalenceClasses, Marginals, NumpyCounter
+from tableveil.classes import ClassCounter, EquivalenceClasses, Marginals, NumpyCounter, SensitiveColumn
 from tableveil.hierarchy import AttributeLevels, InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Axis, Lattice, Transformation
 from tableveil.policy import KAnonymity
 from tableveil.policy import QualityModel as Named
-from tableveil.privacy import Conjunction, privacy_of
+from tableveil.privacy import Conjunction, ReleaseRule, privacy_of
 from tableveil.quality import quality_of
 from tableveil.search import Candidate, Control, Problem, Progress, SearchOutcome
 from tableveil.search.outcome import Key
@@ -25,24 +25,26 @@ Strategy = Callable[..., SearchOutcome]
 
 
 @dataclass(frozen=True)
-class EvenSizes:
-    """A rule that implies no size, and whose failures finer transformations do not inherit."""
+class EvenSizes(ReleaseRule):
+    """A rule that implies no size, and whose failures finer transformations do not inherit, suppression or not."""
 
-    minimum_class_size: int = 1
+    monotone = False
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         even: NDArray[np.bool_] = classes.counts % 2 == 0
         return even
 
+    def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
+        return None
+
 
 class OnlyClasses(NumpyCounter):
     """Knows of small classes what the classes say: their groups, not those that a finer level has within them."""
 
-    def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
+    def records_in(self, transformation: Transformation, mask: NDArray[np.bool_]) -> Marginals:
         classes = self.classes(transformation)
-        small = classes.counts < minimum_size
         counts = [
-            np.bincount(classes.groups(j)[small], classes.counts[small], len(levels.leaves[level])).astype(np.int64)
+            np.bincount(classes.groups(j)[mask], classes.counts[mask], len(levels.leaves[level])).astype(np.int64)
             for j, (levels, level) in enumerate(zip(self.levels, transformation, strict=True))
         ]
         return Marginals(transformation, tuple(counts))
@@ -80,6 +82,10 @@ class Watched:
     def withheld(self) -> int:
         return self._counter.withheld
 
+    @property
+    def sensitive(self) -> tuple[SensitiveColumn, ...]:
+        return self._counter.sensitive
+
     def marginals(self) -> Marginals:
         return self._counter.marginals()
 
@@ -88,9 +94,9 @@ class Watched:
         self.counted.append(transformation)
         return self._counter.classes(transformation)
 
-    def small_classes(self, transformation: Transformation, minimum_size: int) -> Marginals:
+    def records_in(self, transformation: Transformation, mask: NDArray[np.bool_]) -> Marginals:
         self._ask()
-        return self._counter.small_classes(transformation, minimum_size)
+        return self._counter.records_in(transformation, mask)
 
     def _ask(self) -> None:
         self._before(self._asked)
@@ -157,7 +163,7 @@ def problems(
     counted = counter(levels, groups, counts.astype(np.int64), withheld)
     suppressible = draw(st.sampled_from([0, counted.records]) | st.integers(0, counted.records))
     weights = [draw(st.sampled_from([1.0, 1.0, 0.0, 0.5, 2.0, 0.1, 3.7])) for _ in chosen]
-    rules = privacy_of([KAnonymity(draw(st.integers(2, 5)))]).rules
+    rules = privacy_of([KAnonymity(draw(st.integers(2, 5)))], counted).rules
     return Problem(
         lattice=draw(lattices([attribute.top for attribute in levels])),
         counter=counted,
@@ -175,7 +181,7 @@ def key_at(problem: Problem, x: Transformation) -> Key | None:
     classes = problem.counter.classes(x)
     kept = problem.privacy.releasable(classes)
     suppressed = problem.counter.records - int(classes.counts[kept].sum())
-    if suppressed > problem.suppressible:
+    if suppressed > problem.suppressible or problem.privacy.vetoes(classes):
         return None
     return problem.quality.assess(x, classes, kept).score, sum(x), x
 

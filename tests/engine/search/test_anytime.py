@@ -14,12 +14,12 @@ from tableveil.classes import NumpyCounter
 from tableveil.errors import CancelledError
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice
-from tableveil.policy import KAnonymity, LossModel
-from tableveil.privacy import privacy_of
+from tableveil.policy import LossModel
 from tableveil.quality import quality_of
 from tableveil.search import Control, Problem, Progress, Stopped, anytime, exact
 from tableveil.search.findings import Findings
 from tableveil.search.intervals import IntervalSearch
+from tests.engine.rules import k_anonymity
 from tests.engine.search.problems import (
     OnlyClasses,
     Strategy,
@@ -123,7 +123,7 @@ def wide(attributes: int, records: int = 2000) -> Problem:
     counter = NumpyCounter([levels] * attributes, codes, np.ones(records, np.int64))
     quality = quality_of(LossModel(), counter, [1.0] * attributes, records // 20)
     lattice = Lattice((0,) * attributes, (3,) * attributes)
-    return Problem(lattice, counter, privacy_of([KAnonymity(5)]), quality, records // 20)
+    return Problem(lattice, counter, k_anonymity(5), quality, records // 20)
 
 
 @pytest.mark.parametrize("attributes", [24, 60])

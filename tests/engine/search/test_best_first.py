@@ -17,13 +17,13 @@ from tableveil.classes import Check, EquivalenceClasses, NumpyCounter
 from tableveil.errors import CancelledError
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice, Transformation
-from tableveil.policy import Aggregate, KAnonymity, LossModel
-from tableveil.privacy import privacy_of
+from tableveil.policy import Aggregate, LossModel
 from tableveil.quality import Evidence, QualityModel, Score, quality_of
 from tableveil.quality.model import Assessment, Table
 from tableveil.search import Control, Problem, Progress, Stopped, exact
 from tableveil.search.antichain import Antichain, Inherited
 from tableveil.search.best_first import best_first
+from tests.engine.rules import k_anonymity
 from tests.engine.search.problems import (
     OnlyClasses,
     check_candidates,
@@ -280,7 +280,7 @@ def wide_problem(attributes: int, records: int, most: int) -> Problem:
     return Problem(
         Lattice((0,) * attributes, (2,) * attributes),
         counter,
-        privacy_of([KAnonymity(5)]),
+        k_anonymity(5),
         quality_of(LossModel(), counter, weights, 0),
         suppressible=0,
     )

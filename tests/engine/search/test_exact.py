@@ -35,10 +35,11 @@ from tableveil.policy import (
     Role,
     TableReference,
 )
-from tableveil.privacy import Conjunction, privacy_of
+from tableveil.privacy import Conjunction
 from tableveil.quality import Loss
 from tableveil.search import Control, Progress, SearchOutcome, Stopped
 from tableveil.source import resolve_source
+from tests.engine.rules import k_anonymity
 from tests.engine.search.problems import EvenSizes, OnlyClasses, Watched
 
 Value = str | None
@@ -305,7 +306,7 @@ def searched(
 ) -> SearchOutcome:
     weights = [attribute.weight for attribute in problem.attributes]
     quality = Loss(LossModel(problem.aggregate), counter.levels, weights, counter.marginals(), counter.withheld)
-    privacy = Conjunction((*privacy_of([KAnonymity(problem.k)]).rules, *([EvenSizes()] if problem.even else [])))
+    privacy = Conjunction((*k_anonymity(problem.k).rules, *([EvenSizes()] if problem.even else [])))
     control = control or Control()
     asked = search.Problem(problem.lattice, counter, privacy, quality, problem.suppressible)
     return search.exact(asked, control, time_limit, report)

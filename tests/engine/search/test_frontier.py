@@ -19,16 +19,16 @@ from tableveil.errors import CancelledError
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice
 from tableveil.policy import (
-    KAnonymity,
     LossModel,
     PrecisionModel,
 )
 from tableveil.policy import QualityModel as Named
-from tableveil.privacy import Conjunction, privacy_of
+from tableveil.privacy import Conjunction
 from tableveil.quality import quality_of
 from tableveil.search import Control, Problem, Progress, Stopped, exact
 from tableveil.search.frontier import FrontierOutcome, FrontierPoint, FrontierProblem, frontier
 from tests.engine.quality.models import EVERY_MODEL
+from tests.engine.rules import k_anonymity
 from tests.engine.search.problems import EvenSizes, Watched, key_at, optimum, problems
 
 
@@ -42,7 +42,7 @@ class Grid:
     even: bool = False
 
     def privacy(self, k: int) -> Conjunction:
-        return Conjunction((*privacy_of([KAnonymity(k)]).rules, *((EvenSizes(),) if self.even else ())))
+        return Conjunction((*k_anonymity(k).rules, *((EvenSizes(),) if self.even else ())))
 
     def cells(self, outcome: FrontierOutcome) -> Iterator[tuple[Problem, FrontierPoint]]:
         """Each pair as a problem of its own, with what the frontier says of it."""
@@ -144,7 +144,7 @@ def large(seed: int, model: Named | None = None) -> Grid:
     counter = NumpyCounter(levels, [combinations[:, j].copy() for j in range(4)], counts.astype(np.int64))
     quality = quality_of(model or LossModel(), counter, [1.0] * 4, 60)
     lattice = Lattice((0,) * 4, (4,) * 4)
-    return Grid(Problem(lattice, counter, privacy_of([]), quality, 60), (2, 3, 5, 8, 13), (0, 6, 30, 60))
+    return Grid(Problem(lattice, counter, Conjunction(()), quality, 60), (2, 3, 5, 8, 13), (0, 6, 30, 60))
 
 
 @pytest.mark.parametrize("seed", range(8))

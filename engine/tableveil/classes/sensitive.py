@@ -1,0 +1,46 @@
+"""A sensitive column as privacy models see it: its distribution in the whole source, its order, its hierarchy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.hierarchy import AttributeLevels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SensitiveColumn:
+    """The values that occur in a sensitive column have codes from 0 in their order; NULL, if it occurs, has the last.
+
+    Attributes:
+        column: Its name.
+        counts: Per code, the records of the whole source, suppressed and withheld ones included; at least 1.
+        null_code: The code of NULL, if it occurs.
+        null_first: Whether NULL stands before all other values in the order; else after them.
+        levels: The groups of the codes by the column's hierarchy, if it has one.
+    """
+
+    column: str
+    counts: NDArray[np.int64]
+    null_code: int | None = None
+    null_first: bool = False
+    levels: AttributeLevels | None = None
+
+    @property
+    def records(self) -> int:
+        """N: all records of the source."""
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SensitiveRows:
+    """The rows of a histogram by the values of a sensitive column: `counts[i]` records of row `rows[i]` have the value.
+
+    Entries are in the order of row, then code; there is no more than one of each pair.
+    """
+
+    rows: NDArray[np.intp]
+    values: NDArray[np.intp]
+    counts: NDArray[np.int64]

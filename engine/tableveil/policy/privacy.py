@@ -1,0 +1,298 @@
+"""The privacy models a policy can ask for; `tableveil.privacy` decides by them, docs/models.md explains them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+
+class CellSizes(StrEnum):
+    """How the size of a class in the population is estimated from its size in the sample."""
+
+    POISSON = "POISSON"
+    ZERO_TRUNCATED_POISSON = "ZERO_TRUNCATED_POISSON"
+
+
+class UniquenessEstimator(StrEnum):
+    """How the number of records that are unique in the population is estimated from the sample."""
+
+    DANKAR = "DANKAR"
+    PITMAN = "PITMAN"
+    ZAYATZ = "ZAYATZ"
+    SNB = "SNB"
+
+
+class EntropyEstimator(StrEnum):
+    """How the entropy of a class is taken from its counts."""
+
+    SHANNON = "SHANNON"
+    GRASSBERGER = "GRASSBERGER"
+
+
+class Distance(StrEnum):
+    """The ground distance between two sensitive values."""
+
+    EQUAL = "EQUAL"
+    ORDERED = "ORDERED"
+    HIERARCHICAL = "HIERARCHICAL"
+
+
+class AbsentValues(StrEnum):
+    """Whether a class that lacks a value of the whole table violates delta-disclosure privacy, or passes for it."""
+
+    REJECT = "REJECT"
+    IGNORE = "IGNORE"
+
+
+# --- identity and membership ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class KAnonymity:
+    """Every released class has at least `k` records (Samarati and Sweeney 1998)."""
+
+    k: int
+
+    def __str__(self) -> str:
+        return f"{self.k}-anonymity"
+
+
+@dataclass(frozen=True, slots=True)
+class KMap:
+    """Every released class has at least `k` records in the policy's population (Sweeney 2001)."""
+
+    k: int
+
+    def __str__(self) -> str:
+        return f"{self.k}-map"
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedKMap:
+    """k-map where only the population's size is known: classes have as many records as k would leave in the sample.
+
+    The size k' of a class is such that one of `k` records in the population reaches it in the sample with a probability
+    of at most `significance` (El Emam and Dankar 2008, D3 and D4).
+    """
+
+    k: int
+    significance: Decimal
+    estimator: CellSizes = CellSizes.POISSON
+
+    def __str__(self) -> str:
+        return f"{self.k}-map estimated ({self.estimator.replace('_', ' ').lower()}, significance {self.significance})"
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaPresence:
+    """In every class, the share of the population's records that are in the source is from `minimum` to `maximum`.
+
+    Source: Nergiz, Atzori and Clifton 2007. Classes of the population without any record of the source count too: if
+    `minimum` is above 0, there must be none.
+    """
+
+    minimum: Decimal
+    maximum: Decimal
+
+    def __str__(self) -> str:
+        return f"({self.minimum}, {self.maximum})-presence"
+
+
+@dataclass(frozen=True, slots=True)
+class Inclusion:
+    """Every released class has at least as many records in the policy's population as in the source.
+
+    It promises nothing by itself: it holds the release to what the other models assume, that the source is a part of
+    the population.
+    """
+
+    def __str__(self) -> str:
+        return "inclusion"
+
+
+@dataclass(frozen=True, slots=True)
+class AverageRisk:
+    """The average re-identification risk of the released records, classes / records, is at most `threshold`."""
+
+    threshold: Decimal
+
+    def __str__(self) -> str:
+        return f"average risk {self.threshold}"
+
+
+@dataclass(frozen=True, slots=True)
+class SampleUniqueness:
+    """At most the share `threshold` of the released records is alone in its class."""
+
+    threshold: Decimal
+
+    def __str__(self) -> str:
+        return f"sample uniqueness {self.threshold}"
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationUniqueness:
+    """At most the share `threshold` of the released records is estimated to be alone in its class in the population."""
+
+    threshold: Decimal
+    estimator: UniquenessEstimator = UniquenessEstimator.DANKAR
+
+    def __str__(self) -> str:
+        return f"population uniqueness {self.threshold} ({self.estimator.lower()})"
+
+
+# --- attribute disclosure: each of one sensitive column -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctLDiversity:
+    """Every class has at least `l` different values (Machanavajjhala et al. 2007); NULL is none."""
+
+    column: str
+    l: int  # noqa: E741 - the field's own letter
+
+    def __str__(self) -> str:
+        return f"distinct {self.l}-diversity of {self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilisticLDiversity:
+    """No value has more than the share 1/`l` of a class's records that have one (Xiao and Tao 2006)."""
+
+    column: str
+    l: Decimal  # noqa: E741
+
+    def __str__(self) -> str:
+        return f"probabilistic {self.l}-diversity of {self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class EntropyLDiversity:
+    """The entropy of the values in every class is at least log `l` (Machanavajjhala et al. 2007)."""
+
+    column: str
+    l: Decimal  # noqa: E741
+    estimator: EntropyEstimator = EntropyEstimator.SHANNON
+
+    def __str__(self) -> str:
+        estimator = "" if self.estimator is EntropyEstimator.SHANNON else f" ({self.estimator.title()})"
+        return f"entropy {self.l}-diversity{estimator} of {self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class RecursiveCLDiversity:
+    """In every class the most frequent value has fewer records than `c` times all but the `l` - 1 most frequent."""
+
+    column: str
+    c: Decimal
+    l: int  # noqa: E741
+
+    def __str__(self) -> str:
+        return f"recursive ({self.c}, {self.l})-diversity of {self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class TCloseness:
+    """The distribution of every class is at most `t` away from that of the whole source (Li et al. 2007)."""
+
+    column: str
+    t: Decimal
+    distance: Distance = Distance.EQUAL
+
+    def __str__(self) -> str:
+        return f"{self.t}-closeness ({self.distance.lower()}) of {self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class NTCloseness:
+    """Every class is at most `t` away from a natural superset of at least `n` records (Li et al. 2010).
+
+    A natural superset is the class that holds it at some more general transformation, suppressed records included.
+    """
+
+    column: str
+    n: int
+    t: Decimal
+    distance: Distance = Distance.EQUAL
+
+    def __str__(self) -> str:
+        return f"({self.n}, {self.t})-closeness ({self.distance.lower()}) of {self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaDisclosure:
+    """For every value, |log2(share in the class / share in the source)| < `delta` (Brickell and Shmatikov 2008).
+
+    A value that the class lacks has no finite logarithm: the class is rejected, unless absent values are ignored as ARX
+    does.
+    """
+
+    column: str
+    delta: Decimal
+    absent_values: AbsentValues = AbsentValues.REJECT
+
+    def __str__(self) -> str:
+        ignoring = ", absent values ignored" if self.absent_values is AbsentValues.IGNORE else ""
+        return f"{self.delta}-disclosure privacy{ignoring} of {self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class BetaLikeness:
+    """For every value, its share in a class is at most 1 + `beta` times its share p in the source (Cao, Karras 2012).
+
+    If `enhanced`, at most 1 + min(beta, -ln p) times.
+    """
+
+    column: str
+    beta: Decimal
+    enhanced: bool = False
+
+    def __str__(self) -> str:
+        return f"{'enhanced ' if self.enhanced else ''}{self.beta}-likeness of {self.column}"
+
+
+SensitiveModel = (
+    DistinctLDiversity
+    | ProbabilisticLDiversity
+    | EntropyLDiversity
+    | RecursiveCLDiversity
+    | TCloseness
+    | NTCloseness
+    | DeltaDisclosure
+    | BetaLikeness
+)
+"""Models that look at the values of one sensitive column."""
+
+PrivacyModel = (
+    KAnonymity
+    | KMap
+    | EstimatedKMap
+    | DeltaPresence
+    | Inclusion
+    | AverageRisk
+    | SampleUniqueness
+    | PopulationUniqueness
+    | SensitiveModel
+)
+
+PRIVACY_FIELDS: Mapping[type[PrivacyModel], str] = {
+    KAnonymity: "k_anonymity",
+    KMap: "k_map",
+    EstimatedKMap: "estimated_k_map",
+    DeltaPresence: "delta_presence",
+    Inclusion: "inclusion",
+    AverageRisk: "average_risk",
+    SampleUniqueness: "sample_uniqueness",
+    PopulationUniqueness: "population_uniqueness",
+    DistinctLDiversity: "distinct_l_diversity",
+    ProbabilisticLDiversity: "probabilistic_l_diversity",
+    EntropyLDiversity: "entropy_l_diversity",
+    RecursiveCLDiversity: "recursive_cl_diversity",
+    TCloseness: "t_closeness",
+    NTCloseness: "n_t_closeness",
+    DeltaDisclosure: "delta_disclosure",
+    BetaLikeness: "beta_likeness",
+}
+"""The field of a member of `privacy_models` by which a policy asks for each."""

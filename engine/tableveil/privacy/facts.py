@@ -1,0 +1,31 @@
+"""What privacy models need to know of the source besides its classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tableveil.classes import ClassCounter, SensitiveColumn
+from tableveil.lattice import Transformation
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """`counter` counts the source's classes. `top` has the top level of every hierarchy, whatever the search may use.
+
+    `population_size` is how many people the source's are a part of, if the policy tells or the population's rows do.
+    """
+
+    counter: ClassCounter
+    population_size: int | None = None
+
+    @property
+    def top(self) -> Transformation:
+        """The transformation at which all labels are the most general ones."""
+        return tuple(attribute.top for attribute in self.counter.levels)
+
+    def sensitive(self, column: str) -> tuple[int, SensitiveColumn]:
+        """The sensitive column and its position, by which classes tell its values."""
+        for position, found in enumerate(self.counter.sensitive):
+            if found.column == column:
+                return position, found
+        raise KeyError(f"the values of {column} were not counted")
