@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench bench-search protos clean
+.PHONY: demo test lint bench bench-search bench-privacy protos clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 
@@ -25,6 +25,9 @@ bench: $(VENV)/.dev
 
 bench-search: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only search
+
+bench-privacy: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --only privacy
 
 protos: $(VENV)/.dev
 	$(BIN)/python proto/generate.py

@@ -16,6 +16,10 @@ from benchmarks.against_reference import against_reference
 from benchmarks.large import DEFAULT_ROWS, large
 from benchmarks.machine import machine
 from benchmarks.overhead import overhead
+from benchmarks.privacy.ordered import ordered
+from benchmarks.privacy.per_check import per_check
+from benchmarks.privacy.reference_cases import reference_cases
+from benchmarks.privacy.whole_searches import whole_searches
 from benchmarks.search.ablation import ablation
 from benchmarks.search.comparison import comparison
 from benchmarks.search.cover import cover
@@ -25,6 +29,7 @@ from benchmarks.search.speed import speed
 from benchmarks.section import Section
 
 SEARCH = (speed, other_models, ablation, cover, property_stores, comparison)
+PRIVACY = (reference_cases, whole_searches, per_check)
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -37,6 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "large": [lambda: large(options.rows, options.runs)],
         "overhead": [overhead],
         "search": [functools.partial(section, options.shared) for section in SEARCH],
+        "privacy": [*(functools.partial(section, options.shared) for section in PRIVACY), ordered],
     }
     chosen = [section for name, part in parts.items() if options.only in (None, name) for section in part]
     sound = True
@@ -51,7 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--only", choices=("reference", "large", "overhead", "search"), help="one part instead of all")
+    parser.add_argument(
+        "--only", choices=("reference", "large", "overhead", "search", "privacy"), help="one part instead of all"
+    )
     parser.add_argument("--rows", type=_positive, default=DEFAULT_ROWS, help="of the large table (%(default)s)")
     parser.add_argument("--runs", type=_positive, default=3, help="with the large table (%(default)s)")
     parser.add_argument("--shared", type=Path, default=SHARED, help="holds reference/ and data/ (%(default)s)")

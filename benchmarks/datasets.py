@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv as arrow_csv
 
 from benchmarks.problems import UnusableError
+from tableveil.policy import OrderBy
 
 DELIMITER = ";"
 
@@ -50,13 +52,23 @@ class Dataset:
         except pa.ArrowInvalid as error:
             raise UnusableError(f"{file}: {error}") from None
 
+    def require(self, column: str) -> None:
+        """`UnusableError` if there is no such column."""
+        if column not in self.columns:
+            raise UnusableError(
+                f"{self.folder / 'data.csv'} has no column '{column}'; it has {', '.join(self.columns)}"
+            )
+
+    def order(self, attribute: str) -> OrderBy:
+        """How the reference orders the attribute's values: codes by number, other texts as texts."""
+        texts = self.table().column(attribute)
+        codes = pc.all(pc.match_substring_regex(texts, "^-?[0-9]+$")).as_py()
+        return OrderBy.NUMBER if codes else OrderBy.TYPE
+
     def levels(self, attribute: str) -> tuple[tuple[str, ...], ...]:
         """The rows of an attribute's hierarchy; `UnusableError` if it has no file."""
         file = self.folder / "hierarchies" / f"{attribute}.csv"
-        if attribute not in self.columns:
-            raise UnusableError(
-                f"{self.folder / 'data.csv'} has no column '{attribute}'; it has {', '.join(self.columns)}"
-            )
+        self.require(attribute)
         if not file.is_file():
             raise UnusableError(f"attribute '{attribute}' has no hierarchy: no {file}")
         return tuple(map(tuple, _rows(file)))

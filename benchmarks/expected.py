@@ -31,6 +31,7 @@ class Expected:
     parts: tuple[float, ...]
     suppressed: int | None
     classes: int | None
+    largest_class: int | None
     to_beat: bool
 
     @classmethod
@@ -44,6 +45,7 @@ class Expected:
                 parts=tuple(map(float, content.get("score_per_attribute") or ())),
                 suppressed=content.get("suppressed"),
                 classes=content.get("classes"),
+                largest_class=content.get("class_max"),
                 to_beat=to_beat,
             )
         except KeyError:
@@ -82,12 +84,8 @@ def differences(expected: Expected, run: Run, model: QualityModel, file_order: S
     return differs
 
 
-def close(found: float, expected: float) -> bool:
-    """Whether two scores are the same within the tolerance."""
-    return abs(found - expected) <= TOLERANCE * max(1.0, abs(expected))
-
-
-def _score_differences(expected: Expected, release: Release, model: QualityModel) -> list[str]:
+def ranked(release: Release, expected: Expected, model: QualityModel) -> tuple[list[float], list[float]]:
+    """By what the release and the expected one are compared, the first difference counts: their scores, usually."""
     match model:
         # The rank compares all parts, greatest first: that is the score.
         case (
@@ -96,14 +94,22 @@ def _score_differences(expected: Expected, release: Release, model: QualityModel
             | HeightModel(Aggregate.RANK)
             | EntropyModel(aggregate=Aggregate.RANK)
         ) if expected.parts:
-            found = sorted(_parts(release.attributes), reverse=True)
-            wanted = sorted(expected.parts, reverse=True)
-            same = len(found) == len(wanted) and all(map(close, found, wanted))
-            return [] if same else [f"ranked parts {found} instead of {wanted}"]
+            return sorted(_parts(release.attributes), reverse=True), sorted(expected.parts, reverse=True)
     assert expected.score is not None
-    if close(release.score, expected.score):
+    return [release.score], [expected.score]
+
+
+def close(found: float, expected: float) -> bool:
+    """Whether two scores are the same within the tolerance."""
+    return abs(found - expected) <= TOLERANCE * max(1.0, abs(expected))
+
+
+def _score_differences(expected: Expected, release: Release, model: QualityModel) -> list[str]:
+    found, wanted = ranked(release, expected, model)
+    if len(found) == len(wanted) and all(map(close, found, wanted)):
         return []
-    return [f"score {release.score!r} instead of {expected.score!r}"]
+    what = "score" if len(wanted) == 1 else "ranked parts"
+    return [f"{what} {', '.join(map(repr, found))} instead of {', '.join(map(repr, wanted))}"]
 
 
 def _count_differences(expected: Expected, release: Release) -> list[str]:

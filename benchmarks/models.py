@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
 from benchmarks.problems import NotThereYetError
 from tableveil.policy import (
+    AbsentValues,
     Aggregate,
     AmbiguityModel,
     AverageClassSizeModel,
+    AverageRisk,
+    BetaLikeness,
+    CellSizes,
+    DeltaDisclosure,
+    DeltaPresence,
     DiscernibilityModel,
+    Distance,
+    DistinctLDiversity,
+    EntropyEstimator,
+    EntropyLDiversity,
     EntropyModel,
+    EstimatedKMap,
     HeightModel,
+    Inclusion,
     KAnonymity,
     KLDivergenceModel,
     KLWeighting,
+    KMap,
     LossModel,
+    NTCloseness,
+    OrderBy,
+    PopulationUniqueness,
     PrecisionModel,
     PrivacyModel,
     QualityModel,
+    RecursiveCLDiversity,
+    SampleUniqueness,
+    SensitiveModel,
+    TCloseness,
+    UniquenessEstimator,
 )
 
 AGGREGATES: Mapping[str, Aggregate] = {
@@ -82,10 +103,70 @@ def _divergence() -> KLDivergenceModel:
     return KLDivergenceModel(KLWeighting.PER_RECORD)
 
 
+def _k_map(k: str, significance: str = "", estimator: str = CellSizes.POISSON) -> KMap | EstimatedKMap:
+    """k-map by the population's rows, or estimated if there is a significance."""
+    return EstimatedKMap(int(k), Decimal(significance), CellSizes(_member(estimator))) if significance else KMap(int(k))
+
+
+def _population_uniqueness(threshold: str, estimator: str = UniquenessEstimator.DANKAR) -> PopulationUniqueness:
+    return PopulationUniqueness(Decimal(threshold), UniquenessEstimator(_member(estimator)))
+
+
+def _entropy_diversity(estimator: EntropyEstimator) -> Callable[[str, str], EntropyLDiversity]:
+    return lambda column, least: EntropyLDiversity(column, Decimal(least), estimator)
+
+
+def _closeness(distance: Distance) -> Callable[[str, str], TCloseness]:
+    return lambda column, t: TCloseness(column, Decimal(t), distance)
+
+
+def _disclosure(column: str, delta: str) -> DeltaDisclosure:
+    # The reference tool looks at the values of the class only.
+    return DeltaDisclosure(column, Decimal(delta), AbsentValues.IGNORE)
+
+
+def _likeness(enhanced: bool) -> Callable[[str, str], BetaLikeness]:
+    return lambda column, beta: BetaLikeness(column, Decimal(beta), enhanced)
+
+
+def _member(text: str) -> str:
+    """The name of a member as policies spell it."""
+    return text.upper().replace("-", "_")
+
+
 PRIVACY: Mapping[str, Callable[..., PrivacyModel]] = {
     "k": lambda k: KAnonymity(int(k)),
+    "k-map": _k_map,
+    "d-presence": lambda minimum, maximum: DeltaPresence(Decimal(minimum), Decimal(maximum)),
+    "inclusion": Inclusion,
+    "avg-risk": lambda threshold: AverageRisk(Decimal(threshold)),
+    "sample-uniqueness": lambda threshold: SampleUniqueness(Decimal(threshold)),
+    "population-uniqueness": _population_uniqueness,
+    "distinct-l": lambda column, least: DistinctLDiversity(column, int(least)),
+    "entropy-l-shannon": _entropy_diversity(EntropyEstimator.SHANNON),
+    "entropy-l-grassberger": _entropy_diversity(EntropyEstimator.GRASSBERGER),
+    "recursive-cl": lambda column, c, rank: RecursiveCLDiversity(column, Decimal(c), int(rank)),
+    "t-equal": _closeness(Distance.EQUAL),
+    "t-ordered": _closeness(Distance.ORDERED),
+    "t-hierarchical": _closeness(Distance.HIERARCHICAL),
+    "d-disclosure": _disclosure,
+    "b-basic": _likeness(enhanced=False),
+    "b-enhanced": _likeness(enhanced=True),
 }
 """By the name before the first `:` of an item of `priv`; called with the texts between the others."""
+
+ALIASES: Mapping[str, str] = {
+    "distinct": "distinct-l",
+    "entropy-l": "entropy-l-shannon",
+    "b-likeness": "b-basic",
+    "basic-b": "b-basic",
+    "enhanced-b": "b-enhanced",
+    "average-risk": "avg-risk",
+    "sample-uniq": "sample-uniqueness",
+    "pop-uniqueness": "population-uniqueness",
+    "population-uniq": "population-uniqueness",
+}
+"""Other names that cases may have for the same."""
 
 METRICS: Mapping[str, Callable[..., QualityModel]] = {
     "loss": _loss,
@@ -100,7 +181,12 @@ METRICS: Mapping[str, Callable[..., QualityModel]] = {
 }
 """By the name before the first `:` of `metric`; called with the texts between the others: aggregate, then factor."""
 
-UNDERSTOOD = frozenset({"dataset", "qis", "priv", "supp", "metric", "sensitive", "time", "algo"})
+TYPES: Mapping[str, OrderBy] = {"string": OrderBy.TYPE, "integer": OrderBy.NUMBER, "decimal": OrderBy.NUMBER}
+"""By the type that `types` gives a column: how its texts are ordered."""
+
+UNDERSTOOD = frozenset(
+    {"dataset", "qis", "priv", "supp", "metric", "sensitive", "subset", "population", "types", "time", "algo"}
+)
 """Settings of a case that a policy can say."""
 
 WITHOUT_EFFECT = frozenset({"ties", "sample"})
@@ -109,12 +195,30 @@ WITHOUT_EFFECT = frozenset({"ties", "sample"})
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """What a case asks for, in the policy's terms; `time_limit` in seconds, for heuristics, None for an optimum."""
+    """What a case asks for, in the policy's terms.
+
+    Attributes:
+        privacy: All of the privacy models must hold.
+        quality: What to minimize.
+        suppression_limit: The share of records that may be suppressed.
+        time_limit: Seconds, for heuristics; None for an optimum.
+        sensitive: Columns that the case calls sensitive, or whose values one of its models looks at.
+        every: Each so many rows, the first one among them, one is in the sample, and all rows are the population; None
+            if all rows are the sample and there is no population.
+        population_size: How many people there are.
+        sampling_fraction: The share of them that is in the sample.
+        orders: How the values of a column are ordered, by column, where the case says so.
+    """
 
     privacy: tuple[PrivacyModel, ...]
     quality: QualityModel
     suppression_limit: Decimal
     time_limit: Decimal | None = None
+    sensitive: tuple[str, ...] = ()
+    every: int | None = None
+    population_size: int | None = None
+    sampling_fraction: Decimal | None = None
+    orders: Mapping[str, OrderBy] = field(default_factory=dict)
 
 
 def read_models(settings: Mapping[str, object]) -> Models:
@@ -128,13 +232,34 @@ def read_models(settings: Mapping[str, object]) -> Models:
     lacking = [f"{name} {value}" for name, value in settings.items() if name not in UNDERSTOOD | WITHOUT_EFFECT]
     privacy = _models(settings, "priv", PRIVACY, lacking)
     quality = _models(settings, "metric", METRICS, lacking)
+    every = _numbers(settings, "subset", ("mod",), lacking).get("mod")
+    population = _numbers(settings, "population", ("fraction", "size"), lacking)
+    orders = _orders(settings, lacking)
     if lacking:
         raise NotThereYetError(", ".join(lacking))
     missing = [name for name in ("priv", "metric", "supp") if settings.get(name) in (None, "")]
     if missing:
         raise ValueError(f"case.{missing[0]} is missing")
-    time_limit = _decimal(settings, "time") if "time" in settings else None
-    return Models(tuple(privacy), quality[0], _decimal(settings, "supp"), time_limit)
+    named = filter(None, str(settings.get("sensitive", "")).split(","))
+    columns = [model.column for model in privacy if isinstance(model, SensitiveModel)]
+    return Models(
+        privacy=tuple(privacy),
+        quality=quality[0],
+        suppression_limit=_decimal(settings, "supp"),
+        time_limit=_decimal(settings, "time") if "time" in settings else None,
+        sensitive=tuple(dict.fromkeys([*named, *columns])),
+        every=None if every is None else int(every),
+        population_size=int(population["size"]) if "size" in population else None,
+        sampling_fraction=population.get("fraction"),
+        orders=orders,
+    )
+
+
+def distances_of(models: Sequence[PrivacyModel], column: str) -> set[Distance]:
+    """The ground distances that models measure between a column's values."""
+    return {
+        model.distance for model in models if isinstance(model, TCloseness | NTCloseness) and model.column == column
+    }
 
 
 def _decimal(settings: Mapping[str, object], name: str) -> Decimal:
@@ -142,6 +267,35 @@ def _decimal(settings: Mapping[str, object], name: str) -> Decimal:
         return Decimal(str(settings[name]))
     except InvalidOperation:
         raise ValueError(f"case.{name} is no number: {settings[name]}") from None
+
+
+def _numbers(
+    settings: Mapping[str, object], name: str, kinds: Collection[str], lacking: list[str]
+) -> dict[str, Decimal]:
+    """A setting such as `mod:10` by its kind; another kind is added to `lacking`."""
+    text = str(settings.get(name) or "")
+    if not text:
+        return {}
+    kind, _, number = text.partition(":")
+    if kind not in kinds:
+        lacking.append(f"{name} {text}")
+        return {}
+    found = _decimal({name: number}, name)
+    if not found.is_finite() or found <= 0:
+        raise ValueError(f"case.{name} cannot be read: {text}")
+    return {kind: found}
+
+
+def _orders(settings: Mapping[str, object], lacking: list[str]) -> dict[str, OrderBy]:
+    """The orders in `types`, such as `age:integer,sex:string`; other types are added to `lacking`."""
+    orders = {}
+    for item in filter(None, str(settings.get("types") or "").replace(";", ",").split(",")):
+        column, _, type_ = item.rpartition(":")
+        if type_.lower() in TYPES:
+            orders[column] = TYPES[type_.lower()]
+        else:
+            lacking.append(f"types {item}")
+    return orders
 
 
 Model = TypeVar("Model")
@@ -154,6 +308,7 @@ def _models(
     found = []
     for item in filter(None, str(settings.get(name, "")).split(";")):
         kind, *parameters = item.split(":")
+        kind = ALIASES.get(kind, kind)
         try:
             if kind in registry:
                 found.append(registry[kind](*parameters))

@@ -54,8 +54,15 @@ def test_every_figure(published: Published) -> None:
     sizes = classes_of(published)
     objects = {kind: table.to_pylist() for kind, table in published.objects.items()}
 
+    # Every diagnosis is another one.
     assert objects["CLASSES"] == [
-        {**dict(zip(QUASI_IDENTIFIERS, labels, strict=True)), "class_size": size, "risk": 1 / size}
+        {
+            **dict(zip(QUASI_IDENTIFIERS, labels, strict=True)),
+            "class_size": size,
+            "risk": 1 / size,
+            "distinct_l_diagnosis": size,
+            "entropy_l_diagnosis": size,
+        }
         for labels, size in sorted(sizes.items(), key=lambda item: tuple((v is None, v) for v in item[0]))
     ]
     assert objects["RISK_HISTOGRAM"] == [

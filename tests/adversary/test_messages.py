@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from tableveil.client import Client
-from tableveil.dictionary.build import EXAMPLES
+from tableveil.dictionary.values import EXAMPLES
 from tableveil.errors import TableveilError
 from tableveil.server import Settings, TableveilServer
 from tests.adversary import samples

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from benchmarks import __main__ as document
 from benchmarks import discharges, large, overhead
 from benchmarks.__main__ import main
+from benchmarks.privacy import per_check, whole_searches
+from benchmarks.section import Section
+from tableveil.policy import DistinctLDiversity, KAnonymity, KMap
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +53,33 @@ def test_overhead_is_measured(capsys: pytest.CaptureFixture[str], monkeypatch: p
     assert "medians of 2" in text
 
 
-def test_missing_reference_cases_are_said_to_be_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--only", "reference", "--shared", str(tmp_path)]) == 0
+@pytest.mark.parametrize("part", ["reference", "privacy"])
+def test_missing_data_is_said_to_be_skipped(
+    part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It generates what it measures.
+    monkeypatch.setattr(document, "ordered", lambda: Section("none", ()))
+    assert main(["--only", part, "--shared", str(tmp_path)]) == 0
     assert "Skipped: there is no `" in capsys.readouterr().out
+
+
+def test_privacy_models_are_measured_beside_k_anonymity(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(per_check, "DATASET", "tiny")
+    monkeypatch.setattr(per_check, "QUASI_IDENTIFIERS", ("city",))
+    monkeypatch.setattr(per_check, "SENSITIVE", "age")
+    monkeypatch.setattr(per_check, "K", KAnonymity(2))
+    monkeypatch.setattr(per_check, "FURTHER", (DistinctLDiversity("age", 2), DistinctLDiversity("age", 6), KMap(2)))
+    text = str(per_check.per_check(data.parent))
+    assert "\n| distinct 2-diversity of age | " in text
+    assert "\n| distinct 6-diversity of age: infeasible | 1 | " in text
+    assert "\n| 2-map | " in text
+
+
+def test_whole_searches_are_measured_both_ways(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole_searches, "TABLES", {"tiny": ("age", "city")})
+    monkeypatch.setattr(whole_searches, "VALUES", (7,))
+    monkeypatch.setattr(whole_searches, "THRESHOLDS", (Decimal("0.4"), Decimal("0.1")))
+    section = whole_searches.whole_searches(data.parent)
+    assert section.sound
+    for t in ("0.4", "0.1"):
+        assert str(section).count(f"\n| tiny, 7, {t} | ") == 2

@@ -128,6 +128,68 @@ def test_what_is_not_there_yet_is_listed(run: Runner) -> None:
     assert "| not there yet: priv delta:age:1.0 |" in run(cases[:1]).output
 
 
+def test_sensitive_columns_are_read_by_the_models(run: Runner) -> None:
+    """The cities have the ages 1 2 3 3, 04 04 05 05 and 1 2 3 04; of the first codes there are more in all."""
+    two_cities = {"score": 1 / 3, "transformation": {"city": 0}, "suppressed": 4, "classes": 2, "class_max": 4}
+    together = {"score": 1.0, "transformation": {"city": 1}, "suppressed": 0, "classes": 1}
+    models = {
+        "distinct-l:age:3": two_cities,
+        "entropy-l-shannon:age:2.5": two_cities,
+        "recursive-cl:age:2.5:3": two_cities,
+        "t-equal:age:0.45": two_cities,
+        # By number: as texts 04 and 05 would come first, and the first city would be too far away.
+        "t-ordered:age:0.25": two_cities,
+        "t-hierarchical:age:0.5": two_cities,
+        "d-disclosure:age:1.2": two_cities,
+        "b-basic:age:1": two_cities,
+        "b-enhanced:age:1": two_cities,
+        "distinct-l:age:3;t-equal:age:0.1": together,
+    }
+    done = run([case(priv, found, qis="city", priv=priv) for priv, found in models.items()], "--json")
+    assert [(result["id"], result["differences"]) for result in done.results] == [(priv, []) for priv in models]
+
+
+def test_a_sample_is_anonymized_in_its_population(run: Runner) -> None:
+    """Every other row: two of the four people of each city."""
+    cities = {"score": 0.0, "transformation": {"city": 0}, "suppressed": 0, "classes": 3}
+    together = {"score": 1.0, "transformation": {"city": 1}, "suppressed": 0, "classes": 1}
+    models = {"k-map:4": cities, "k-map:5": together, "d-presence:0.4:0.6": cities, "inclusion;k:2": cities}
+    done = run([case(priv, found, qis="city", priv=priv, subset="mod:2") for priv, found in models.items()], "--json")
+    assert [(result["id"], result["differences"]) for result in done.results] == [(priv, []) for priv in models]
+
+
+def test_samples_are_judged_together(run: Runner) -> None:
+    """Twelve records have nine pairs of age and city, and six are alone with theirs."""
+    apart = {"score": 0.0, "transformation": {"age": 0, "city": 0}, "suppressed": 0, "classes": 9}
+    models = ["avg-risk:0.75", "sample-uniqueness:0.5", "population-uniqueness:0.99"]
+    done = run([case(priv, apart, priv=priv, supp="0", population="fraction:0.5") for priv in models], "--json")
+    assert [(result["id"], result["differences"]) for result in done.results] == [(priv, []) for priv in models]
+
+
+@pytest.mark.parametrize(
+    ("settings", "results"),
+    [
+        # The reference may refuse more classes than the full sum does, but none that it does not: ours is not worse.
+        ({"priv": "k:2;entropy-l-grassberger:age:3"}, {1 / 3: "pass", 0.5: "differs as named", 0.2: "MISS"}),
+        # It may accept classes without anybody of the sample: ours is not better.
+        (
+            {"priv": "k:2;d-presence:0.4:0.6", "subset": "mod:2"},
+            {0.0: "pass", -0.1: "differs as named", 0.1: "MISS"},
+        ),
+        ({"priv": "k:2;d-presence:0.6:1", "subset": "mod:2"}, {None: "pass", 0.5: "differs as named"}),
+        # With nothing odd about the models, or a least share of 0, the same is expected of both.
+        ({"priv": "k:2;d-presence:0:0.6", "subset": "mod:2"}, {0.0: "pass", -0.1: "MISS"}),
+        ({"priv": "d-presence:0.4:0.6", "subset": "mod:2"}, {0.0: "pass", -0.1: "MISS"}),
+        ({"priv": "k:2;entropy-l-shannon:age:3"}, {1 / 3: "MISS", 0.5: "MISS"}),
+    ],
+)
+def test_a_difference_is_named_only_where_it_may_be(
+    run: Runner, settings: dict[str, str], results: dict[float | None, str]
+) -> None:
+    done = run([case(expected={"score": score}, qis="city", **settings) for score in results], "--json")
+    assert [result["result"] for result in done.results] == list(results.values())
+
+
 def test_ids_choose_cases(run: Runner) -> None:
     done = run([case("a-1", AGES_GROUPED), case("b-1", {"score": 9})], "--ids", "a-*", "--json")
     assert [result["id"] for result in done.results] == ["a-1"]
@@ -154,6 +216,8 @@ def test_ids_choose_cases(run: Runner) -> None:
         (case(expected=AGES_GROUPED, dataset="vast"), "dataset 'vast': no "),
         (case(expected=AGES_GROUPED, qis="age,name"), "no column 'name'; it has age, city, note"),
         (case(expected=AGES_GROUPED, qis="age,note"), "attribute 'note' has no hierarchy: no "),
+        (case(expected=AGES_GROUPED, priv="k:4;distinct-l:job:2"), "no column 'job'; it has age, city, note"),
+        (case(expected=AGES_GROUPED, priv="t-hierarchical:note:0.2"), "attribute 'note' has no hierarchy: no "),
     ],
 )
 def test_bad_cases_are_refused(run: Runner, line: str | dict[str, Any], message: str) -> None:

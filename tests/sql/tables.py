@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from random import Random
 
 import pyarrow as pa
 
 from tableveil.backend import Session
 from tableveil.counting import BaseHistogram, build_base
-from tableveil.dictionary import build_dictionary
+from tableveil.dictionary import build_dictionary, build_sensitive
 from tableveil.hierarchy import InlineLevels, Intervals, RuleHierarchy
-from tableveil.policy import AttributePolicy, KAnonymity, NullHandling, Policy, ReleaseTarget, Role, TableReference
+from tableveil.policy import (
+    AttributePolicy,
+    KAnonymity,
+    NullHandling,
+    Policy,
+    Population,
+    ReleaseTarget,
+    Role,
+    TableReference,
+)
 from tableveil.source import resolve_source
 
 Value = int | str | None
@@ -19,41 +29,80 @@ Value = int | str | None
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of quasi-identifiers, each with its type, hierarchy and what NULL means."""
+    """Rows of quasi-identifiers, each with its type, hierarchy and what NULL means.
+
+    `sensitive` has, per sensitive column, its type and its value in each row; `population` the rows of a population.
+    `prefix` is how the names of all columns begin.
+    """
 
     types: tuple[str, ...]
     hierarchies: tuple[InlineLevels | RuleHierarchy, ...]
     nulls: tuple[NullHandling, ...]
     rows: tuple[tuple[Value, ...], ...]
+    sensitive: tuple[tuple[str, tuple[Value, ...]], ...] = ()
+    population: tuple[tuple[Value, ...], ...] | None = None
+    prefix: str = ""
 
     @property
     def counted(self) -> list[tuple[Value, ...]]:
         """The rows that are not withheld."""
-        suppressing = [j for j, handling in enumerate(self.nulls) if handling is NullHandling.SUPPRESS]
-        return [row for row in self.rows if all(row[j] is not None for j in suppressing)]
+        return [row for row in self.rows if self.counts(row)]
+
+    def counts(self, row: tuple[Value, ...]) -> bool:
+        """Whether a row of the source or the population is in a class."""
+        return all(
+            value is not None or handling is not NullHandling.SUPPRESS
+            for value, handling in zip(row, self.nulls, strict=True)
+        )
 
 
 def base_of(session: Session, table: Table) -> BaseHistogram:
     """The real base histogram of the table in the database."""
-    names = [f"q{j}" for j in range(len(table.types))]
-    columns = ", ".join(f"{name} {type_}" for name, type_ in zip(names, table.types, strict=True))
-    session.execute(f"CREATE OR REPLACE TABLE t ({columns})")
-    with session.relation("rows_", pa.table(dict(zip(names, zip(*table.rows, strict=True), strict=True)))):
-        session.execute("INSERT INTO t SELECT * FROM rows_")
+    names = [f"{table.prefix}q{j}" for j in range(len(table.types))]
+    sensitive_names = [f"{table.prefix}s{s}" for s in range(len(table.sensitive))]
+    sensitive_types, values = zip(*table.sensitive, strict=True) if table.sensitive else ((), ())
+    columns = [*zip(*table.rows, strict=True), *values]
+    _create(session, "t", [*names, *sensitive_names], [*table.types, *sensitive_types], columns)
+    population = None
+    if table.population is not None:
+        _create(session, "everyone", names, table.types, list(zip(*table.population, strict=True)))
+        population = Population(TableReference("", "main", "everyone"))
     listed = tuple(
         AttributePolicy(name, Role.QUASI_IDENTIFIER, hierarchy, nulls=nulls)
         for name, hierarchy, nulls in zip(names, table.hierarchies, table.nulls, strict=True)
     )
+    sensitive = tuple(AttributePolicy(name, Role.SENSITIVE) for name in sensitive_names)
     release = ReleaseTarget("main", "out")
-    policy = Policy(TableReference("", "main", "t"), listed, None, (KAnonymity(2),), release)
+    policy = Policy(
+        TableReference("", "main", "t"), (*listed, *sensitive), None, (KAnonymity(2),), release, population=population
+    )
     source, _, faults = resolve_source(session, policy)
-    assert source is not None, faults
+    assert source is not None
+    assert faults == []
     dictionaries = []
     for j, (attribute, hierarchy) in enumerate(zip(listed, table.hierarchies, strict=True)):
         dictionary, found = build_dictionary(session, source, attribute, hierarchy, "", j, "")
         assert dictionary is not None, found
         dictionaries.append(dictionary)
-    return build_base(session, source, dictionaries)
+    of_values = []
+    for s, attribute in enumerate(sensitive):
+        values_, found = build_sensitive(session, source, attribute, None, "", s, "")
+        assert values_ is not None, found
+        of_values.append(values_)
+    return build_base(session, source, dictionaries, of_values)
+
+
+def _create(
+    session: Session, name: str, names: Sequence[str], types: Sequence[str], columns: Sequence[Sequence[Value]]
+) -> None:
+    defined = ", ".join(
+        '"' + column.replace('"', '""') + f'" {type_}' for column, type_ in zip(names, types, strict=True)
+    )
+    session.execute(f"CREATE OR REPLACE TABLE {name} ({defined})")
+    if columns:
+        positions = [f"p{i}" for i in range(len(columns))]
+        with session.relation("rows_", pa.table(dict(zip(positions, columns, strict=True)))):
+            session.execute(f"INSERT INTO {name} SELECT * FROM rows_")
 
 
 def random_table(rows: int, width: int, values: int, seed: int) -> Table:
@@ -62,3 +111,12 @@ def random_table(rows: int, width: int, values: int, seed: int) -> Table:
     drawn = tuple(tuple(random.randrange(values) for _ in range(width)) for _ in range(rows))
     value = (NullHandling.VALUE,) * width
     return Table(("INTEGER",) * width, (rule,) * width, value, drawn)
+
+
+def with_details(table: Table, values: Sequence[int], seed: int) -> Table:
+    """The table with so many values per sensitive column; the population has most of its rows, twice, and others."""
+    random = Random(seed)
+    sensitive = tuple(("INTEGER", tuple(random.randrange(number) for _ in table.rows)) for number in values)
+    known = [row for row in table.rows if random.random() < 0.8]
+    changed = [(*row[1:], row[0]) for row in known[:50]]
+    return replace(table, sensitive=sensitive, population=(*known, *known, *changed))

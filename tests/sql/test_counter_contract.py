@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 
 import numpy as np
@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from tableveil.backend import Database, Session, Settings
 from tableveil.classes import ClassCounter, EquivalenceClasses, Marginals, NumpyCounter
-from tableveil.counting import BaseHistogram, DuckDBCounter, open_counter
+from tableveil.counting import BaseHistogram, DuckDBCounter, choose, open_counter
 from tableveil.hierarchy import AttributeLevels, InlineLevels, Intervals
 from tableveil.lattice import Transformation
 from tableveil.policy import NullHandling
-from tests.sql.tables import Table, Value, base_of, random_table
+from tests.sql.tables import Table, Value, base_of, random_table, with_details
 
 Combination = tuple[int, ...]
 
@@ -28,7 +28,9 @@ Opened = Callable[[Session, BaseHistogram, Transformation | None], ClassCounter]
 IMPLEMENTATIONS: dict[str, Opened] = {
     "numpy": open_counter,
     "duckdb": lambda session, base, bottom: DuckDBCounter(session, base, hand_over_rows=0, bottom=bottom),
-    "duckdb that hands over small roll-ups": lambda session, base, bottom: DuckDBCounter(session, base, 10, bottom),
+    "duckdb that hands over small roll-ups": lambda session, base, bottom: DuckDBCounter(
+        session, base, 10, bottom, memory=100_000
+    ),
     "duckdb that hands over all": lambda session, base, bottom: DuckDBCounter(session, base, bottom=bottom),
 }
 
@@ -36,6 +38,11 @@ IMPLEMENTATIONS: dict[str, Opened] = {
 @pytest.fixture(scope="module", params=list(IMPLEMENTATIONS))
 def implementation(request: pytest.FixtureRequest) -> Opened:
     return IMPLEMENTATIONS[request.param]
+
+
+@pytest.fixture
+def database(shared_database: Database) -> Database:
+    return shared_database
 
 
 @pytest.fixture(scope="module")
@@ -49,32 +56,87 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 # --- what is true of a table ----------------------------------------------------------------------------------------
 
 
+def in_order(values: Iterable[Value]) -> dict[Value, int]:
+    """The position of each value among all in order, NULL last."""
+    present = set(values)
+    texts = sorted(value for value in present if isinstance(value, str))
+    numbers = sorted(value for value in present if isinstance(value, int))
+    return {value: code for code, value in enumerate([*texts, *numbers, None])}
+
+
 @functools.cache
-def codes(table: Table) -> tuple[Combination, ...]:
-    """Per row that is counted, its codes: positions among the column's values in order, NULL last."""
-    columns: list[dict[Value, int]] = []
-    for j in range(len(table.types)):
-        present = {row[j] for row in table.rows}
-        texts = sorted(value for value in present if isinstance(value, str))
-        numbers = sorted(value for value in present if isinstance(value, int))
-        columns.append({value: code for code, value in enumerate([*texts, *numbers, None])})
-    return tuple(tuple(columns[j][value] for j, value in enumerate(row)) for row in table.counted)
+def codes_of(table: Table, population: bool = False) -> tuple[Combination, ...]:
+    """Per row that is counted, of the source or of the population, its codes."""
+    everyone = table.population or ()
+    columns = [in_order(row[j] for row in (*table.rows, *everyone)) for j in range(len(table.types))]
+    rows = [row for row in everyone if table.counts(row)] if population else table.counted
+    return tuple(tuple(columns[j][value] for j, value in enumerate(row)) for row in rows)
 
 
-def groups_at(levels: tuple[AttributeLevels, ...], code: Combination, at: Transformation) -> Combination:
-    return tuple(int(attribute.groups[level][c]) for attribute, level, c in zip(levels, at, code, strict=True))
+def groups_at(
+    levels: tuple[AttributeLevels, ...], codes: Sequence[Combination], at: Transformation
+) -> list[Combination]:
+    """Per row its groups."""
+    columns = zip(*codes, strict=True)
+    groups = [
+        attribute.groups[level][list(column)].tolist()
+        for attribute, level, column in zip(levels, at, columns, strict=False)
+    ]
+    return list(zip(*groups, strict=True))
+
+
+def names_of(classes: EquivalenceClasses, width: int) -> list[Combination]:
+    """The groups of each class."""
+    columns = [classes.groups(j).tolist() for j in range(width)]
+    return [tuple(column[i] for column in columns) for i in range(len(classes.counts))]
 
 
 def classes_of(classes: EquivalenceClasses, width: int) -> Counter[Combination]:
-    columns = [classes.groups(j).tolist() for j in range(width)]
-    found = [tuple(column[i] for column in columns) for i in range(len(classes.counts))]
+    found = names_of(classes, width)
     assert len(set(found)) == len(found)
     return Counter(dict(zip(found, classes.counts.tolist(), strict=True)))
 
 
 def check_classes(table: Table, counter: ClassCounter, transformation: Transformation) -> None:
-    expected = Counter(groups_at(counter.levels, code, transformation) for code in codes(table))
+    expected = Counter(groups_at(counter.levels, codes_of(table), transformation))
     assert classes_of(counter.classes(transformation), len(table.types)) == expected
+
+
+def check_values(table: Table, counter: ClassCounter, classes: EquivalenceClasses, attribute: int) -> None:
+    """Of all classes and of every second one."""
+    _, column = table.sensitive[attribute]
+    code = in_order(column)
+    values = [code[value] for row, value in zip(table.rows, column, strict=True) if table.counts(row)]
+    expected = Counter(zip(groups_at(counter.levels, codes_of(table), classes.at), values, strict=True))
+    chosen = np.arange(len(classes.counts)) % 2 == 0
+    for some in (classes, classes.selected(chosen), classes.selected(chosen).selected(chosen[chosen])):
+        names = names_of(some, len(table.types))
+        among = set(names)
+        found = some.values(attribute)
+        entries = list(zip(found.classes.tolist(), found.values.tolist(), strict=True))
+        assert entries == sorted(set(entries))
+        assert sorted(set(found.classes.tolist())) == list(range(len(names)))
+        held = {(names[i], value): n for (i, value), n in zip(entries, found.counts.tolist(), strict=True)}
+        assert held == {key: n for key, n in expected.items() if key[0] in among}
+
+
+def check_population(table: Table, counter: ClassCounter, classes: EquivalenceClasses) -> None:
+    expected = Counter(groups_at(counter.levels, codes_of(table, population=True), classes.at))
+    names = names_of(classes, len(table.types))
+    assert classes.population().tolist() == [expected[name] for name in names]
+    assert classes.population_only() == len(expected.keys() - set(names))
+    last = np.arange(len(names)) == len(names) - 1
+    assert classes.selected(last).population().tolist() == [expected[name] for name in names[-1:]]
+
+
+def check_details(table: Table, counter: ClassCounter, transformation: Transformation) -> None:
+    classes = counter.classes(transformation)
+    for attribute in range(len(table.sensitive)):
+        check_values(table, counter, classes, attribute)
+    if table.population is not None:
+        check_population(table, counter, classes)
+    if not table.sensitive and table.population is None:
+        assert classes.details is None
 
 
 def check_marginals(
@@ -90,8 +152,9 @@ def check_marginals(
 
 
 def check_small_classes(table: Table, counter: ClassCounter, transformation: Transformation, minimum_size: int) -> None:
-    sizes = Counter(groups_at(counter.levels, code, transformation) for code in codes(table))
-    small = [code for code in codes(table) if sizes[groups_at(counter.levels, code, transformation)] < minimum_size]
+    groups = groups_at(counter.levels, codes_of(table), transformation)
+    sizes = Counter(groups)
+    small = [code for code, group in zip(codes_of(table), groups, strict=True) if sizes[group] < minimum_size]
     mask = counter.classes(transformation).counts < minimum_size
     check_marginals(counter, small, counter.records_in(transformation, mask), transformation)
 
@@ -100,8 +163,13 @@ def check_totals(table: Table, counter: ClassCounter) -> None:
     assert counter.records == len(table.rows)
     assert counter.withheld == len(table.rows) - len(table.counted)
     bottom = (0,) * len(table.types)
-    check_marginals(counter, codes(table), counter.marginals(), bottom)
+    check_marginals(counter, codes_of(table), counter.marginals(), bottom)
     assert counter.marginals().at == bottom
+    for column, (_, values) in zip(counter.sensitive, table.sensitive, strict=True):
+        code = in_order(values)
+        found = Counter(code[value] for value in values)
+        assert column.counts.tolist() == [found[i] for i in range(len(found))]
+        assert column.null_code == (code[None] if None in values else None)
 
 
 # --- random tables --------------------------------------------------------------------------------------------------
@@ -117,21 +185,32 @@ def tables(draw: st.DrawFn) -> Table:
     values = {"VARCHAR": st.sampled_from("abcdef"), "INTEGER": st.integers(0, 29)}
     with_null = [values[kind] | st.none() if draw(st.booleans()) else values[kind] for kind in kinds]
     handling = st.sampled_from([NullHandling.VALUE, NullHandling.SUPPRESS])
+    drawn = draw(st.lists(st.tuples(*with_null), min_size=1, max_size=25))
+    # Some of the population may be in the source, or all, or none; NULLs need not be where the source has them.
+    anyone = st.sampled_from(drawn) | st.tuples(*(st.none() | values[kind] for kind in kinds))
+    population = draw(st.none() | st.lists(anyone, max_size=25))
+    kinds_of_sensitive = draw(st.lists(st.sampled_from(["VARCHAR", "INTEGER"]), max_size=2))
     return Table(
         types=tuple(kinds),
         hierarchies=tuple(LISTED if kind == "VARCHAR" else NUMBERS for kind in kinds),
         nulls=tuple(draw(st.lists(handling, min_size=width, max_size=width))),
-        rows=tuple(draw(st.lists(st.tuples(*with_null), min_size=1, max_size=25))),
+        rows=tuple(drawn),
+        sensitive=tuple(
+            (kind, draw(st.tuples(*[st.none() | values[kind]] * len(drawn)))) for kind in kinds_of_sensitive
+        ),
+        population=None if population is None else tuple(population),
+        prefix=draw(st.sampled_from(["", "it's \"; --", "c0 n v "])),
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(table=tables(), data=st.data())
 def test_counts_any_table(shared: Database, implementation: Opened, table: Table, data: st.DataObject) -> None:
     with shared.session() as session:
         base = base_of(session, table)
         tops = [dictionary.levels.top for dictionary in base.dictionaries]
         bottom = data.draw(st.none() | st.tuples(*(st.integers(0, top) for top in tops)))
+        assert base.population_records == (None if table.population is None else len(table.population))
         counter = implementation(session, base, bottom)
         check_totals(table, counter)
         least = bottom or (0,) * len(tops)
@@ -141,11 +220,13 @@ def test_counts_any_table(shared: Database, implementation: Opened, table: Table
             if data.draw(st.booleans()):
                 check_classes(table, counter, transformation)
             check_small_classes(table, counter, transformation, data.draw(st.integers(1, 6)))
+            if data.draw(st.booleans()):
+                check_details(table, counter, transformation)
 
 
 def test_a_long_search_in_one_region(session: Session, implementation: Opened) -> None:
     """Roll-ups are made and used: answers stay the same, whatever was asked before."""
-    table = random_table(rows=400, width=3, values=200, seed=1)
+    table = with_details(random_table(rows=400, width=3, values=200, seed=1), values=[7], seed=1)
     counter = implementation(session, base_of(session, table), None)
     random = Random(2)
     for least in ((1, 1, 1), (2, 1, 2), (0, 2, 3), (2, 3, 2), (0, 0, 0)):
@@ -155,6 +236,7 @@ def test_a_long_search_in_one_region(session: Session, implementation: Opened) -
             )
             check_classes(table, counter, transformation)
             check_small_classes(table, counter, transformation, random.choice([2, 5, 50]))
+            check_details(table, counter, transformation)
 
 
 def test_keys_of_several_words(session: Session, implementation: Opened) -> None:
@@ -162,7 +244,8 @@ def test_keys_of_several_words(session: Session, implementation: Opened) -> None
     table = random_table(rows=1500, width=12, values=3000, seed=3)
     # A few equal rows, so that not every class is a single record.
     rows = (*table.rows[:1200], *table.rows[:300])
-    table = Table(table.types, table.hierarchies, table.nulls, rows)
+    # Five values fit into the last word of the key, 200 do not.
+    table = with_details(Table(table.types, table.hierarchies, table.nulls, rows), values=[5, 200], seed=3)
     counter = implementation(session, base_of(session, table), None)
     assert all(len(levels.groups[0]) >= 900 for levels in counter.levels)
     assert len(counter.classes((0,) * 12).words) > 1
@@ -170,6 +253,7 @@ def test_keys_of_several_words(session: Session, implementation: Opened) -> None
     for transformation in ((0,) * 12, (1,) * 12, (2, 0) * 6, (0, *(4,) * 11), (4,) * 12):
         check_classes(table, counter, transformation)
         check_small_classes(table, counter, transformation, 2)
+        check_details(table, counter, transformation)
 
 
 VALUE, SUPPRESS = NullHandling.VALUE, NullHandling.SUPPRESS
@@ -186,15 +270,22 @@ VALUE, SUPPRESS = NullHandling.VALUE, NullHandling.SUPPRESS
         pytest.param([("a", 1)] * 20, (VALUE, VALUE), id="one class"),
     ],
 )
+@pytest.mark.parametrize("population", [(), (("f", 29),), ((None, None), ("a", 1))], ids=["nobody", "others", "some"])
 def test_extremes(
-    session: Session, implementation: Opened, rows: list[tuple[Value, ...]], nulls: tuple[NullHandling, NullHandling]
+    session: Session,
+    implementation: Opened,
+    rows: list[tuple[Value, ...]],
+    nulls: tuple[NullHandling, NullHandling],
+    population: tuple[tuple[Value, ...], ...],
 ) -> None:
-    table = Table(("VARCHAR", "INTEGER"), (LISTED, NUMBERS), nulls, tuple(rows))
+    sensitive = (("VARCHAR", (None,) * len(rows)), ("INTEGER", tuple(range(len(rows)))))
+    table = Table(("VARCHAR", "INTEGER"), (LISTED, NUMBERS), nulls, tuple(rows), sensitive, population)
     counter = implementation(session, base_of(session, table), None)
     check_totals(table, counter)
     for transformation in ((0, 0), (1, 2), (3, 3), (0, 3)):
         check_classes(table, counter, transformation)
         check_small_classes(table, counter, transformation, 2)
+        check_details(table, counter, transformation)
 
 
 def test_few_combinations_are_counted_in_memory(session: Session) -> None:
@@ -203,3 +294,16 @@ def test_few_combinations_are_counted_in_memory(session: Session) -> None:
     counter = open_counter(session, base)
     assert isinstance(counter, NumpyCounter)
     assert counter.account == f"all {base.combinations} combinations in numpy"
+
+
+@pytest.mark.parametrize("limit", ["FEW", "FEW_VALUES"])
+def test_many_of_anything_stay_in_the_database(session: Session, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    """The population and the values count as well."""
+    table = random_table(rows=50, width=2, values=20, seed=4)
+    base = base_of(session, with_details(table, values=[30], seed=4))
+    assert base.population is not None
+    most = {"FEW": base.combinations + base.population.rows, "FEW_VALUES": base.by_value[0].rows}[limit]
+    monkeypatch.setattr(choose, limit, most)
+    assert isinstance(open_counter(session, base), NumpyCounter)
+    monkeypatch.setattr(choose, limit, most - 1)
+    assert isinstance(open_counter(session, base), DuckDBCounter)

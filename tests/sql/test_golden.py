@@ -1,4 +1,4 @@
-"""The statements rendered for tables with hostile names, held against golden/*.sql.
+"""The statements rendered for tables with hostile names, held against golden/*.sql and golden/counting/*.sql.
 
 TABLEVEIL_UPDATE_GOLDEN=1 writes the files anew; look at the difference before committing it.
 """
@@ -18,13 +18,15 @@ import pytest
 from tableveil.backend import Session, table
 from tableveil.backend.interrupter import Interrupter
 from tableveil.counting import DuckDBCounter, build_base
-from tableveil.dictionary import Dictionary, build_dictionary
+from tableveil.counting.in_memory import in_memory
+from tableveil.dictionary import Dictionary, build_dictionary, build_sensitive
 from tableveil.hierarchy import InlineLevels
 from tableveil.policy import (
     AttributePolicy,
     KAnonymity,
     NullHandling,
     Policy,
+    Population,
     ReleaseTarget,
     Role,
     SuppressedRecords,
@@ -135,6 +137,15 @@ def dictionaries_of(session: Session, policy: Policy) -> tuple[Source, list[Dict
     return source, dictionaries
 
 
+def compare(recorded: Recorded, name: Path) -> None:
+    """Holds what was recorded against the golden file, or writes it."""
+    golden = GOLDEN / name
+    if os.environ.get("TABLEVEIL_UPDATE_GOLDEN"):
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(recorded.text, encoding="utf-8")
+    assert recorded.text == golden.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("case", list(HOSTILE))
 def test_statements(recorded: Recorded, case: str) -> None:
     session = recorded.session
@@ -161,11 +172,7 @@ def test_statements(recorded: Recorded, case: str) -> None:
     recorded.title("released classes")
     write.write_view(session, plan, table(f"{target}_v", "main"), rows)
     recorded.title("a view of the released rows")
-    golden = GOLDEN / f"{case}.sql"
-    if os.environ.get("TABLEVEIL_UPDATE_GOLDEN"):
-        golden.parent.mkdir(exist_ok=True)
-        golden.write_text(recorded.text, encoding="utf-8")
-    assert recorded.text == golden.read_text(encoding="utf-8")
+    compare(recorded, Path(f"{case}.sql"))
     # What the statements made is what they say: NULL withheld, c suppressed, the others under one label.
     found = session.rows(f"SELECT * FROM {quoted(f'{target}_v')}")
     assert found == [
@@ -178,5 +185,43 @@ def test_statements(recorded: Recorded, case: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("case", list(HOSTILE))
+def test_statements_about_values_and_the_population(recorded: Recorded, case: str) -> None:
+    session = recorded.session
+    _, source_name, columns = HOSTILE[case]
+    make_source(session, source_name, columns)
+    everyone = f"{source_name}'\"s"
+    make_source(session, everyone, columns)
+    policy = policy_of(case, population=Population(TableReference("", "main", everyone)))
+    recorded.forget()
+    source, dictionaries = dictionaries_of(session, policy)
+    recorded.forget()
+    sensitive, faults = build_sensitive(session, source, policy.attributes[2], None, "", 0, "")
+    assert sensitive is not None, faults
+    recorded.title("a dictionary of sensitive values")
+    base = build_base(session, source, dictionaries, [sensitive])
+    recorded.title("the base histogram, by values, and of the population")
+    counter = DuckDBCounter(session, base, hand_over_rows=0)
+    classes = counter.classes((1, 0))
+    recorded.forget()
+    values = classes.values(0)
+    recorded.title("values in classes at (1, 0)")
+    population = classes.population()
+    recorded.title("the population in classes at (1, 0)")
+    in_memory(session, base)
+    recorded.title("all of it for numpy")
+    compare(recorded, Path("counting") / f"{case}.sql")
+    # The classes are c and c, a or b and a, a or b and b, NULL and a; the values are x, y, z.
+    assert list(zip(values.classes.tolist(), values.values.tolist(), values.counts.tolist(), strict=True)) == [
+        (0, 0, 1),
+        (1, 0, 1),
+        (1, 1, 1),
+        (2, 2, 1),
+        (3, 0, 1),
+    ]
+    assert population.tolist() == [1, 2, 1, 1]
+
+
 def test_golden_files_have_a_case_each() -> None:
-    assert {path.stem for path in GOLDEN.glob("*")} == set(HOSTILE)
+    for folder in (GOLDEN, GOLDEN / "counting"):
+        assert {path.stem for path in folder.glob("*.sql")} == set(HOSTILE)

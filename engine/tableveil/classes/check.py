@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,17 @@ from tableveil.classes.counter import ClassCounter
 from tableveil.classes.model import EquivalenceClasses, Marginals
 from tableveil.lattice import Transformation
 
-Lost = Callable[[EquivalenceClasses], NDArray[np.int64] | None]
+
+class Losing(Protocol):
+    """What privacy models know of records that no transformation up to a checked one can release."""
+
+    def lost(self, classes: EquivalenceClasses) -> NDArray[np.int64] | None:
+        """Per class, how many of its records."""
+        ...
+
+    def lost_together(self, classes: EquivalenceClasses) -> int:
+        """How many of the records of all the classes, whichever they are."""
+        ...
 
 
 @dataclass(slots=True)
@@ -20,33 +30,29 @@ class Check:
     """What counting one transformation told; `minimum_size` is the class size that the privacy models imply.
 
     The records in classes below that size are in such classes at every finer transformation too: what is known about
-    them is inherited by everything below `at`. `lost`, if given, tells of classes that reach the size how many of their
-    records no transformation from here down can release.
+    them is inherited by everything below `at`. `losing`, if given, tells of the classes that reach the size how many of
+    their records no transformation from here down can release.
     """
 
     counter: ClassCounter
     at: Transformation
     minimum_size: int
-    lost: Lost | None = None
+    losing: Losing | None = None
     classes: EquivalenceClasses = field(init=False)
-    large: EquivalenceClasses = field(init=False)
-    """The classes that reach the size: all others are not released, whatever else they are."""
-    below: int = field(init=False)
-    """Records that are lost here and at every finer transformation: in classes below the size, withheld, or else."""
-    _gone: NDArray[np.bool_] = field(init=False)
+    too_small: int = field(init=False)
+    """Records in classes below the size, and withheld ones."""
+    _large: EquivalenceClasses | None = field(init=False, default=None)
+    _lost: tuple[int, NDArray[np.bool_]] | None = field(init=False, default=None)
     _marginals: Marginals | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.classes = self.counter.classes(self.at)
-        counts = self.classes.counts
-        self._gone = small = self.small
-        self.large = self.classes.selected(~small) if small.any() else self.classes
-        self.below = self.counter.withheld + int(counts[small].sum())
-        lost = None if self.lost is None else self.lost(self.large)
-        if lost is not None:
-            self.below += int(lost.sum())
-            self._gone = small.copy()
-            self._gone[~small] = lost == self.large.counts
+        self.too_small = self.counter.withheld + int(self.classes.counts[self.small].sum())
+
+    @property
+    def below(self) -> int:
+        """Records that are lost here and at every finer transformation: those in too small classes, and others."""
+        return self.too_small + self._losses()[0]
 
     @property
     def small(self) -> NDArray[np.bool_]:
@@ -54,11 +60,33 @@ class Check:
         return self.classes.counts < self.minimum_size
 
     @property
+    def large(self) -> EquivalenceClasses:
+        """The classes that reach the size: all others are not released, whatever else they are."""
+        if self._large is None:
+            small = self.small
+            self._large = self.classes.selected(~small) if small.any() else self.classes
+        return self._large
+
+    @property
     def marginals(self) -> Marginals:
         """The records in classes that are lost as a whole, withheld ones not included."""
         if self._marginals is None:
-            self._marginals = self.counter.records_in(self.at, self._gone)
+            self._marginals = self.counter.records_in(self.at, self._losses()[1])
         return self._marginals
+
+    def _losses(self) -> tuple[int, NDArray[np.bool_]]:
+        """Records lost of classes that reach the size; and per class, whether all of it is lost."""
+        if self._lost is None:
+            gone = self.small
+            together = 0
+            if self.losing is not None:
+                lost = self.losing.lost(self.large)
+                together = self.losing.lost_together(self.large)
+                if lost is not None:
+                    gone[~gone] = lost == self.large.counts
+                    together = max(together, int(lost.sum()))
+            self._lost = together, gone
+        return self._lost
 
     def among_all(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """A mask over `large` as one over `classes`."""

@@ -49,6 +49,11 @@ class ClassCounter(Protocol):
         """The sensitive columns whose values the classes know, in the order that `EquivalenceClasses.values` counts."""
         ...
 
+    @property
+    def population(self) -> int | None:
+        """Records of the population, those in no class included; None if it is not counted."""
+        ...
+
     def marginals(self) -> Marginals:
         """All records but the withheld ones, per code."""
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -12,7 +13,7 @@ from tableveil.classes.keys import KeyLayout
 from tableveil.lattice import Transformation
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ClassValues:
     """How the records of classes spread over the values of one sensitive column, sparse.
 
@@ -24,7 +25,7 @@ class ClassValues:
     values: NDArray[np.intp]
     counts: NDArray[np.int64]
 
-    @property
+    @cached_property
     def starts(self) -> NDArray[np.intp]:
         """Per class its first entry, as `np.add.reduceat` wants it."""
         return np.flatnonzero(np.diff(self.classes, prepend=-1)).astype(np.intp)

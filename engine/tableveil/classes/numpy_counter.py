@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ class NumpyCounter:
     `groups[j][i]` is the group of quasi-identifier j at its level in `at` (the bottom unless given) in distinct
     combination i, and `counts[i]` the combination's number of records. `sensitive` has the same combinations by the
     values of sensitive columns. `population[i]` is the number of the population's records in combination i; some may be
-    in the population only, with a count of 0.
+    in the population only, with a count of 0. `outside` of its records are in no combination.
     """
 
     def __init__(
@@ -36,13 +37,19 @@ class NumpyCounter:
         at: Transformation | None = None,
         sensitive: Sensitive = (),
         population: NDArray[np.int64] | None = None,
+        outside: int = 0,
     ) -> None:
         self._levels = tuple(levels)
         self._counts = np.asarray(counts, np.int64)
         self._withheld = withheld
         self._at = at or (0,) * len(self._levels)
-        self._sensitive = tuple(sensitive)
+        # Looked up at every transformation: half the bytes.
+        self._sensitive = tuple(
+            (column, replace(rows, rows=rows.rows.astype(np.int32), values=rows.values.astype(np.int32)))
+            for column, rows in sensitive
+        )
         self._population = population
+        self._people = None if population is None else int(population.sum()) + outside
         self._blocks = Blocks(self._at, groups, LevelMaps(levels))
         # The records in some classes are asked for right after the classes: the grouping is kept for that.
         self._last: tuple[Transformation, NDArray[np.signedinteger[Any]], NDArray[np.int64]] | None = None
@@ -82,6 +89,11 @@ class NumpyCounter:
         """The sensitive columns whose values the classes know."""
         return tuple(column for column, _ in self._sensitive)
 
+    @property
+    def population(self) -> int | None:
+        """Records of the population, those in no class included; None if it is not counted."""
+        return self._people
+
     def marginals(self) -> Marginals:
         """All records but the withheld ones."""
         return Marginals(self._at, self._blocks.marginals(self._counts, slice(None)))
@@ -120,6 +132,4 @@ class NumpyCounter:
     ) -> NumpyDetails | None:
         if not self._sensitive and self._population is None:
             return None
-        class_of = np.full(number, -1, np.int32)
-        class_of[occurring] = np.arange(len(occurring), dtype=np.int32)
-        return NumpyDetails(places, class_of, len(occurring), self._sensitive, self._population)
+        return NumpyDetails(places, number, occurring, self._sensitive, self._population)

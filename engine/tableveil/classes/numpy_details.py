@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,21 +19,21 @@ Sensitive = Sequence[tuple[SensitiveColumn, SensitiveRows]]
 class NumpyDetails:
     """The details of some of the classes that a grouping of a histogram's rows made.
 
-    `places` has the place of each row, `number` the class of each place, -1 for none of these classes. `population` has
-    the population's records per row.
+    `places` has the place of each row, out of so `many`; `occurring` the place of each class. `population` has the
+    population's records per row.
     """
 
     def __init__(
         self,
         places: NDArray[np.signedinteger[Any]],
-        number: NDArray[np.int32],
-        classes: int,
+        many: int,
+        occurring: NDArray[np.intp],
         sensitive: Sensitive,
         population: NDArray[np.int64] | None,
     ) -> None:
         self._places = places
-        self._number = number
-        self._classes = classes
+        self._many = many
+        self._occurring = occurring
         self._sensitive = sensitive
         self._population = population
         self._values: dict[int, ClassValues] = {}
@@ -40,7 +41,7 @@ class NumpyDetails:
     @property
     def nbytes(self) -> int:
         """Bytes of the grouping."""
-        return self._places.nbytes + self._number.nbytes
+        return self._places.nbytes + self._occurring.nbytes
 
     def values(self, attribute: int) -> ClassValues:
         """Only the records in these classes are counted, so that few classes cost little whatever the values are."""
@@ -50,38 +51,42 @@ class NumpyDetails:
 
     def population(self) -> NDArray[np.int64]:
         """Per class, the population's records."""
-        assert self._population is not None
-        sums = sums_at(self._places, self._population, len(self._number))
-        counts = np.zeros(self._classes, np.int64)
-        within = self._number >= 0
-        counts[self._number[within]] = sums[within]
-        return counts
+        return self._people[self._occurring]
 
     def population_only(self) -> int:
         """Places that hold the population's records only; meant for the details of all classes."""
-        assert self._population is not None
-        sums = sums_at(self._places, self._population, len(self._number))
-        return int(np.count_nonzero((sums > 0) & (self._number < 0)))
+        return int(np.count_nonzero(self._people)) - int(np.count_nonzero(self._people[self._occurring]))
 
     def selected(self, mask: NDArray[np.bool_]) -> NumpyDetails:
         """The details of the classes of the mask."""
-        renumbered = np.append(np.where(mask, np.cumsum(mask) - 1, -1), -1).astype(np.int32)
-        return NumpyDetails(
-            self._places,
-            renumbered[self._number],
-            int(np.count_nonzero(mask)),
-            self._sensitive,
-            self._population,
-        )
+        return NumpyDetails(self._places, self._many, self._occurring[mask], self._sensitive, self._population)
+
+    @cached_property
+    def _people(self) -> NDArray[np.int64]:
+        """Per place, the population's records."""
+        assert self._population is not None
+        return sums_at(self._places, self._population, self._many)
+
+    @cached_property
+    def _number(self) -> NDArray[np.int32]:
+        """Per place the number of its class, -1 for none of these classes."""
+        number = np.full(self._many, -1, np.int32)
+        number[self._occurring] = np.arange(len(self._occurring), dtype=np.int32)
+        return number
 
     def _counted(self, column: SensitiveColumn, rows: SensitiveRows) -> ClassValues:
-        number = self._number.take(self._places.take(rows.rows))
-        within = np.flatnonzero(number >= 0)
         values = len(column.counts)
-        keys = number[within].astype(np.int64) * values + rows.values[within]
-        counts = rows.counts[within]
-        if self._classes * values <= MARKED * max(len(keys), 1):
-            sums = sums_at(keys, counts, self._classes * values)
+        number = self._number.take(self._places.take(rows.rows, mode="clip"), mode="clip")
+        cells = len(self._occurring) * values
+        keys: NDArray[np.signedinteger[Any]] = number.astype(np.int32 if cells <= 2**31 else np.int64, copy=False)
+        keys *= values
+        keys += rows.values
+        counts = rows.counts
+        if number.min(initial=0) < 0:
+            within = np.flatnonzero(number >= 0)
+            keys, counts = keys[within], counts[within]
+        if cells <= MARKED * max(len(keys), 1):
+            sums = sums_at(keys, counts, cells)
             occurring = np.flatnonzero(sums)
             sums = sums[occurring]
         else:
@@ -89,5 +94,5 @@ class NumpyDetails:
             keys = keys[order]
             first = np.flatnonzero(np.diff(keys, prepend=-1))
             occurring, sums = keys[first], np.add.reduceat(counts[order], first) if len(first) else counts
-        classes, codes = np.divmod(occurring, max(values, 1))
-        return ClassValues(classes.astype(np.intp), codes.astype(np.intp), sums)
+        classes = occurring // max(values, 1)
+        return ClassValues(classes.astype(np.intp), (occurring - classes * values).astype(np.intp), sums)

@@ -54,6 +54,11 @@ class RememberingCounter:
         """The sensitive columns whose values the classes know."""
         return self._counter.sensitive
 
+    @property
+    def population(self) -> int | None:
+        """Records of the population, those in no class included; None if it is not counted."""
+        return self._counter.population
+
     def marginals(self) -> Marginals:
         """All records but the withheld ones, per code."""
         return self._counter.marginals()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,6 @@ class SensitiveRows:
     Entries are in the order of row, then code; there is no more than one of each pair.
     """
 
-    rows: NDArray[np.intp]
-    values: NDArray[np.intp]
+    rows: NDArray[np.integer[Any]]
+    values: NDArray[np.integer[Any]]
     counts: NDArray[np.int64]

@@ -60,7 +60,8 @@ from tableveil.policy.quality import (
     QualityModel,
     described,
 )
-from tableveil.policy.validate import check_common_level, level_field, validate_policy
+from tableveil.policy.validate import validate_policy
+from tableveil.policy.validate_search import check_common_level, level_field
 
 __all__ = [
     "BALANCED",

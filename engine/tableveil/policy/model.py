@@ -29,10 +29,15 @@ class NullHandling(StrEnum):
 
 
 class SuppressedRecords(StrEnum):
-    """What becomes of suppressed records in the release."""
+    """What becomes of suppressed records in the release.
+
+    `BLANK` rows hold nothing but the marker. `KEEP` blanks the quasi-identifiers only: then the suppressed records
+    together must meet every privacy model as one class.
+    """
 
     DROP = "DROP"
     BLANK = "BLANK"
+    KEEP = "KEEP"
 
 
 class OrderBy(StrEnum):

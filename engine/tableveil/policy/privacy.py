@@ -82,7 +82,8 @@ class EstimatedKMap:
     estimator: CellSizes = CellSizes.POISSON
 
     def __str__(self) -> str:
-        return f"{self.k}-map estimated ({self.estimator.replace('_', ' ').lower()}, significance {self.significance})"
+        estimator = self.estimator.replace("_", " ").lower()
+        return f"{self.k}-map estimated ({estimator}, significance {self.significance:f})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class DeltaPresence:
     maximum: Decimal
 
     def __str__(self) -> str:
-        return f"({self.minimum}, {self.maximum})-presence"
+        return f"({self.minimum:f}, {self.maximum:f})-presence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,7 @@ class AverageRisk:
     threshold: Decimal
 
     def __str__(self) -> str:
-        return f"average risk {self.threshold}"
+        return f"average risk {self.threshold:f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ class SampleUniqueness:
     threshold: Decimal
 
     def __str__(self) -> str:
-        return f"sample uniqueness {self.threshold}"
+        return f"sample uniqueness {self.threshold:f}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ class PopulationUniqueness:
     estimator: UniquenessEstimator = UniquenessEstimator.DANKAR
 
     def __str__(self) -> str:
-        return f"population uniqueness {self.threshold} ({self.estimator.lower()})"
+        return f"population uniqueness {self.threshold:f} ({self.estimator.lower()})"
 
 
 # --- attribute disclosure: each of one sensitive column -------------------------------------------------------------
@@ -165,7 +166,7 @@ class ProbabilisticLDiversity:
     l: Decimal  # noqa: E741
 
     def __str__(self) -> str:
-        return f"probabilistic {self.l}-diversity of {self.column}"
+        return f"probabilistic {self.l:f}-diversity of {self.column}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,7 @@ class EntropyLDiversity:
 
     def __str__(self) -> str:
         estimator = "" if self.estimator is EntropyEstimator.SHANNON else f" ({self.estimator.title()})"
-        return f"entropy {self.l}-diversity{estimator} of {self.column}"
+        return f"entropy {self.l:f}-diversity{estimator} of {self.column}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +191,7 @@ class RecursiveCLDiversity:
     l: int  # noqa: E741
 
     def __str__(self) -> str:
-        return f"recursive ({self.c}, {self.l})-diversity of {self.column}"
+        return f"recursive ({self.c:f}, {self.l})-diversity of {self.column}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +203,7 @@ class TCloseness:
     distance: Distance = Distance.EQUAL
 
     def __str__(self) -> str:
-        return f"{self.t}-closeness ({self.distance.lower()}) of {self.column}"
+        return f"{self.t:f}-closeness ({self.distance.lower()}) of {self.column}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +219,7 @@ class NTCloseness:
     distance: Distance = Distance.EQUAL
 
     def __str__(self) -> str:
-        return f"({self.n}, {self.t})-closeness ({self.distance.lower()}) of {self.column}"
+        return f"({self.n}, {self.t:f})-closeness ({self.distance.lower()}) of {self.column}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +236,7 @@ class DeltaDisclosure:
 
     def __str__(self) -> str:
         ignoring = ", absent values ignored" if self.absent_values is AbsentValues.IGNORE else ""
-        return f"{self.delta}-disclosure privacy{ignoring} of {self.column}"
+        return f"{self.delta:f}-disclosure privacy of {self.column}{ignoring}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +251,7 @@ class BetaLikeness:
     enhanced: bool = False
 
     def __str__(self) -> str:
-        return f"{'enhanced ' if self.enhanced else ''}{self.beta}-likeness of {self.column}"
+        return f"{'enhanced ' if self.enhanced else ''}{self.beta:f}-likeness of {self.column}"
 
 
 SensitiveModel = (

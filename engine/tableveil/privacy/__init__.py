@@ -1,7 +1,9 @@
 """Privacy models: which equivalence classes may be released."""
 
-from tableveil.privacy.conjunction import Conjunction, privacy_of
+from tableveil.privacy.conjunction import Conjunction
 from tableveil.privacy.facts import Facts
 from tableveil.privacy.model import ReleaseRule
+from tableveil.privacy.pool import suppressed_pool
+from tableveil.privacy.registry import privacy_of
 
-__all__ = ["Conjunction", "Facts", "ReleaseRule", "privacy_of"]
+__all__ = ["Conjunction", "Facts", "ReleaseRule", "privacy_of", "suppressed_pool"]

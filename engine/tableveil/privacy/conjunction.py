@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import ClassCounter, EquivalenceClasses
-from tableveil.policy import KAnonymity, PrivacyModel
-from tableveil.privacy.facts import Facts
-from tableveil.privacy.k_anonymity import KAnonymityRule
+from tableveil.classes import EquivalenceClasses
 from tableveil.privacy.model import ReleaseRule
-
-RULES: Mapping[type[PrivacyModel], Callable[[Any, Facts], ReleaseRule]] = {
-    KAnonymity: lambda model, facts: KAnonymityRule(model),
-}
 
 
 @dataclass(frozen=True)
@@ -31,14 +22,23 @@ class Conjunction(ReleaseRule):
         """The largest size any of the rules implies."""
         return max((rule.minimum_class_size for rule in self.rules), default=1)
 
+    @property
+    def knows_lost(self) -> bool:
+        """Whether any rule does."""
+        return any(rule.knows_lost for rule in self.rules)
+
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         """Classes that every rule releases; rules by sample, in their order, judge what the others leave."""
         kept = np.ones(len(classes.counts), np.bool_)
         for rule in self.rules:
             if not rule.by_sample:
                 kept &= rule.releasable(classes)
-        for rule in self.rules:
-            if rule.by_sample:
+        by_sample = [rule for rule in self.rules if rule.by_sample]
+        before = len(kept) + 1
+        # What one of them suppresses may be what another held for: until none of them suppresses any more.
+        while by_sample and np.count_nonzero(kept) < before:
+            before = np.count_nonzero(kept)
+            for rule in by_sample:
                 # The right side is evaluated first: it is about the classes that are kept until now.
                 kept[kept] = rule.releasable(classes.selected(kept))
         return kept
@@ -52,6 +52,10 @@ class Conjunction(ReleaseRule):
                 most = lost if most is None else np.maximum(most, lost)
         return most
 
+    def lost_together(self, classes: EquivalenceClasses) -> int:
+        """The most that any rule knows: the same records may be lost to several."""
+        return max((rule.lost_together(classes) for rule in self.rules), default=0)
+
     def vetoes(self, classes: EquivalenceClasses) -> bool:
         """Whether any rule does."""
         return any(rule.vetoes(classes) for rule in self.rules)
@@ -63,11 +67,3 @@ class Conjunction(ReleaseRule):
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
         """Has no parameter of its own: its rules have."""
         return None
-
-
-def privacy_of(
-    models: Iterable[PrivacyModel], counter: ClassCounter, population_size: int | None = None
-) -> Conjunction:
-    """The rule that all the policy's models together make, for the source that the counter counts."""
-    facts = Facts(counter, population_size)
-    return Conjunction(tuple(RULES[type(model)](model, facts) for model in models))

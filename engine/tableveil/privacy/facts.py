@@ -10,7 +10,7 @@ from tableveil.lattice import Transformation
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """`counter` counts the source's classes. `top` has the top level of every hierarchy, whatever the search may use.
+    """`counter` counts the source's classes.
 
     `population_size` is how many people the source's are a part of, if the policy tells or the population's rows do.
     """

@@ -39,6 +39,12 @@ class ReleaseRule(ABC):
         """
         return 1
 
+    @property
+    def knows_lost(self) -> bool:
+        """Whether `lost` or `lost_together` tell anything: else the classes need not be looked at for it."""
+        rule = type(self)
+        return rule.lost is not ReleaseRule.lost or rule.lost_together is not ReleaseRule.lost_together
+
     @abstractmethod
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
         """Per class, whether it may be released."""
@@ -50,6 +56,13 @@ class ReleaseRule(ABC):
         beyond what `minimum_class_size` tells.
         """
         return None
+
+    def lost_together(self, classes: EquivalenceClasses) -> int:
+        """How many records of all these classes together, at least, are not released here nor at any finer one.
+
+        Which ones they are is not known.
+        """
+        return 0
 
     def vetoes(self, classes: EquivalenceClasses) -> bool:
         """Whether no transformation up to this one is valid, whatever it suppresses; asked about all classes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +29,13 @@ def lowest_for(reached: NDArray[np.float64], counts: NDArray[np.int64], suppress
 
 def floored(number: float) -> str:
     """The largest decimal of a few places that is not above the number."""
-    return f"{math.floor(number * 10**DIGITS) / 10**DIGITS:g}"
+    return _spelled(math.floor(number * 10**DIGITS))
 
 
 def ceiled(number: float) -> str:
     """The smallest decimal of a few places that is not below the number."""
-    return f"{math.ceil(number * 10**DIGITS) / 10**DIGITS:g}"
+    return _spelled(math.ceil(number * 10**DIGITS))
+
+
+def _spelled(ten_thousandths: int) -> str:
+    return f"{Decimal(ten_thousandths).scaleb(-DIGITS).normalize():f}"

@@ -3,7 +3,8 @@
 from tableveil.search.anytime import anytime
 from tableveil.search.control import Control, Stopped
 from tableveil.search.exact import exact
-from tableveil.search.outcome import Candidate, Infeasible, Progress, SearchOutcome
+from tableveil.search.infeasible import Infeasible, Refusal, why_infeasible
+from tableveil.search.outcome import Candidate, Progress, SearchOutcome
 from tableveil.search.problem import Problem
 from tableveil.search.strategy import search
 
@@ -13,9 +14,11 @@ __all__ = [
     "Infeasible",
     "Problem",
     "Progress",
+    "Refusal",
     "SearchOutcome",
     "Stopped",
     "anytime",
     "exact",
     "search",
+    "why_infeasible",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from tableveil.classes import EquivalenceClasses
 from tableveil.lattice import Axis, Transformation
 from tableveil.privacy import Conjunction
 from tableveil.search.control import Control, Stopped
-from tableveil.search.problem import Problem
+from tableveil.search.problem import Problem, valid
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _neighbour(problem: Problem, axis: Axis, step: int, at: Transformation) -> N
     classes = problem.counter.classes(at)
     kept = problem.privacy.releasable(classes)
     suppressed = problem.counter.records - int(classes.counts[kept].sum())
-    over = max(0, suppressed - problem.suppressible)
+    is_valid = valid(problem, classes, kept)
     return Neighbour(
         axis=axis,
         step=step,
@@ -109,24 +109,24 @@ def _neighbour(problem: Problem, axis: Axis, step: int, at: Transformation) -> N
         classes=len(classes.counts),
         rejected=int(np.count_nonzero(~kept)),
         suppressed=suppressed,
-        over=over,
-        score=None if over else problem.quality.reported(problem.quality.assess(at, classes, kept).score),
-        rules=tuple(_rejections(problem, classes, over)),
+        over=max(0, suppressed - problem.suppressible),
+        score=problem.quality.reported(problem.quality.assess(at, classes, kept).score) if is_valid else None,
+        rules=tuple(_rejections(problem, classes, is_valid)),
     )
 
 
-def _rejections(problem: Problem, classes: EquivalenceClasses, over: int) -> Iterator[Rejected]:
+def _rejections(problem: Problem, classes: EquivalenceClasses, is_valid: bool) -> Iterator[Rejected]:
     privacy = problem.privacy
     rules = privacy.rules if isinstance(privacy, Conjunction) else (privacy,)
     rejected = np.array([~rule.releasable(classes) for rule in rules], np.bool_)
     alone = rejected.sum(axis=0) == 1
-    for gone in rejected:
+    for rule, gone in zip(rules, rejected, strict=True):
         only = gone & alone
-        only_records = int(classes.counts[only].sum())
+        others = Conjunction(tuple(other for other in rules if other is not rule))
         yield Rejected(
             classes=int(np.count_nonzero(gone)),
             records=int(classes.counts[gone].sum()),
             only_classes=int(np.count_nonzero(only)),
-            only_records=only_records,
-            binds=0 < over <= only_records,
+            only_records=int(classes.counts[only].sum()),
+            binds=not is_valid and valid(replace(problem, privacy=others), classes, others.releasable(classes)),
         )

@@ -13,8 +13,8 @@ from tableveil.classes import Check, RememberingCounter
 from tableveil.lattice import Transformation
 from tableveil.quality import Evidence, Score
 from tableveil.search.control import Control
-from tableveil.search.outcome import Candidate, Infeasible, Key, Progress, SearchOutcome
-from tableveil.search.problem import Problem
+from tableveil.search.outcome import Candidate, Key, Progress, SearchOutcome
+from tableveil.search.problem import Problem, valid
 
 RUNNERS_UP = 10
 MEMORY_FOR_CLASSES = 256 << 20
@@ -32,7 +32,6 @@ class Findings:
             problem.counter, MEMORY_FOR_CLASSES if problem.quality.bounds_by_classes else 0
         )
         self.pruned: Counter[str] = Counter()
-        self.infeasible: Infeasible | None = None
         self._found: list[Candidate] = []
         self._control = control
         self._report = report
@@ -57,14 +56,12 @@ class Findings:
         """Counts a transformation."""
         check = self.look(at)
         self.checked += 1
-        if at == self.problem.lattice.top and self.excluded(check):
-            self.infeasible = self._nearest(check)
         return check
 
     def look(self, at: Transformation) -> Check:
         """The classes of a transformation for a bound: it is not checked by that."""
         privacy = self.problem.privacy
-        return Check(self._counter, at, privacy.minimum_class_size, privacy.lost)
+        return Check(self._counter, at, privacy.minimum_class_size, privacy if privacy.knows_lost else None)
 
     def excluded(self, check: Check) -> bool:
         """Whether nothing at or below the checked transformation is valid.
@@ -73,7 +70,10 @@ class Findings:
         suppressed and a model refuses a class whose parts it would refuse too.
         """
         problem = self.problem
-        if check.below > problem.suppressible or problem.privacy.vetoes(check.classes):
+        # What looks at nothing but sizes comes first.
+        if check.too_small > problem.suppressible or problem.privacy.vetoes(check.classes):
+            return True
+        if check.below > problem.suppressible:
             return True
         nothing_suppressible = problem.suppressible == problem.counter.withheld
         return nothing_suppressible and problem.privacy.refuses_all_below(check.classes)
@@ -91,7 +91,7 @@ class Findings:
         classes = check.classes
         kept = self._kept(check)
         suppressed = self.problem.counter.records - int(classes.counts[kept].sum())
-        if suppressed > self.problem.suppressible or self.problem.privacy.vetoes(classes):
+        if not valid(self.problem, classes, kept):
             return None
         assessment = self.problem.quality.assess(check.at, classes, kept)
         key = (assessment.score, sum(check.at), check.at)
@@ -139,7 +139,6 @@ class Findings:
         return SearchOutcome(
             strategy=strategy,
             best=self.best,
-            infeasible=self.infeasible,
             complete=complete,
             lower_bound=self._lower_bound(bound),
             checked=self.checked,
@@ -168,13 +167,3 @@ class Findings:
                 best.suppressed / max(self.problem.counter.records, 1) if best else None,
             )
         )
-
-    def _nearest(self, top: Check) -> Infeasible:
-        """What would be feasible at the most general transformation."""
-        counter, suppressible = self.problem.counter, self.problem.suppressible
-        sizes = np.sort(top.classes.counts)
-        # The k for which sizes below it stay within the limit: the first size whose records exceed it is still kept.
-        lost = counter.withheld + np.cumsum(sizes)
-        over = np.flatnonzero(lost > suppressible)
-        nearest_k = int(sizes[over[0]]) if len(over) and counter.withheld <= suppressible else 0
-        return Infeasible(top.at, top.below, suppressible, counter.records, nearest_k)

@@ -34,6 +34,7 @@ from tableveil.search.control import Control, Stopped
 from tableveil.search.findings import MEMORY_FOR_CLASSES, SECONDS_BETWEEN_REPORTS
 from tableveil.search.intervals import MEMORY, bytes_of_interval
 from tableveil.search.outcome import Candidate, Key, Progress
+from tableveil.search.problem import may_be_kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class FrontierProblem:
     """Find the valid transformation with the least score for each of `rules` and each of `suppressible`.
 
     `rules` decide what may be released, one for each k; with the strictest last, fewest transformations are checked.
+    If it `keeps_suppressed`, suppressed records are released without labels, for which a rule must hold of them too.
     `suppressible` are numbers of records, withheld ones included, in ascending order; `quality` holds for the largest.
     """
 
@@ -49,6 +51,7 @@ class FrontierProblem:
     quality: QualityModel
     rules: tuple[ReleaseRule, ...]
     suppressible: tuple[int, ...]
+    keeps_suppressed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +267,7 @@ class _Frontier:
 
     def look(self, at: Transformation, rule: int) -> Check:
         judge = self.problem.rules[rule]
-        return Check(self.counter, at, judge.minimum_class_size, judge.lost)
+        return Check(self.counter, at, judge.minimum_class_size, judge if judge.knows_lost else None)
 
     def push(self, lo: Transformation, hi: Transformation, rows: Sequence[_Row], sharpened: bool = False) -> None:
         """Opens an interval for those rows that it may hold something better for."""
@@ -283,7 +286,10 @@ class _Frontier:
         at = check.at
         if self.beaten(row, (row.evidence.bound(at), sum(at), at)):
             return
-        kept = check.among_all(self.problem.rules[row.rule].releasable(check.large))
+        rule = self.problem.rules[row.rule]
+        kept = check.among_all(rule.releasable(check.large))
+        if self.problem.keeps_suppressed and not may_be_kept(rule, self.counter, check.classes, kept):
+            return
         suppressed = self.counter.records - int(check.classes.counts[kept].sum())
         assessment = self.quality.assess(at, check.classes, kept)
         key = (assessment.score, sum(at), at)

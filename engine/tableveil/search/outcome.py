@@ -40,21 +40,6 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Infeasible:
-    """Why nothing meets the policy: what the most general allowed transformation does.
-
-    `suppressed` of `records` records would have to be suppressed there; `allowed` may be. `nearest_k` is the largest
-    minimum class size that would be feasible with the limit (0 if none is).
-    """
-
-    transformation: Transformation
-    suppressed: int
-    allowed: int
-    records: int
-    nearest_k: int
-
-
-@dataclass(frozen=True, slots=True)
 class SearchOutcome:
     """The best transformation found and what is known about the others.
 
@@ -67,7 +52,6 @@ class SearchOutcome:
 
     strategy: str
     best: Candidate | None
-    infeasible: Infeasible | None
     complete: bool
     lower_bound: float
     checked: int

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tableveil.classes import ClassCounter
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import ClassCounter, EquivalenceClasses
 from tableveil.lattice import Lattice
-from tableveil.privacy import ReleaseRule
+from tableveil.privacy import ReleaseRule, suppressed_pool
 from tableveil.quality import QualityModel
 
 
@@ -14,8 +17,9 @@ from tableveil.quality import QualityModel
 class Problem:
     """Find the valid transformation of the lattice with the least score.
 
-    Valid means that at most `suppressible` records, withheld ones included, are in classes that `privacy` does not
-    release.
+    Valid means that `privacy` does not veto it; that at most `suppressible` records, withheld ones included, are in
+    classes that it does not release; and, if `keeps_suppressed`, that it would release these records as one class, or
+    there are none.
     """
 
     lattice: Lattice
@@ -23,3 +27,21 @@ class Problem:
     privacy: ReleaseRule
     quality: QualityModel
     suppressible: int
+    keeps_suppressed: bool = False
+
+
+def valid(problem: Problem, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> bool:
+    """Whether a transformation is, given its classes and which of them privacy releases."""
+    suppressed = problem.counter.records - int(classes.counts[kept].sum())
+    if suppressed > problem.suppressible or problem.privacy.vetoes(classes):
+        return False
+    return not problem.keeps_suppressed or may_be_kept(problem.privacy, problem.counter, classes, kept)
+
+
+def may_be_kept(
+    privacy: ReleaseRule, counter: ClassCounter, classes: EquivalenceClasses, kept: NDArray[np.bool_]
+) -> bool:
+    """Whether the suppressed records may be released without labels: there are none, or as one class they hold."""
+    if counter.records == int(classes.counts[kept].sum()):
+        return True
+    return bool(privacy.releasable(suppressed_pool(counter, classes, kept)).all())

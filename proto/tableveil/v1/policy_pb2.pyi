@@ -294,6 +294,10 @@ class _SuppressedRecordsHandlingEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrap
     SUPPRESSED_RECORDS_HANDLING_DROP: _SuppressedRecordsHandling.ValueType  # 1
     SUPPRESSED_RECORDS_HANDLING_BLANK: _SuppressedRecordsHandling.ValueType  # 2
     """Kept as rows whose columns are all NULL but for the marker."""
+    SUPPRESSED_RECORDS_HANDLING_KEEP: _SuppressedRecordsHandling.ValueType  # 3
+    """Kept as rows whose quasi-identifiers are NULL and whose other columns are as they are. A transformation is valid
+    only if the records that it suppresses together meet every privacy model as one class.
+    """
 
 class SuppressedRecordsHandling(_SuppressedRecordsHandling, metaclass=_SuppressedRecordsHandlingEnumTypeWrapper): ...
 
@@ -302,6 +306,10 @@ SUPPRESSED_RECORDS_HANDLING_UNSPECIFIED: SuppressedRecordsHandling.ValueType  # 
 SUPPRESSED_RECORDS_HANDLING_DROP: SuppressedRecordsHandling.ValueType  # 1
 SUPPRESSED_RECORDS_HANDLING_BLANK: SuppressedRecordsHandling.ValueType  # 2
 """Kept as rows whose columns are all NULL but for the marker."""
+SUPPRESSED_RECORDS_HANDLING_KEEP: SuppressedRecordsHandling.ValueType  # 3
+"""Kept as rows whose quasi-identifiers are NULL and whose other columns are as they are. A transformation is valid
+only if the records that it suppresses together meet every privacy model as one class.
+"""
 Global___SuppressedRecordsHandling: _TypeAlias = SuppressedRecordsHandling  # noqa: Y015
 
 class _KLWeighting:
@@ -643,11 +651,11 @@ class Attribute(_message.Message):
     """Releases an insensitive column although it is nearly unique or determines a quasi-identifier."""
     @_builtins.property
     def hierarchy(self) -> Global___Hierarchy:
-        """Required for quasi-identifiers; of a sensitive column, for hierarchical distances."""
+        """Required for quasi-identifiers; of a sensitive column, what hierarchical distances are measured by."""
 
     @_builtins.property
     def order(self) -> Global___ValueOrder:
-        """Of a sensitive column, for ordered distances."""
+        """Of a sensitive column, what ordered distances are measured by."""
 
     def __init__(
         self,
@@ -691,6 +699,7 @@ class ValueOrder(_message.Message):
     VALUES_FIELD_NUMBER: _builtins.int
     NULLS_FIELD_NUMBER: _builtins.int
     by: Global___OrderBy.ValueType
+    """Unset if `values` are given."""
     nulls: Global___NullPosition.ValueType
     @_builtins.property
     def values(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -713,7 +722,7 @@ Global___ValueOrder: _TypeAlias = ValueOrder  # noqa: Y015
 
 @_typing.final
 class Hierarchy(_message.Message):
-    """Where a quasi-identifier's generalization hierarchy comes from."""
+    """Where an attribute's generalization hierarchy comes from."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1173,7 +1182,9 @@ Global___EstimatedKMap: _TypeAlias = EstimatedKMap  # noqa: Y015
 
 @_typing.final
 class DeltaPresence(_message.Message):
-    """In every class, the share of the population that is in the source is within these bounds (Nergiz et al. 2007)."""
+    """In every class, the share of the population that is in the source is within these bounds (Nergiz et al. 2007). Not
+    both may be left out.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1222,6 +1233,7 @@ class AverageRisk(_message.Message):
 
     THRESHOLD_FIELD_NUMBER: _builtins.int
     threshold: _builtins.str
+    """Above 0, below 1."""
     def __init__(
         self,
         *,
@@ -1243,6 +1255,7 @@ class SampleUniqueness(_message.Message):
 
     THRESHOLD_FIELD_NUMBER: _builtins.int
     threshold: _builtins.str
+    """From 0, below 1."""
     def __init__(
         self,
         *,
@@ -1265,6 +1278,7 @@ class PopulationUniqueness(_message.Message):
     THRESHOLD_FIELD_NUMBER: _builtins.int
     ESTIMATOR_FIELD_NUMBER: _builtins.int
     threshold: _builtins.str
+    """From 0, below 1."""
     estimator: Global___UniquenessEstimator.ValueType
     def __init__(
         self,
@@ -1314,6 +1328,7 @@ class ProbabilisticLDiversity(_message.Message):
     L_FIELD_NUMBER: _builtins.int
     column: _builtins.str
     l: _builtins.str
+    """Above 1, here and below."""
     def __init__(
         self,
         *,
@@ -1366,6 +1381,7 @@ class RecursiveCLDiversity(_message.Message):
     L_FIELD_NUMBER: _builtins.int
     column: _builtins.str
     c: _builtins.str
+    """Above 0."""
     l: _builtins.int
     def __init__(
         self,
@@ -1393,6 +1409,7 @@ class TCloseness(_message.Message):
     DISTANCE_FIELD_NUMBER: _builtins.int
     column: _builtins.str
     t: _builtins.str
+    """From 0, below 1, here and below."""
     distance: Global___Distance.ValueType
     def __init__(
         self,
@@ -1452,6 +1469,7 @@ class DeltaDisclosure(_message.Message):
     ABSENT_VALUES_FIELD_NUMBER: _builtins.int
     column: _builtins.str
     delta: _builtins.str
+    """Above 0."""
     absent_values: Global___AbsentValues.ValueType
     def __init__(
         self,
@@ -1479,6 +1497,7 @@ class BetaLikeness(_message.Message):
     ENHANCED_FIELD_NUMBER: _builtins.int
     column: _builtins.str
     beta: _builtins.str
+    """Above 0."""
     enhanced: _builtins.bool
     """At most (1 + min(beta, -ln p)) p."""
     def __init__(
@@ -1506,7 +1525,7 @@ class SuppressedRecords(_message.Message):
     MARKER_COLUMN_FIELD_NUMBER: _builtins.int
     handling: Global___SuppressedRecordsHandling.ValueType
     marker_column: _builtins.str
-    """BOOLEAN column that is true in suppressed records; required if they are kept."""
+    """BOOLEAN column that is true in suppressed records; required unless they are dropped."""
     def __init__(
         self,
         *,

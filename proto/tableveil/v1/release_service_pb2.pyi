@@ -242,6 +242,7 @@ class Release(_message.Message):
     CURRENT_FIELD_NUMBER: _builtins.int
     QUALITY_MODEL_FIELD_NUMBER: _builtins.int
     EXPLANATION_FIELD_NUMBER: _builtins.int
+    GUARANTEES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """releases/{id}"""
     job: _builtins.str
@@ -292,6 +293,10 @@ class Release(_message.Message):
     def explanation(self) -> Global___Explanation:
         """Why no neighbour of the transformation was released."""
 
+    @_builtins.property
+    def guarantees(self) -> _containers.RepeatedCompositeFieldContainer[Global___Guarantee]:
+        """What the source and the release reach of every privacy model, whether the policy asks for it or not."""
+
     def __init__(
         self,
         *,
@@ -318,10 +323,11 @@ class Release(_message.Message):
         current: _builtins.bool = ...,
         quality_model: _builtins.str = ...,
         explanation: Global___Explanation | None = ...,
+        guarantees: _abc.Iterable[Global___Guarantee] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "explanation", b"explanation", "policy", b"policy", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "source", b"source", "target", b"target"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "classes", b"classes", "create_time", b"create_time", "current", b"current", "explanation", b"explanation", "job", b"job", "name", b"name", "objects", b"objects", "phase_seconds", b"phase_seconds", "policy", b"policy", "proof", b"proof", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "seconds", b"seconds", "source", b"source", "source_fingerprint", b"source_fingerprint", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "classes", b"classes", "create_time", b"create_time", "current", b"current", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "name", b"name", "objects", b"objects", "phase_seconds", b"phase_seconds", "policy", b"policy", "proof", b"proof", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "seconds", b"seconds", "source", b"source", "source_fingerprint", b"source_fingerprint", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -626,6 +632,51 @@ class Rejection(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Rejection: _TypeAlias = Rejection  # noqa: Y015
+
+@_typing.final
+class Guarantee(_message.Message):
+    """The strictest parameter with which a privacy model holds."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MODEL_FIELD_NUMBER: _builtins.int
+    COLUMN_FIELD_NUMBER: _builtins.int
+    PARAMETER_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    model: _builtins.str
+    """The field of PrivacyModel, such as t_closeness, with what else of it is not as by default."""
+    column: _builtins.str
+    """The sensitive column; empty for models of identities."""
+    parameter: _builtins.str
+    """The name of the parameter, such as t."""
+    before: _builtins.float
+    """Of the source at level 0, nothing suppressed. Unset: it does not apply; infinity: no number is large enough."""
+    after: _builtins.float
+    """Of the release; unset and infinity alike."""
+    def __init__(
+        self,
+        *,
+        model: _builtins.str = ...,
+        column: _builtins.str = ...,
+        parameter: _builtins.str = ...,
+        before: _builtins.float | None = ...,
+        after: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_after", b"_after", "_before", b"_before", "after", b"after", "before", b"before"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after", b"_after", "_before", b"_before", "after", b"after", "before", b"before", "column", b"column", "model", b"model", "parameter", b"parameter"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__after: _TypeAlias = _typing.Literal["after"]  # noqa: Y015
+    _WhichOneofArgType__after: _TypeAlias = _typing.Literal["_after", b"_after"]  # noqa: Y015
+    _WhichOneofReturnType__before: _TypeAlias = _typing.Literal["before"]  # noqa: Y015
+    _WhichOneofArgType__before: _TypeAlias = _typing.Literal["_before", b"_before"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__after) -> _WhichOneofReturnType__after | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__before) -> _WhichOneofReturnType__before | None: ...
+
+Global___Guarantee: _TypeAlias = Guarantee  # noqa: Y015
 
 @_typing.final
 class RunnerUp(_message.Message):

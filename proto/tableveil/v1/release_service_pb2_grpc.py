@@ -61,7 +61,7 @@ class ReleaseServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ListReleases(self, request, context):
-        """Newest first, without their policies and explanations.
+        """Newest first, without their policies, explanations and guarantees.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

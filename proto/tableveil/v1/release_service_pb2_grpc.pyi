@@ -16,7 +16,7 @@ class ReleaseServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
     GetRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.GetReleaseRequest, _release_service_pb2.GetReleaseResponse]
     ListReleases: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.ListReleasesRequest, _release_service_pb2.ListReleasesResponse]
-    """Newest first, without their policies and explanations."""
+    """Newest first, without their policies, explanations and guarantees."""
     ReadObject: _grpc.UnaryStreamMultiCallable[_release_service_pb2.ReadObjectRequest, _release_service_pb2.ReadObjectResponse]
     """Streams one public object of a release as an Arrow IPC stream."""
 
@@ -34,7 +34,7 @@ class ReleaseServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _release_service_pb2.ListReleasesRequest,
         context: _grpc.ServicerContext,
     ) -> _release_service_pb2.ListReleasesResponse:
-        """Newest first, without their policies and explanations."""
+        """Newest first, without their policies, explanations and guarantees."""
 
     @_abc_1.abstractmethod
     def ReadObject(

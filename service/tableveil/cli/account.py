@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
@@ -13,7 +14,8 @@ from rich.text import Text
 from tableveil.backend import render, table
 from tableveil.cli import wording
 from tableveil.cli.tables import facts, listing
-from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
+from tableveil.convert import privacy_in_words
+from tableveil.v1 import job_service_pb2, release_service_pb2
 
 _EXCLUDED_BECAUSE = {
     "suppression": "they would suppress too many records",
@@ -63,6 +65,8 @@ def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, Rende
     yield "Result", _result(release)
     yield "Attributes", _attributes(release.attributes)
     yield "Risk of being re-identified", _risk(release.risk_before, release.risk_after)
+    if release.guarantees:
+        yield "Privacy that is reached", _guarantees(release.guarantees)
     yield "Proof", _proof(release.score, release.proof)
     yield "Written", _objects(release)
     yield "Query it", _queries(release)
@@ -75,19 +79,13 @@ def _result(release: release_service_pb2.Release) -> Table:
     suppressed = _part(release.suppressed_records, release.records)
     limit = wording.share(Decimal(policy.suppression_limit or "0"))
     rows = [
-        ("privacy", ", ".join(_privacy(policy.privacy_models))),
+        ("privacy", wording.printable("; ".join(map(privacy_in_words, policy.privacy_models)))),
         ("score", f"{wording.score(release.score)} ({wording.printable(release.quality_model)})"),
         ("records", f"{wording.count(release.records)}, of which {wording.count(released)} released"),
         ("suppressed", f"{suppressed}; the policy allows {limit}"),
         ("classes", wording.count(release.classes)),
     ]
     return facts(row for row in rows if row[1])
-
-
-def _privacy(models: Sequence[policy_pb2.PrivacyModel]) -> Iterator[str]:
-    for model in models:
-        if model.HasField("k_anonymity"):
-            yield f"{model.k_anonymity.k}-anonymity"
 
 
 def _attributes(attributes: Sequence[release_service_pb2.AttributeResult]) -> RenderableType:
@@ -134,6 +132,26 @@ def _risk(before: release_service_pb2.Risk, after: release_service_pb2.Risk) -> 
         at_risk = _part(later.get(item.threshold, 0), after.records)
         rows.append((name, _part(item.records, before.records), at_risk))
     return listing(("", "before", "after"), rows, "", numbers=("before", "after"))
+
+
+def _guarantees(guarantees: Sequence[release_service_pb2.Guarantee]) -> RenderableType:
+    rows = [
+        (
+            wording.printable(one.model.replace("_", " ")),
+            wording.short(one.column),
+            wording.printable(one.parameter),
+            _reached(one.before) if one.HasField("before") else "",
+            _reached(one.after) if one.HasField("after") else "",
+        )
+        for one in guarantees
+    ]
+    return listing(("model", "of", "parameter", "before", "after"), rows, "", numbers=("before", "after"))
+
+
+def _reached(value: float) -> str:
+    if math.isinf(value):
+        return "without bound"
+    return wording.count(int(value)) if value.is_integer() else wording.score(value)
 
 
 def _proof(score: float, proof: release_service_pb2.Proof) -> Table:

@@ -54,7 +54,7 @@ def _binding(found: release_service_pb2.Explanation) -> str:
         return ", ".join(wording.short(name) for name in dict.fromkeys(names))
     if not below:
         return "nothing: the policy allows no level less"
-    if any(neighbour.records_over_limit for neighbour in below):
+    if any(not neighbour.HasField("score") for neighbour in below):
         return "no privacy model alone: they do together"
     return "nothing: every level less is valid, and scores no better"
 
@@ -78,7 +78,11 @@ def _neighbours(release: release_service_pb2.Release) -> RenderableType:
 
 def _verdict(neighbour: release_service_pb2.Neighbour, score: float) -> str:
     if not neighbour.HasField("score"):
-        return f"not valid: {wording.count(neighbour.records_over_limit)} records over the limit"
+        over = neighbour.records_over_limit
+        # A model may hold it to be wrong whatever is suppressed.
+        return (
+            f"not valid: {wording.count(over)} records over the limit" if over else "not valid within the limit either"
+        )
     return f"scores {_compared(neighbour.score, score)}"
 
 

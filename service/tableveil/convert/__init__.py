@@ -22,6 +22,7 @@ from tableveil.convert.pages import (
 )
 from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.policy_to_proto import policy_to_proto
+from tableveil.convert.privacy import privacy_in_words
 from tableveil.convert.releases import release_to_proto
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "policy_from_json",
     "policy_from_proto",
     "policy_to_proto",
+    "privacy_in_words",
     "read_hierarchy_token",
     "read_number_token",
     "release_name",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
+from tableveil.convert.decimals import decimal_from_text
 from tableveil.convert.enums import E, EnumMap
-from tableveil.errors import Fault
+from tableveil.errors import Fault, shortened
 
 MOST_FAULTS = 10_000
 """A policy of a few megabytes can be wrong in millions of places; nobody reads on."""
@@ -36,10 +38,31 @@ class Faults:
 
     def enum(self, number: int, enum: EnumMap[E], field: str, default: E) -> E:
         """The member of that number; the default for UNSPECIFIED, and, after adding the fault, for unknown ones."""
+        member = self.enum_or_none(number, enum, field)
+        return default if member is None else member
+
+    def enum_or_none(self, number: int, enum: EnumMap[E], field: str) -> E | None:
+        """The member of that number; None for UNSPECIFIED, and, after adding the fault, for unknown ones."""
         member = enum.from_proto(number)
         if number and member is None:
             self.add_enum(field, number, enum)
-        return default if member is None else member
+        return member
+
+    def decimal(self, text: str, field: str) -> Decimal | None:
+        """The decimal; None for an empty text, and, after adding the fault, for one that is no decimal."""
+        found = decimal_from_text(text) if text else None
+        if text and found is None:
+            self.add(field, shortened(text), "an exact decimal in plain digits, such as 0.05")
+        return found
+
+    def required_decimal(self, text: str, field: str, placeholder: Decimal) -> Decimal:
+        """The decimal, or, after adding the fault that there is none, a placeholder that `judged` is not to judge."""
+        found = self.decimal(text, field)
+        if not text:
+            self.add(field, "nothing", "an exact decimal in plain digits, such as 0.05")
+        if found is None:
+            self.guess(field)
+        return placeholder if found is None else found
 
     def guess(self, path: str) -> None:
         """Holds back what `judged` may find at or below `path`, and at the nodes above it."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 
 from tableveil.convert.canonical import canonical_json, policy_from_json
-from tableveil.convert.decimals import decimal_from_text
+from tableveil.convert.decimals import decimal_from_text, decimal_to_text
 from tableveil.convert.names import frontier_name, job_name
 from tableveil.convert.policy_from_proto import policy_from_proto
-from tableveil.convert.policy_to_proto import decimal_to_text, table_to_proto
+from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import timestamp
 from tableveil.errors import Fault, shortened
 from tableveil.policy import Policy

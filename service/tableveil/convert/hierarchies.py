@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tableveil.convert.collect import Faults
 from tableveil.convert.enums import DATE_UNITS, MASK_FROM
+from tableveil.convert.tables import DEFAULT_SCHEMA
 from tableveil.convert.times import timestamp
 from tableveil.errors import shortened
 from tableveil.hierarchy import (
@@ -20,8 +21,6 @@ from tableveil.hierarchy import (
 )
 from tableveil.state.hierarchies import Stored
 from tableveil.v1 import hierarchy_service_pb2, policy_pb2
-
-DEFAULT_SCHEMA = "main"
 
 
 def hierarchy_from_proto(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tableveil.convert.enums import JOB_PHASES, JOB_STATES
 from tableveil.convert.failures import failure_to_proto
 from tableveil.convert.names import frontier_name, job_name, release_name
-from tableveil.convert.policy_to_proto import table_to_proto
+from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import timestamp
 from tableveil.jobs.model import Job, JobProgress
 from tableveil.v1 import job_service_pb2, policy_pb2

@@ -9,40 +9,31 @@ from typing import cast
 from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
+from tableveil.convert.attributes import attribute_from_proto
 from tableveil.convert.collect import Faults
-from tableveil.convert.decimals import LONGEST_DECIMAL, decimal_from_text
-from tableveil.convert.enums import (
-    IF_EXISTS,
-    NULL_HANDLING,
-    RELEASE_KINDS,
-    ROLES,
-    SEARCH_STRATEGIES,
-    SUPPRESSED_RECORDS,
-)
-from tableveil.convert.hierarchies import DEFAULT_SCHEMA, hierarchy_from_proto
+from tableveil.convert.decimals import LONGEST_DECIMAL
+from tableveil.convert.enums import CHOOSE, IF_EXISTS, RELEASE_KINDS, ROLES, SEARCH_STRATEGIES, SUPPRESSED_RECORDS
+from tableveil.convert.population import population_from_proto
+from tableveil.convert.privacy import privacy_from_proto
 from tableveil.convert.quality import quality_from_proto
-from tableveil.errors import Fault, shortened
-from tableveil.hierarchy import SuppressionOnly
+from tableveil.convert.tables import DEFAULT_SCHEMA, table_from_proto
+from tableveil.errors import Fault
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
-    AttributePolicy,
+    Choose,
     IfExists,
-    KAnonymity,
-    NullHandling,
     Policy,
     PrivacyModel,
     ReleaseKind,
     ReleaseTarget,
-    Role,
     SearchOptions,
+    SensitiveModel,
     Strategy,
     SuppressedRecords,
-    TableReference,
     validate_policy,
 )
 from tableveil.v1 import policy_pb2
 
-# Plain digits, as docs promise: no exponents, signs of infinity, underscores or spaces, all of which Decimal reads.
 # Far above what any table or person needs, far below what would occupy the server.
 _MOST = {
     "attributes": 10_000,
@@ -50,6 +41,7 @@ _MOST = {
     "risk_thresholds": 100,
     "search.levels": 10_000,
     "search.linked": 10_000,
+    "order.values": 1_000_000,
 }
 
 
@@ -67,9 +59,9 @@ def policy_from_proto(message: policy_pb2.Policy, *, before_upload: bool = False
     faults = Faults()
     _check_unknown_fields(message, faults)
     too_many = False
-    for name, entries in _entries(message).items():
+    for name, field, entries in _entries(message):
         if entries > _MOST[name]:
-            faults.add(name, f"{entries:,} entries", f"at most {_MOST[name]:,}")
+            faults.add(field, f"{entries:,} entries", f"at most {_MOST[name]:,}")
             too_many = True
     if too_many:
         return None, faults.all()
@@ -79,16 +71,16 @@ def policy_from_proto(message: policy_pb2.Policy, *, before_upload: bool = False
     return policy if converted else None, faults.all()
 
 
-def _entries(message: policy_pb2.Policy) -> dict[str, int]:
-    """How long each of the lists in `_MOST` is."""
+def _entries(message: policy_pb2.Policy) -> Iterator[tuple[str, str, int]]:
+    """Which of the lists in `_MOST` are where, and how long each is."""
     linked = message.search.linked
-    return {
-        "attributes": len(message.attributes),
-        "privacy_models": len(message.privacy_models),
-        "risk_thresholds": len(message.risk_thresholds),
-        "search.levels": len(message.search.levels),
-        "search.linked": max(len(linked), sum(len(group.columns) for group in linked)),
-    }
+    yield "attributes", "attributes", len(message.attributes)
+    yield "privacy_models", "privacy_models", len(message.privacy_models)
+    yield "risk_thresholds", "risk_thresholds", len(message.risk_thresholds)
+    yield "search.levels", "search.levels", len(message.search.levels)
+    yield "search.linked", "search.linked", max(len(linked), sum(len(group.columns) for group in linked))
+    for i, attribute in enumerate(message.attributes):
+        yield "order.values", f"attributes[{i}].order.values", len(attribute.order.values)
 
 
 class _Reader:
@@ -99,17 +91,19 @@ class _Reader:
         self._before_upload = before_upload
 
     def policy(self, message: policy_pb2.Policy) -> Policy:
-        default_role = self._role(message.default_role, "default_role")
+        default_role = self._faults.enum_or_none(message.default_role, ROLES, "default_role")
         return Policy(
             source=table_from_proto(message.source),
             attributes=tuple(
-                self._attribute(attribute, default_role, f"attributes[{i}]")
+                attribute_from_proto(
+                    attribute, default_role, f"attributes[{i}]", self._faults, before_upload=self._before_upload
+                )
                 for i, attribute in enumerate(message.attributes)
             ),
             default_role=default_role,
             person_column=self._person(message),
             privacy_models=self._privacy_models(message),
-            suppression_limit=self._decimal(message.suppression_limit, "suppression_limit") or Decimal(0),
+            suppression_limit=self._faults.decimal(message.suppression_limit, "suppression_limit") or Decimal(0),
             suppressed_records=self._faults.enum(
                 message.suppressed_records.handling,
                 SUPPRESSED_RECORDS,
@@ -123,32 +117,9 @@ class _Reader:
             release=self._release(message.release),
             repeat_reason=message.repeat_reason,
             request_id=message.request_id,
-        )
-
-    def _attribute(self, message: policy_pb2.Attribute, default_role: Role | None, path: str) -> AttributePolicy:
-        role = self._role(message.role, f"{path}.role") if message.role else default_role
-        if role is None:
-            if not message.role:
-                expected = f"one of {ROLES.names}"
-                self._faults.add(f"{path}.role", "nothing", expected, "Or state a default_role.")
-            # What is right for the column depends on its role, and so does whether it has a level.
-            for guessed in (path, "search.levels", "search.linked"):
-                self._faults.guess(guessed)
-        hierarchy = None
-        if message.HasField("hierarchy"):
-            hierarchy = hierarchy_from_proto(
-                message.hierarchy, message.column, f"{path}.hierarchy", self._faults, before_upload=self._before_upload
-            )
-            hierarchy = SuppressionOnly() if hierarchy is None else hierarchy
-        return AttributePolicy(
-            column=message.column,
-            role=role or Role.INSENSITIVE,
-            hierarchy=hierarchy,
-            minimum_level=message.minimum_level,
-            maximum_level=message.maximum_level if message.HasField("maximum_level") else None,
-            weight=message.weight if message.HasField("weight") else 1.0,
-            nulls=self._faults.enum(message.nulls, NULL_HANDLING, f"{path}.nulls", NullHandling.VALUE),
-            acknowledged=message.acknowledged,
+            population=(
+                population_from_proto(message.population, self._faults) if message.HasField("population") else None
+            ),
         )
 
     def _person(self, message: policy_pb2.Policy) -> str | None:
@@ -168,26 +139,29 @@ class _Reader:
 
     def _privacy_models(self, message: policy_pb2.Policy) -> tuple[PrivacyModel, ...]:
         models: list[PrivacyModel] = []
-        for i, model in enumerate(message.privacy_models):
-            if model.WhichOneof("kind") == "k_anonymity":
-                models.append(KAnonymity(model.k_anonymity.k))
-            else:
-                kinds = ", ".join(policy_pb2.PrivacyModel.DESCRIPTOR.fields_by_name)
-                self._faults.add(
-                    f"privacy_models[{i}]", "nothing", f"one of {kinds}", "For example: k_anonymity: {k: 5}."
-                )
-                # The models after it have other indices here.
+        for i, entry in enumerate(message.privacy_models):
+            path = f"privacy_models[{i}]"
+            model = privacy_from_proto(entry, path, self._faults)
+            if model is None:
+                # The models after it have other indices here, and it might be what the search is to choose by.
                 self._faults.guess("privacy_models")
+                self._faults.guess("search.choose")
+                continue
+            models.append(model)
+            if isinstance(model, SensitiveModel) and _role_is_unclear(message, model.column):
+                for name in ("column", "distance"):
+                    self._faults.guess(f"{path}.{entry.WhichOneof('kind')}.{name}")
         return tuple(models)
 
     def _search(self, message: policy_pb2.Search) -> SearchOptions:
         return SearchOptions(
-            time_limit_seconds=self._decimal(message.time_limit_seconds, "search.time_limit_seconds"),
+            time_limit_seconds=self._faults.decimal(message.time_limit_seconds, "search.time_limit_seconds"),
             seed=message.seed,
             strategy=self._faults.enum(message.strategy, SEARCH_STRATEGIES, "search.strategy", Strategy.AUTO),
             # A map has no order of its own.
             levels=tuple(sorted(message.levels.items())),
             linked=tuple(tuple(group.columns) for group in message.linked),
+            choose=self._faults.enum(message.choose, CHOOSE, "search.choose", Choose.ALL_MODELS),
         )
 
     def _risk_thresholds(self, message: policy_pb2.Policy) -> tuple[Decimal, ...]:
@@ -199,7 +173,7 @@ class _Reader:
             if not text:
                 self._faults.add(field, "nothing", "an exact decimal above 0 and below 1")
             # A placeholder must be no other's repetition.
-            threshold = self._decimal(text, field)
+            threshold = self._faults.decimal(text, field)
             thresholds.append(Decimal(i + 1).scaleb(-LONGEST_DECIMAL) if threshold is None else threshold)
         return tuple(thresholds)
 
@@ -211,23 +185,13 @@ class _Reader:
             if_exists=self._faults.enum(message.if_exists, IF_EXISTS, "release.if_exists", IfExists.FAIL),
         )
 
-    def _role(self, number: int, field: str) -> Role | None:
-        role = ROLES.from_proto(number)
-        if number and role is None:
-            self._faults.add_enum(field, number, ROLES)
-        return role
 
-    def _decimal(self, text: str, field: str) -> Decimal | None:
-        """None for an empty text and for one that is no decimal."""
-        found = decimal_from_text(text) if text else None
-        if text and found is None:
-            self._faults.add(field, shortened(text), "an exact decimal in plain digits, such as 0.05")
-        return found
-
-
-def table_from_proto(message: policy_pb2.TableReference) -> TableReference:
-    """The reference in a message, with the default schema filled in."""
-    return TableReference(message.catalog, message.schema or DEFAULT_SCHEMA, message.table)
+def _role_is_unclear(message: policy_pb2.Policy, column: str) -> bool:
+    """Whether the column may be sensitive for all that is known: its role is missing, or cannot be read."""
+    listed = [attribute for attribute in message.attributes if attribute.column == column]
+    if not listed:
+        return bool(message.default_role) and ROLES.from_proto(message.default_role) is None
+    return any(ROLES.from_proto(attribute.role or message.default_role) is None for attribute in listed)
 
 
 def _check_unknown_fields(message: policy_pb2.Policy, faults: Faults) -> None:

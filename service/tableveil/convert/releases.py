@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from tableveil.convert.canonical import policy_from_json
+from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import OBJECT_KINDS, RELEASE_KINDS
 from tableveil.convert.names import job_name, release_name
-from tableveil.convert.policy_to_proto import decimal_to_text, table_to_proto
+from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import timestamp
+from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
 from tableveil.state.releases import AttributeResult, Explanation, Neighbour, Proof, Release, ReleaseObject
 from tableveil.v1 import policy_pb2, release_service_pb2
@@ -48,6 +50,7 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         seconds=release.seconds,
         current=release.current,
         explanation=_explanation(release.explanation) if release.explanation else None,
+        guarantees=map(_guarantee, release.guarantees),
     )
 
 
@@ -120,6 +123,16 @@ def _neighbour(neighbour: Neighbour) -> release_service_pb2.Neighbour:
             )
             for rejection in neighbour.rejections
         ],
+    )
+
+
+def _guarantee(guarantee: Guarantee) -> release_service_pb2.Guarantee:
+    return release_service_pb2.Guarantee(
+        model=guarantee.model,
+        column=guarantee.column,
+        parameter=guarantee.parameter,
+        before=guarantee.before,
+        after=guarantee.after,
     )
 
 

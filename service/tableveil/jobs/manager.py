@@ -25,7 +25,9 @@ from tableveil.errors import (
     shortened,
 )
 from tableveil.jobs.model import Failure, FailureKind, Job, JobProgress
-from tableveil.jobs.run import Report, check_request, check_rows, run_job
+from tableveil.jobs.read import check_request, check_rows
+from tableveil.jobs.report import Report
+from tableveil.jobs.run import run_job
 from tableveil.jobs.run_frontier import run_frontier
 from tableveil.policy import Policy
 from tableveil.policy.frontier import FrontierGrid

@@ -9,11 +9,12 @@ from decimal import Decimal
 from tableveil.backend import Session
 from tableveil.counting import build_base, open_counter
 from tableveil.errors import InvalidError
+from tableveil.jobs.privacy import choosing_models, privacy_for
 from tableveil.jobs.quality import quality_for
-from tableveil.jobs.run import Report, dictionaries_of, hierarchies_of
-from tableveil.policy import Policy
+from tableveil.jobs.read import dictionaries_of, hierarchies_of
+from tableveil.jobs.report import Report
+from tableveil.policy import Policy, SuppressedRecords
 from tableveil.policy.frontier import FrontierGrid, with_k
-from tableveil.privacy import privacy_of
 from tableveil.search.frontier import FrontierPoint, FrontierProblem, frontier
 from tableveil.source import fingerprint, resolve_source
 from tableveil.state import frontiers, jobs
@@ -36,9 +37,9 @@ def run_frontier(session: Session, job: int, policy: Policy, grid: FrontierGrid,
     # One transaction, so that everything is read of the same rows.
     with session.transaction():
         mark = fingerprint(session, source, fingerprint_key(session))
-        dictionaries, lattice = dictionaries_of(session, source, policy, hierarchies)
+        dictionaries, sensitive, lattice = dictionaries_of(session, source, policy, hierarchies)
         report.phase(JobPhase.COUNTING)
-        base = build_base(session, source, dictionaries)
+        base = build_base(session, source, dictionaries, sensitive)
     report.phase(JobPhase.SEARCHING)
     counter = open_counter(session, base, lattice.bottom)
     suppressible = tuple(
@@ -48,8 +49,9 @@ def run_frontier(session: Session, job: int, policy: Policy, grid: FrontierGrid,
         lattice=lattice,
         counter=counter,
         quality=quality_for(policy, counter, suppressible[-1]),
-        rules=tuple(privacy_of(with_k(policy, k).privacy_models, counter) for k in grid.ks),
+        rules=tuple(privacy_for(choosing_models(with_k(policy, k)), policy, base, counter) for k in grid.ks),
         suppressible=suppressible,
+        keeps_suppressed=policy.suppressed_records is SuppressedRecords.KEEP,
     )
     limit = policy.search.time_limit_seconds
     assert session.control is not None

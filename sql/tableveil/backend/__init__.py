@@ -10,10 +10,12 @@ from tableveil.backend.expressions import (
     create_table,
     drop,
     identifier,
+    in_one_spelling,
     number,
     row_number,
     table,
     text,
+    try_cast,
 )
 from tableveil.backend.render import render
 from tableveil.backend.session import Session
@@ -30,9 +32,11 @@ __all__ = [
     "create_table",
     "drop",
     "identifier",
+    "in_one_spelling",
     "number",
     "render",
     "row_number",
     "table",
     "text",
+    "try_cast",
 ]

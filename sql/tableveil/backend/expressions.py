@@ -49,6 +49,17 @@ def cast(expression: exp.Expr, type_: str) -> exp.Expr:
     return exp.Cast(this=expression, to=exp.DataType.build(type_, dialect=DIALECT))
 
 
+def try_cast(expression: exp.Expr, type_: str) -> exp.Expr:
+    """`TRY_CAST(expression AS type_)`: NULL for what cannot be cast."""
+    return exp.TryCast(this=expression, to=exp.DataType.build(type_, dialect=DIALECT))
+
+
+def in_one_spelling(value: exp.Expr) -> exp.Expr:
+    """The floating-point number without the sign of a zero: equal values must not look different."""
+    zero = exp.EQ(this=value.copy(), expression=number(0))
+    return exp.Case(ifs=[exp.If(this=zero, true=number(0))], default=value)
+
+
 def call(function: str, *arguments: exp.Expr) -> exp.Expr:
     """A function of the database that sqlglot has no class for, or that needs no translation."""
     return exp.Anonymous(this=function, expressions=list(arguments))

@@ -1,76 +1,168 @@
-"""The base histogram: the distinct combinations of quasi-identifier codes with their numbers of records."""
+"""The base histogram: the distinct combinations of codes with their numbers of records, of source and population."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, cast, column, conjunction, create_table, number, table
-from tableveil.classes import KeyLayout
-from tableveil.dictionary import Dictionary
+from tableveil.classes import KeyLayout, SensitiveColumn
+from tableveil.dictionary import Dictionary, SensitiveDictionary
+from tableveil.hierarchy import AttributeLevels
 from tableveil.source import Source
 
-TABLE = "base_histogram"
+BASE = "base"
 
 
-@dataclass(frozen=True, slots=True)
-class BaseHistogram:
-    """The temporary table `base_histogram`: columns `c0`, `c1`, … (codes) and `n` (records).
+@dataclass(frozen=True, slots=True, eq=False)
+class Histogram:
+    """The distinct combinations of codes in some records: a temporary table with columns `c0`, `c1`, … and `n`.
 
-    `records` counts all of the source, `combinations` the table's rows; `withheld` records are in rows that have a NULL
-    which the policy suppresses.
+    `levels` has the groups of each column's codes. Rows in which column j has the code c, for any (j, c) of `withheld`,
+    are in no class. `name` tells a job's histograms apart; the table has `rows` rows, withheld ones included.
     """
 
-    dictionaries: tuple[Dictionary, ...]
-    records: int
-    combinations: int
-    withheld: int
+    name: str
+    levels: tuple[AttributeLevels, ...]
+    withheld: tuple[tuple[int, int], ...]
+    rows: int
+
+    @property
+    def table_name(self) -> str:
+        """Name of the table."""
+        return f"{self.name}_histogram"
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that hold codes."""
+        return [f"c{j}" for j in range(len(self.levels))]
 
     def searchable(self) -> exp.Select:
         """The rows that are not withheld, without a select list yet."""
-        return exp.select().from_(table(TABLE, alias="base")).where(_not_withheld(self.dictionaries))
+        return exp.select().from_(table(self.table_name, alias="base")).where(self.not_withheld())
+
+    def not_withheld(self) -> exp.Expr:
+        """The condition for rows that are in a class, with the table under the alias `base`."""
+        return conjunction(exp.NEQ(this=column(f"c{j}", "base"), expression=number(code)) for j, code in self.withheld)
 
 
-def build_base(session: Session, source: Source, dictionaries: Sequence[Dictionary]) -> BaseHistogram:
-    """Counts the distinct combinations in one pass over the source; it spills if they do not fit into memory."""
-    radices = [len(dictionary.levels.groups[0]) for dictionary in dictionaries]
-    layout = KeyLayout.of(radices)
-    packed = exp.select().from_(source.table("source"))
-    keys: list[list[exp.Expr]] = [[] for _ in range(layout.words)]
+@dataclass(frozen=True, slots=True, eq=False)
+class BaseHistogram:
+    """The source's records by their combinations of codes, and everything that searches count from.
+
+    `records` counts all of the source; `withheld` of them have a NULL which the policy suppresses. `by_value` has, per
+    sensitive column, the source's combinations extended by the code of its value as one more attribute, the last, of a
+    single level. `population` has the combinations of the population's rows, of which there are `population_records`.
+    """
+
+    dictionaries: tuple[Dictionary, ...]
+    histogram: Histogram
+    records: int
+    withheld: int
+    sensitive: tuple[SensitiveDictionary, ...] = ()
+    by_value: tuple[Histogram, ...] = ()
+    population: Histogram | None = None
+    population_records: int | None = None
+
+    @property
+    def combinations(self) -> int:
+        """How many distinct combinations there are."""
+        return self.histogram.rows
+
+
+def build_base(
+    session: Session,
+    source: Source,
+    dictionaries: Sequence[Dictionary],
+    sensitive: Sequence[SensitiveDictionary] = (),
+) -> BaseHistogram:
+    """Counts the distinct combinations, each histogram in one pass; they spill if they do not fit into memory."""
+    histogram, records, searchable = _counted(session, BASE, source.table("source"), dictionaries)
+    by_value = [
+        _counted(session, f"values_{s}", source.table("source"), dictionaries, values)[0]
+        for s, values in enumerate(sensitive)
+    ]
+    population = None
+    if source.population is not None:
+        population = _counted(session, "population", source.population.table("source"), dictionaries)
+    return BaseHistogram(
+        dictionaries=tuple(dictionaries),
+        histogram=histogram,
+        records=records,
+        withheld=records - searchable,
+        sensitive=tuple(sensitive),
+        by_value=tuple(by_value),
+        population=population[0] if population is not None else None,
+        population_records=population[1] if population is not None else None,
+    )
+
+
+def _counted(
+    session: Session,
+    name: str,
+    rows: exp.Expr,
+    dictionaries: Sequence[Dictionary],
+    values: SensitiveDictionary | None = None,
+) -> tuple[Histogram, int, int]:
+    """The histogram of rows under the alias `source`, their number, and that of those which are not withheld."""
+    levels = [dictionary.levels for dictionary in dictionaries]
+    packed = exp.select().from_(rows)
+    codes: list[exp.Expr] = []
     for j, dictionary in enumerate(dictionaries):
         packed, code = joined_code(packed, dictionary, "source", f"d{j}", level=0)
+        codes.append(code)
+    if values is not None:
+        packed, code = _joined(packed, values, "code", values.values.null_code, "source", "v")
+        levels.append(_single_level(values.values))
+        codes.append(code)
+    layout = KeyLayout.of([len(attribute.groups[0]) for attribute in levels])
+    keys: list[list[exp.Expr]] = [[] for _ in range(layout.words)]
+    for j, code in enumerate(codes):
         keys[layout.word[j]].append(exp.Mul(this=cast(code, "BIGINT"), expression=number(layout.stride[j])))
-    words = [alias(_sum(parts), f"w{word}") for word, parts in enumerate(keys)]
-    packed = packed.select(*words)
+    packed = packed.select(*(alias(_sum(parts), f"w{word}") for word, parts in enumerate(keys)))
     counted = (
         exp.select(*(column(f"w{word}") for word in range(layout.words)), alias(exp.Count(this=exp.Star()), "n"))
         .from_(packed.subquery("packed"))
         .group_by(*(column(f"w{word}") for word in range(layout.words)))
     )
-    codes = [alias(unpacked(layout, j), f"c{j}") for j in range(len(dictionaries))]
-    unpack = exp.select(*codes, column("n")).from_(counted.subquery("counted"))
-    session.execute(create_table(table(TABLE), unpack, temporary=True))
+    withheld = tuple(
+        (j, dictionary.levels.null_code)
+        for j, dictionary in enumerate(dictionaries)
+        if dictionary.withholds and dictionary.levels.null_code is not None
+    )
+    histogram = Histogram(name, tuple(levels), withheld, rows=0)
+    unpack = exp.select(*(alias(unpacked(layout, j), f"c{j}") for j in range(len(levels))), column("n")).from_(
+        counted.subquery("counted")
+    )
+    session.execute(create_table(table(histogram.table_name), unpack, temporary=True))
     totals = exp.select(
         exp.Count(this=exp.Star()),
         exp.Coalesce(this=exp.Sum(this=column("n")), expressions=[number(0)]),
         exp.Coalesce(
-            this=exp.Filter(this=exp.Sum(this=column("n")), expression=exp.Where(this=_not_withheld(dictionaries))),
+            this=exp.Filter(this=exp.Sum(this=column("n")), expression=exp.Where(this=histogram.not_withheld())),
             expressions=[number(0)],
         ),
-    ).from_(table(TABLE, alias="base"))
+    ).from_(table(histogram.table_name, alias="base"))
     combinations, records, searchable = session.row(totals)
-    return BaseHistogram(tuple(dictionaries), int(records), combinations, int(records) - int(searchable))
+    return replace(histogram, rows=int(combinations)), int(records), int(searchable)
+
+
+def _single_level(values: SensitiveColumn) -> AttributeLevels:
+    """A sensitive column's codes as an attribute that is never generalized."""
+    codes = len(values.counts)
+    groups = (np.arange(codes, dtype=np.int32),)
+    return AttributeLevels(groups, (), (np.ones(codes),), float(codes), False, values.null_code)
 
 
 def class_size_histogram(session: Session) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The sizes of the source's classes at level 0, ascending, and how many classes have each."""
     query = (
         exp.select(alias(column("n"), "size"), alias(exp.Count(this=exp.Star()), "classes"))
-        .from_(table(TABLE))
+        .from_(table(f"{BASE}_histogram"))
         .group_by(column("n"))
         .order_by(column("n"))
     )
@@ -85,11 +177,23 @@ def joined_code(
 
     NULL matches no dictionary row in an equality; its group, the one of the last code, is filled in.
     """
+    null_code = dictionary.levels.null_code
+    null_group = None if null_code is None else int(dictionary.levels.groups[level][null_code])
+    return _joined(query, dictionary, dictionary.group_name(level), null_group, of, as_)
+
+
+def _joined(
+    query: exp.Select,
+    dictionary: Dictionary | SensitiveDictionary,
+    group_name: str,
+    null_group: int | None,
+    of: str,
+    as_: str,
+) -> tuple[exp.Select, exp.Expr]:
     value = exp.EQ(this=column(dictionary.column.name, of), expression=column("value", as_))
     joined = query.join(table(dictionary.table_name, alias=as_), on=value, join_type="LEFT")
-    group: exp.Expr = column(dictionary.group_name(level), as_)
-    if dictionary.levels.null_code is not None:
-        null_group = int(dictionary.levels.groups[level][dictionary.levels.null_code])
+    group: exp.Expr = column(group_name, as_)
+    if null_group is not None:
         group = exp.Coalesce(this=group, expressions=[number(null_group)])
     return joined, group
 
@@ -107,11 +211,3 @@ def _sum(parts: Sequence[exp.Expr]) -> exp.Expr:
     for part in parts[1:]:
         total = exp.Add(this=total, expression=part)
     return total
-
-
-def _not_withheld(dictionaries: Sequence[Dictionary]) -> exp.Expr:
-    return conjunction(
-        exp.NEQ(this=column(f"c{j}", "base"), expression=number(dictionary.levels.null_code))
-        for j, dictionary in enumerate(dictionaries)
-        if dictionary.withholds and dictionary.levels.null_code is not None
-    )

@@ -1,49 +1,37 @@
-"""Counting a base histogram that is in the database: from it, or from roll-ups kept there or in numpy."""
+"""Counting in the database: the source's classes, their values of sensitive columns, and the population's."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
-from tableveil.backend import Session, column, table
-from tableveil.classes import EquivalenceClasses, Marginals, NumpyCounter, SensitiveColumn
-from tableveil.counting.base import BaseHistogram
-from tableveil.counting.cost import Cost, Costs
-from tableveil.counting.histogram_tables import HistogramTables
+from tableveil.backend import Session
+from tableveil.classes import ClassValues, EquivalenceClasses, Marginals, SensitiveColumn
+from tableveil.counting.base import BaseHistogram, Histogram
+from tableveil.counting.duckdb_details import DuckDBDetails, PopulationCounts, class_values, population_counts
+from tableveil.counting.histogram_counter import HistogramCounter
 from tableveil.counting.memory import memory_limit
-from tableveil.counting.roll_ups import REGION, RollUp, RollUps
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 
 SHARE = 0.25
 """The tables of roll-ups may take this share of the database's memory limit, so that they need not spill.
 
-Arrays may take as much beside it, and numpy as much again for as long as it counts.
+Arrays may take as much beside it, and numpy as much again for as long as it counts. If there is more to count than the
+source's combinations, half is for them, and the rest is divided between the others.
 """
-
-WORKING_BYTES = 70
-"""Bytes per row that numpy takes for as long as it counts: places of rows, sizes of all places, classes."""
-
-WORTH_MAKING = 0.5
-"""A roll-up is made only if it has at most this share of the rows it is made from."""
 
 
 class DuckDBCounter:
-    """Counts classes of a base histogram that stays in the database, for as long as the session lives.
+    """Counts what stays in the database, for as long as the session lives: a `ClassCounter` of `HistogramCounter`s.
 
-    A search asks for transformations around one region of the lattice for long. When several were counted from the same
-    histogram, a roll-up is made at their meet, the most general transformation that is fine enough for all of them;
-    whatever lies above the meet can be counted from there. What fits may become arrays, on which numpy counts.
-
-    What to count from, whether by a statement or in numpy, and when a roll-up or arrays are worth making is decided by
-    seconds, measured all the time: something is made once having had it would have saved what making it takes. The
-    choices show in `account` only: answers, their order included, are the same whatever was asked before and however
-    fast it was.
+    The source's combinations are counted by one of them. The values of a sensitive column are one more attribute, the
+    last of the key: the classes of that histogram are, in key order, the entries of `ClassValues`. The population is
+    counted by itself, and its classes are found by their keys. These others are made when they are first asked.
     """
 
     def __init__(
@@ -55,30 +43,21 @@ class DuckDBCounter:
         memory: int | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """`bottom` is the least transformation that will be asked for, if it is known.
-
-        `memory` is in bytes, None for the session's memory limit. Histograms of more than `hand_over_rows` are never
-        handed over to numpy: 0 keeps all counting in the database. `clock` returns seconds.
-        """
+        """`memory` is in bytes, None for the session's memory limit. The rest is as for `HistogramCounter`."""
+        self._session = session
         self._base = base
-        self._levels = tuple(dictionary.levels for dictionary in base.dictionaries)
-        self._tables = HistogramTables(session, self._levels)
         self._hand_over_rows = hand_over_rows
+        self._bottom = bottom
         self._clock = clock
-        self.costs = Costs()
-        # Until there are some: eight bytes for the count, and two for each group as if none were packed together.
-        self._bytes_per_row = 8.0 + 2.0 * len(self._levels)
-        self._checks = self._in_numpy = 0
+        budget = int(SHARE * (memory_limit(session) if memory is None else memory))
+        others = len(base.by_value) + (base.population is not None)
+        self._budget_of_others = budget // 2 // others if others else 0
+        self.combinations = self._counting(base.histogram, budget // 2 if others else budget)
+        self.others: dict[str, HistogramCounter] = {}
+        # What is asked of classes is asked right after they were counted.
         self._last: tuple[Transformation, EquivalenceClasses] | None = None
-        name = "searchable"
-        query = base.searchable().select(*(column(f"c{j}") for j in range(len(self._levels))), column("n"))
-        temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
-        session.execute(exp.Create(this=table(name), kind="VIEW", expression=query, properties=temporary))
-        self._budget = int(SHARE * (memory_limit(session) if memory is None else memory))
-        finest = (0,) * len(self._levels)
-        self.roll_ups = RollUps(RollUp(finest, base.combinations, 0, name), self._budget, self._budget)
-        if bottom is not None:
-            self._rolled_up(self.roll_ups.base, bottom)
+        self._last_values: dict[int, tuple[Transformation, ClassValues]] = {}
+        self._last_population: tuple[Transformation, PopulationCounts] | None = None
 
     @property
     def name(self) -> str:
@@ -87,19 +66,13 @@ class DuckDBCounter:
 
     @property
     def account(self) -> str:
-        """What was counted from what so far, in one sentence."""
-        made, kept = self.roll_ups.made, self.roll_ups.kept
-        base = "DuckDB and numpy" if self.roll_ups.base.in_arrays else "DuckDB"
-        return (
-            f"{self._base.combinations:,} combinations in {base}; roll-ups: {made} made, {len(kept)} kept, "
-            f"{sum(roll_up.in_arrays for roll_up in kept)} of them in numpy; "
-            f"checks: {self._in_numpy:,} of {self._checks:,} in numpy"
-        )
+        """What was counted from what so far, in one sentence; about the source's combinations."""
+        return self.combinations.account
 
     @property
     def levels(self) -> tuple[AttributeLevels, ...]:
         """Per quasi-identifier: its codes, groups and leaves."""
-        return self._levels
+        return self._base.histogram.levels
 
     @property
     def records(self) -> int:
@@ -114,26 +87,22 @@ class DuckDBCounter:
     @property
     def sensitive(self) -> tuple[SensitiveColumn, ...]:
         """The sensitive columns whose values the classes know."""
-        return ()
+        return tuple(dictionary.values for dictionary in self._base.sensitive)
+
+    @property
+    def population(self) -> int | None:
+        """Records of the population, those in no class included; None if it is not counted."""
+        return self._base.population_records
 
     def marginals(self) -> Marginals:
         """All records but the withheld ones, per code."""
-        base = self.roll_ups.base
-        assert base.table_name is not None
-        counts = tuple(self._tables.marginal(base.table_name, j) for j in range(len(self._levels)))
-        return Marginals(base.at, counts)
+        return self.combinations.marginals()
 
     def classes(self, transformation: Transformation) -> EquivalenceClasses:
         """The equivalence classes at the transformation, in the order of their keys."""
-        source = self._source(transformation)
-        if self._counts_in_numpy(source):
-            classes = self._from_arrays(source, transformation)
-        else:
-            classes = self._from_table(source, transformation)
-        self._checks += 1
-        source.used = self._checks
-        source.counted(transformation, len(classes.counts))
-        # The records in some classes are asked for right after the classes.
+        classes = self.combinations.classes(transformation)
+        if self._base.by_value or self._base.population is not None:
+            classes = replace(classes, details=DuckDBDetails(self, classes))
         self._last = (transformation, classes)
         return classes
 
@@ -153,125 +122,30 @@ class DuckDBCounter:
         ]
         return Marginals(transformation, tuple(marginal.astype(np.int64) for marginal in marginals))
 
-    def _source(self, transformation: Transformation) -> RollUp:
-        """The cheapest histogram to count the transformation from, made now if that pays."""
-        source = min(self.roll_ups.finer(transformation), key=self._seconds)
-        if len(source.recent) < REGION:
-            return source
-        most = max(source.recent.values())
-        # As many checks as there have been are expected to come.
-        saved = source.since * (self._seconds(source) - self._least_seconds(most))
-        if most > WORTH_MAKING * source.rows or saved < self._cost_of_roll_up(source).seconds(source.rows):
-            return source
-        source.since = 0
-        return self._rolled_up(source, tuple(map(min, transformation, *source.recent))) or source
+    def values_at(self, transformation: Transformation, attribute: int) -> ClassValues:
+        """The values of a sensitive column in all classes at the transformation."""
+        known = self._last_values.get(attribute)
+        if known is None or known[0] != transformation:
+            by_value = self._other(self._base.by_value[attribute]).classes((*transformation, 0))
+            known = (transformation, class_values(by_value))
+            self._last_values[attribute] = known
+        return known[1]
 
-    def _from_arrays(self, source: RollUp, transformation: Transformation) -> EquivalenceClasses:
-        assert source.arrays is not None
-        started = self._clock()
-        classes = source.arrays.classes(transformation)
-        self.costs.count_in_arrays.observe(source.rows, self._clock() - started)
-        self._in_numpy += 1
-        return classes
+    def population_of(self, classes: EquivalenceClasses) -> PopulationCounts:
+        """The population's records in all classes at a transformation."""
+        if self._last_population is None or self._last_population[0] != classes.at:
+            assert self._base.population is not None
+            population = self._other(self._base.population).classes(classes.at)
+            self._last_population = (classes.at, population_counts(classes, population))
+        return self._last_population[1]
 
-    def _from_table(self, source: RollUp, transformation: Transformation) -> EquivalenceClasses:
-        assert source.table_name is not None
-        started = self._clock()
-        classes = self._tables.classes(source.table_name, source.at, transformation)
-        seconds = self._clock() - started
-        self.costs.count_in_table.observe(source.rows, seconds)
-        source.regret += seconds - self.costs.count_in_arrays.seconds(source.rows)
-        if (
-            not source.in_arrays
-            and source.regret >= self.costs.hand_over.seconds(source.rows)
-            and self._fits_numpy(source.rows)
-        ):
-            self._hand_over(source)
-        return classes
+    def _other(self, histogram: Histogram) -> HistogramCounter:
+        if histogram.name not in self.others:
+            self.others[histogram.name] = self._counting(histogram, self._budget_of_others)
+        return self.others[histogram.name]
 
-    def _counts_in_numpy(self, source: RollUp) -> bool:
-        if source.arrays is None or source.table_name is None:
-            return source.arrays is not None
-        return self.costs.count_in_arrays.seconds(source.rows) <= self.costs.count_in_table.seconds(source.rows)
-
-    def _seconds(self, source: RollUp) -> float:
-        """What counting from it takes."""
-        costs = self.costs
-        return (costs.count_in_arrays if self._counts_in_numpy(source) else costs.count_in_table).seconds(source.rows)
-
-    def _least_seconds(self, rows: int) -> float:
-        """What counting from so many rows takes at best."""
-        return min(self.costs.count_in_arrays.seconds(rows), self.costs.count_in_table.seconds(rows))
-
-    def _cost_of_roll_up(self, source: RollUp) -> Cost:
-        """Of whoever makes one faster."""
-        costs = [self.costs.roll_up_table] if source.table_name is not None else []
-        costs += [self.costs.roll_up_arrays] if source.arrays is not None else []
-        return min(costs, key=lambda cost: cost.seconds(source.rows))
-
-    def _fits_numpy(self, rows: int) -> bool:
-        if self._hand_over_rows is not None and rows > self._hand_over_rows:
-            return False
-        return rows * WORKING_BYTES <= self._budget and self.roll_ups.fits(int(rows * self._bytes_per_row), True)
-
-    def _rolled_up(self, source: RollUp, at: Transformation) -> RollUp | None:
-        """A roll-up at the transformation, kept, unless it is not much smaller than its source or does not fit."""
-        # What is finer than a refused one has more rows still.
-        if at == source.at or any(all(map(int.__le__, at, refused)) for refused in source.refused):
-            return None
-        cost, started = self._cost_of_roll_up(source), self._clock()
-        rolled_up = self._rolled_up_arrays if cost is self.costs.roll_up_arrays else self._rolled_up_table
-        made = rolled_up(source, at)
-        if made is None:
-            source.refused.append(at)
-            return None
-        cost.observe(source.rows, self._clock() - started)
-        self._drop(self.roll_ups.keep(made, self._checks))
-        return made
-
-    def _rolled_up_arrays(self, source: RollUp, at: Transformation) -> RollUp | None:
-        assert source.arrays is not None
-        classes = source.arrays.classes(at)
-        rows = len(classes.counts)
-        return self._as_arrays(at, classes) if rows <= WORTH_MAKING * source.rows and self._fits_numpy(rows) else None
-
-    def _rolled_up_table(self, source: RollUp, at: Transformation) -> RollUp | None:
-        assert source.table_name is not None
-        rows = self._tables.estimated_rows(source.table_name, source.at, at)
-        if rows > WORTH_MAKING * source.rows:
-            return None
-        costs = self.costs
-        if costs.count_in_arrays.seconds(rows) <= costs.count_in_table.seconds(rows) and self._fits_numpy(rows):
-            return self._as_arrays(at, self._tables.classes(source.table_name, source.at, at))
-        if not self.roll_ups.fits(self._tables.size(at, rows), in_arrays=False):
-            return None
-        name, rows = self._tables.roll_up(source.table_name, source.at, at)
-        return RollUp(at, rows, self._tables.size(at, rows), name)
-
-    def _as_arrays(self, at: Transformation, classes: EquivalenceClasses) -> RollUp:
-        made = RollUp(at, len(classes.counts), 0)
-        self._set_arrays(made, [classes.groups(j) for j in range(len(at))], classes.counts)
-        return made
-
-    def _hand_over(self, source: RollUp) -> None:
-        """Makes arrays of a table; of a roll-up's table nothing is left."""
-        assert source.table_name is not None
-        started = self._clock()
-        self._set_arrays(source, *self._tables.columns(source.table_name))
-        self.costs.hand_over.observe(source.rows, self._clock() - started)
-        if source is not self.roll_ups.base:
-            name, source.table_name = source.table_name, None
-            self._tables.drop(name)
-        self._drop(self.roll_ups.drop(self._checks, spared=source))
-
-    def _set_arrays(
-        self, roll_up: RollUp, groups: Sequence[NDArray[np.integer[Any]]], counts: NDArray[np.int64]
-    ) -> None:
-        roll_up.arrays = NumpyCounter(self._levels, groups, counts, at=roll_up.at)
-        roll_up.size = roll_up.arrays.nbytes
-        self._bytes_per_row = roll_up.size / max(roll_up.rows, 1)
-
-    def _drop(self, roll_ups: Sequence[RollUp]) -> None:
-        for roll_up in roll_ups:
-            if roll_up.table_name is not None:
-                self._tables.drop(roll_up.table_name)
+    def _counting(self, histogram: Histogram, budget: int) -> HistogramCounter:
+        bottom = self._bottom
+        if bottom is not None:
+            bottom += (0,) * (len(histogram.levels) - len(bottom))
+        return HistogramCounter(self._session, histogram, budget, self._hand_over_rows, bottom, self._clock)

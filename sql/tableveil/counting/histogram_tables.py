@@ -19,13 +19,14 @@ from tableveil.lattice import Transformation
 
 
 class HistogramTables:
-    """What is asked of tables that have columns `c<j>` (the groups of quasi-identifier j at some level) and `n`.
+    """What is asked of tables that have columns `c<j>` (the groups of attribute j at some level) and `n`.
 
-    Tables are temporary and go with the session.
+    Tables are temporary and go with the session. `name` tells those made for one histogram from those for another.
     """
 
-    def __init__(self, session: Session, levels: Sequence[AttributeLevels]) -> None:
+    def __init__(self, session: Session, name: str, levels: Sequence[AttributeLevels]) -> None:
         self._session = session
+        self._name = name
         self._levels = tuple(levels)
         self._maps = LevelMaps(levels)
         self._level_tables: dict[tuple[int, int], str] = {}
@@ -52,7 +53,7 @@ class HistogramTables:
         grouped = self._grouped(name, at, transformation, layout).subquery("grouped")
         codes = [alias(unpacked(layout, j), f"c{j}") for j in range(len(transformation))]
         # Counted before it is made: a roll-up that was stopped half-way must not block the name.
-        made = f"roll_up_{next(self._numbers)}"
+        made = f"roll_up_{self._name}_{next(self._numbers)}"
         self._session.execute(create_table(table(made), exp.select(*codes, column("n")).from_(grouped), temporary=True))
         return made, self._session.value(exp.select(exp.Count(this=exp.Star())).from_(table(made)))
 
@@ -112,7 +113,7 @@ class HistogramTables:
     def _level_table(self, attribute: int, low: int) -> str:
         """A small table from the group at `low` (`g<low>`) to those at all levels above."""
         if (attribute, low) not in self._level_tables:
-            name = f"levels_{attribute}_{low}"
+            name = f"levels_{self._name}_{attribute}_{low}"
             above = range(low, self._levels[attribute].top + 1)
             groups = {f"g{high}": pa.array(self._maps.between(attribute, low, high)) for high in above}
             with self._session.relation("level_groups", pa.table(groups)):

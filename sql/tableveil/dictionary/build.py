@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, cast, column, create_table, drop, identifier, number, row_number, table
+from tableveil.dictionary.values import readable, uncovered
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import (
     AttributeLevels,
     InlineLevels,
     RuleHierarchy,
-    ValueKind,
     attribute_levels,
     check_rule,
     field_of,
@@ -22,16 +25,15 @@ from tableveil.hierarchy import (
 from tableveil.policy import AttributePolicy, NullHandling
 from tableveil.source import Column, Source
 
-EXAMPLES = 5
-
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
     """The dictionary of one quasi-identifier.
 
     `table_name` is a temporary table: `value` (the column's type), `code`, and per level i >= 1 `l<i>` (label) and
-    `g<i>` (group number); NULL, if it occurs, has the last code. `nulls` counts its records; `hierarchy` says in the
-    evidence what was used; `top_label` is what every value ends as.
+    `g<i>` (group number); NULL, if it occurs, has the last code. Values that only the population has are in it as well.
+    `nulls` counts the source's records with NULL; `hierarchy` says in the evidence what was used; `top_label` is what
+    every value ends as.
     """
 
     attribute: AttributePolicy
@@ -44,8 +46,8 @@ class Dictionary:
 
     @property
     def withholds(self) -> bool:
-        """Whether records with a NULL here are suppressed at every transformation."""
-        return self.nulls > 0 and self.attribute.nulls is NullHandling.SUPPRESS
+        """Whether records with a NULL here, the source's or the population's, are in no class."""
+        return self.levels.null_code is not None and self.attribute.nulls is NullHandling.SUPPRESS
 
     def label_name(self, level: int) -> str:
         """Column of the labels at a level >= 1."""
@@ -75,19 +77,24 @@ def build_dictionary(
         faults = check_rule(hierarchy, f"{field}.hierarchy.{field_of(hierarchy)}", source_column.kind)
         if faults:
             return None, faults
-    values_name, nulls = _distinct_values(session, source, attribute.column, number_)
+    values_name = _distinct_values(session, source, attribute.column, number_)
     read = (
-        exp.select(_readable(source_column.kind), column("text"))
+        exp.select(readable(source_column.kind), column("text"), column("records"))
         .from_(table(values_name))
         .where(column("value").is_(exp.null()).not_())
         .order_by("code")
     )
     rows = session.rows(read)
-    labelled = label_values(hierarchy, source_column.kind, [value for value, _ in rows], [text for _, text in rows])
-    uncovered = [text for (_, text), covered in zip(rows, labelled.covered, strict=True) if not covered]
-    if uncovered:
-        return None, [_uncovered(attribute.column, f"{field}.hierarchy", uncovered)]
-    levels = attribute_levels(labelled, nulls > 0, null_counts=attribute.nulls is NullHandling.VALUE)
+    labelled = label_values(hierarchy, source_column.kind, [row[0] for row in rows], [row[1] for row in rows])
+    faults = _check_covered(source, attribute.column, f"{field}.hierarchy", rows, labelled.covered)
+    if faults:
+        return None, faults
+    of_null = exp.select("records").from_(table(values_name)).where(column("value").is_(exp.null()))
+    null_records = [records for (records,) in session.rows(of_null)]
+    nulls = sum(null_records)
+    # |H| is about the source: a NULL that only the population has is no value that a record could have had.
+    null_counts = nulls > 0 and attribute.nulls is NullHandling.VALUE
+    levels = attribute_levels(labelled, bool(null_records), null_counts)
     faults = _check_level_limits(attribute, levels, field)
     if faults:
         return None, faults
@@ -96,41 +103,46 @@ def build_dictionary(
     return Dictionary(attribute, source_column, table_name, levels, nulls, reference, labelled.top_label), []
 
 
-def _distinct_values(session: Session, source: Source, name: str, number_: int) -> tuple[str, int]:
-    """A temporary table of the distinct values: `code` in the values' order, NULL last, and `text`; the NULL count."""
+def _distinct_values(session: Session, source: Source, name: str, number_: int) -> str:
+    """A temporary table of the distinct values: `value`, `text`, `code` in the values' order, NULL last, `records`.
+
+    Values that only the population has have 0 records.
+    """
     values_name = f"values_{number_}"
     distinct = (
         exp.select(alias(column(name), "value"), alias(exp.Count(this=exp.Star()), "records"))
         .from_(source.table())
         .group_by(column(name))
     )
+    if source.population is not None:
+        others = exp.select(column(name), number(0)).distinct().from_(source.population.table())
+        both = exp.Union(this=distinct, expression=others, distinct=False)
+        records = alias(cast(exp.Sum(this=column("records")), "BIGINT"), "records")
+        distinct = exp.select(column("value"), records).from_(both.subquery("both_values")).group_by(column("value"))
     order = [exp.Ordered(this=column("value"), nulls_first=False)]
     code = cast(exp.Sub(this=row_number(order), expression=number(1)), "INTEGER")
     query = exp.select(
         column("value"), alias(cast(column("value"), "VARCHAR"), "text"), alias(code, "code"), column("records")
     ).from_(distinct.subquery("distinct_values"))
     session.execute(create_table(table(values_name), query, temporary=True))
-    nulls = session.rows(exp.select("records").from_(table(values_name)).where(column("value").is_(exp.null())))
-    return values_name, nulls[0][0] if nulls else 0
+    return values_name
 
 
-def _readable(kind: ValueKind) -> exp.Expr:
-    """The value in a form that Python reads without further modules and that loses nothing the rules look at."""
-    if kind is ValueKind.TIMESTAMP:
-        # In UTC: the session's time zone.
-        return cast(column("value"), "TIMESTAMP")
-    return column("text") if kind in (ValueKind.TEXT, ValueKind.OTHER) else column("value")
-
-
-def _uncovered(name: str, field: str, uncovered: list[str]) -> Fault:
-    examples = ", ".join(shortened(text) for text in uncovered[:EXAMPLES])
-    more = ", …" if len(uncovered) > EXAMPLES else ""
-    return Fault(
-        field,
-        f"{len(uncovered)} values of {shortened(name)} that the hierarchy does not cover: {examples}{more}",
-        "every value of the column covered",
-        "Add them to the hierarchy, or widen its declared range; values are compared as the text DuckDB casts them to.",
-    )
+def _check_covered(
+    source: Source, name: str, field: str, rows: Sequence[tuple[object, str, int]], covered: NDArray[np.bool_]
+) -> list[Fault]:
+    """The values without labels, of the source and of the rest of the population; rows are (value, text, records)."""
+    without = [row for row, has_labels in zip(rows, covered, strict=True) if not has_labels]
+    faults = []
+    own = [text for _, text, records in without if records]
+    if own:
+        faults.append(uncovered(name, field, own))
+    others = [text for _, text, records in without if not records]
+    if others:
+        assert source.population is not None
+        among = f"in the population {shortened(str(source.population.reference))}"
+        faults.append(uncovered(name, source.population.field, others, among))
+    return faults
 
 
 def _check_level_limits(attribute: AttributePolicy, levels: AttributeLevels, field: str) -> list[Fault]:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes import EquivalenceClasses
-from tableveil.dictionary import Dictionary
+from tableveil.dictionary import Dictionary, SensitiveDictionary
 from tableveil.lattice import Transformation
-from tableveil.policy import Policy, Role, SuppressedRecords
+from tableveil.policy import Policy, Role, SensitiveModel, SuppressedRecords
 from tableveil.source import Column, Source
 
 
@@ -38,7 +38,7 @@ class ReleasedColumn:
 class ReleasePlan:
     """Everything the writer needs: `policy` has a role for every column, `classes` are those at `transformation`.
 
-    `kept` says per class whether it is released; `records` counts the source.
+    `kept` says per class whether it is released; `records` counts the source. `sensitive` are the sensitive columns.
     """
 
     policy: Policy
@@ -48,6 +48,7 @@ class ReleasePlan:
     classes: EquivalenceClasses
     kept: NDArray[np.bool_]
     records: int
+    sensitive: tuple[SensitiveDictionary, ...] = ()
 
     @property
     def kept_records(self) -> int:
@@ -62,7 +63,7 @@ class ReleasePlan:
     @property
     def marker(self) -> str:
         """Name of the column that marks suppressed records, or an empty text if they are dropped."""
-        return self.policy.marker_column if self.policy.suppressed_records is SuppressedRecords.BLANK else ""
+        return "" if self.policy.suppressed_records is SuppressedRecords.DROP else self.policy.marker_column
 
     def columns(self) -> Iterator[ReleasedColumn]:
         """The released columns in the source's order, without the marker."""
@@ -74,6 +75,16 @@ class ReleasePlan:
         for column in self.source.columns:
             if roles[column.name] is not Role.IDENTIFYING:
                 yield ReleasedColumn(column, *generalized.get(column.name, ()))
+
+    def protected(self) -> list[SensitiveDictionary]:
+        """The sensitive columns whose values a privacy model looks at."""
+        columns = {model.column for model in self.policy.privacy_models if isinstance(model, SensitiveModel)}
+        return [dictionary for dictionary in self.sensitive if dictionary.attribute.column in columns]
+
+    def diverse(self) -> list[ReleasedColumn]:
+        """The released sensitive columns in the source's order."""
+        names = {attribute.column for attribute in self.policy.sensitive}
+        return [released for released in self.columns() if released.name in names]
 
     def quasi_identifiers(self) -> list[ReleasedColumn]:
         """The released quasi-identifiers in the source's order."""

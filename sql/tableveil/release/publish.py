@@ -12,24 +12,24 @@ import duckdb
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import Database, Session, drop, table
+from tableveil.backend import Database, Session, drop
 from tableveil.errors import ConflictError, InternalError, shortened
-from tableveil.policy import Policy, ReleaseKind, described
+from tableveil.policy import Policy, described
+from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import write
+from tableveil.release.objects import public, snapshot, write_objects, written_objects
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.target import check_existing, check_ledger, existing_objects
-from tableveil.release.verify import Written, verify
+from tableveil.release.verify import verify
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.search import Candidate, SearchOutcome, explain
-from tableveil.source import fingerprint, resolve_source
-from tableveil.source.resolve import STATE_SCHEMA
+from tableveil.source import fingerprint, population_fingerprint, resolve_source
 from tableveil.state import jobs, releases
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.releases import (
     AttributeResult,
     Explanation,
     Neighbour,
-    ObjectKind,
     Proof,
     Rejection,
     Release,
@@ -44,12 +44,13 @@ class Evidence:
 
     `best` is the transformation of the plan, `losses` its loss per quasi-identifier; `counting` says how classes were
     counted; `document` is the policy as JSON; `elapsed` gives the seconds since the job started, `phases` the seconds
-    of the phases so far.
+    of the phases so far; `guarantees` are what every privacy model reaches.
     """
 
     job: int
     document: str
     fingerprint: str
+    population_fingerprint: str
     search: SearchOutcome
     best: Candidate
     losses: tuple[float, ...]
@@ -60,6 +61,7 @@ class Evidence:
     warnings: tuple[str, ...]
     elapsed: Callable[[], float]
     phases: Callable[[], Mapping[str, float]]
+    guarantees: tuple[Guarantee, ...] = ()
 
 
 def publish(
@@ -81,9 +83,9 @@ def publish(
         check_existing(session, plan.policy)
         _drop_replaced(session, plan)
         number = releases.next_number(session)
-        objects, sizes, risk = _write(session, plan, number)
+        objects, sizes, risk = write_objects(session, plan, number)
         verifying()
-        verify(session, plan.policy, plan.records, _written(plan, number))
+        verify(session, plan.policy, plan.records, written_objects(session, plan, number))
         release = _release(session, plan, evidence, number, objects, risk)
         releases.insert(session, release, evidence.sizes_before, sizes)
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(session), number, None, evidence.warnings)
@@ -115,71 +117,28 @@ def _check_unchanged(session: Session, plan: ReleasePlan, evidence: Evidence) ->
             "the rows that were counted",
             "Submit the job again.",
         )
+    if population_fingerprint(session, plan.source, fingerprint_key(session)) != evidence.population_fingerprint:
+        raise ConflictError.of(
+            "SOURCE_CHANGED",
+            "population",
+            "rows that changed since they were counted",
+            "the rows that were counted",
+            "Submit the job again.",
+        )
 
 
 def _drop_replaced(session: Session, plan: ReleasePlan) -> None:
     """Drops the earlier release's objects; `check_existing` made sure that they are one's."""
     target = plan.policy.release
     for name, kind in existing_objects(session, plan.policy).items():
-        session.execute(drop(kind.upper(), _public(plan, name)))
+        session.execute(drop(kind.upper(), public(plan, name)))
     earlier = session.rows(
         "SELECT number FROM tableveil.releases "
         "WHERE target_schema = ? AND lower(target_name) = lower(?) AND kind = 'VIEW'",
         [target.schema, target.name],
     )
     for (number,) in earlier:
-        session.execute(drop("TABLE", _snapshot(number), if_exists=True))
-
-
-def _write(
-    session: Session, plan: ReleasePlan, number: int
-) -> tuple[tuple[ReleaseObject, ...], ClassSizes, ProsecutorRisk]:
-    target = plan.policy.release
-    rows, classes = _public(plan, target.name), _public(plan, target.classes_name)
-    if target.kind is ReleaseKind.VIEW:
-        write.write_rows(session, plan, _snapshot(number))
-        write.write_view(session, plan, rows, _snapshot(number))
-    else:
-        write.write_rows(session, plan, rows)
-    write.write_classes(session, plan, rows, classes)
-    sizes = write.class_sizes(session, plan, classes)
-    risk = prosecutor_risk(sizes, plan.policy.risk_thresholds)
-    risk_rows = write.write_risk(session, risk, plan.suppressed_records, _public(plan, target.risk_name))
-    write.write_risk_histogram(session, sizes, _public(plan, target.risk_histogram_name))
-    written_rows = plan.records if plan.marker else plan.kept_records
-    return (
-        (
-            ReleaseObject(target.name, ObjectKind.ROWS, written_rows),
-            ReleaseObject(target.classes_name, ObjectKind.CLASSES, risk.classes),
-            ReleaseObject(target.risk_name, ObjectKind.RISK, risk_rows),
-            ReleaseObject(target.risk_histogram_name, ObjectKind.RISK_HISTOGRAM, len(sizes.sizes)),
-        ),
-        sizes,
-        risk,
-    )
-
-
-def _written(plan: ReleasePlan, number: int) -> Written:
-    target = plan.policy.release
-    types = [(released.name, released.type) for released in plan.columns()]
-    if plan.marker:
-        types.append((plan.marker, "BOOLEAN"))
-    labels = [
-        (released.name, dictionary.table_name, dictionary.label_name(released.level) if released.level else "value")
-        for released in plan.quasi_identifiers()
-        if (dictionary := released.dictionary) is not None
-    ]
-    catalog, schema = plan.source.reference.catalog, target.schema
-    return Written(
-        rows=(catalog, schema, target.name),
-        classes=(catalog, schema, target.classes_name),
-        risk=(catalog, schema, target.risk_name),
-        risk_histogram=(catalog, schema, target.risk_histogram_name),
-        kept=plan.kept_records,
-        types=tuple(types),
-        labels=tuple(labels),
-        class_columns=write.class_columns(plan),
-    )
+        session.execute(drop("TABLE", snapshot(number), if_exists=True))
 
 
 def _release(
@@ -191,7 +150,7 @@ def _release(
     risk_after: ProsecutorRisk,
 ) -> Release:
     target, search, best = plan.policy.release, evidence.search, evidence.best
-    distinct_after = write.distinct_labels(session, plan, _public(plan, target.classes_name))
+    distinct_after = write.distinct_labels(session, plan, public(plan, target.classes_name))
     attributes = tuple(
         AttributeResult(
             column=dictionary.attribute.column,
@@ -256,6 +215,7 @@ def _release(
         warnings=evidence.warnings,
         policy=evidence.document,
         explanation=_explanation(plan.policy, evidence.explanation),
+        guarantees=evidence.guarantees,
     )
 
 
@@ -281,20 +241,11 @@ def _explanation(policy: Policy, explanation: explain.Explanation) -> Explanatio
     return Explanation(named(explanation.itself), tuple(map(named, explanation.neighbours)), explanation.complete)
 
 
-def _public(plan: ReleasePlan, name: str) -> exp.Table:
-    """A public object by its full name: with less, a temporary table of the same name would be meant."""
-    return table(name, plan.policy.release.schema, plan.source.reference.catalog)
-
-
-def _snapshot(number: int) -> exp.Table:
-    return table(f"snapshot_{number}", STATE_SCHEMA)
-
-
 def _look(database: Database, plan: ReleasePlan, number: int, rows: ReleaseObject) -> None:
     """A commit that reports success may have written nothing."""
     with database.session() as session:
         found = session.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
-        query = exp.select(exp.Count(this=exp.Star())).from_(_public(plan, rows.name))
+        query = exp.select(exp.Count(this=exp.Star())).from_(public(plan, rows.name))
         count = session.value(query) if found else -1
     if count != rows.row_count:
         raise InternalError("COMMIT_LOST", f"the commit of releases/{number} reported success but left nothing behind")

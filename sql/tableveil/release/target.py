@@ -8,7 +8,7 @@ from tableveil.backend import Session, table
 from tableveil.errors import ConflictError, Fault, InvalidError, nearest, shortened
 from tableveil.policy import IfExists, Policy
 from tableveil.source import Source
-from tableveil.source.resolve import STATE_SCHEMA
+from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import releases
 
 

@@ -6,41 +6,27 @@ its own SQL text, does its own exact arithmetic, and trusts none of the writer's
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 
 from tableveil.backend import Session
 from tableveil.errors import Fault, InternalError
-from tableveil.policy import KAnonymity, Policy, Role, SuppressedRecords
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What to check: objects as (catalog, schema, name).
-
-    `kept` is the number of records that the search kept; `types` is what the columns of the rows should be, in order;
-    `labels` names, per quasi-identifier, the table and the column that list its possible labels, or values at level 0;
-    `class_columns` are those for the size and the risk of a class.
-    """
-
-    rows: tuple[str, str, str]
-    classes: tuple[str, str, str]
-    risk: tuple[str, str, str]
-    risk_histogram: tuple[str, str, str]
-    kept: int
-    types: tuple[tuple[str, str], ...]
-    labels: tuple[tuple[str, str, str], ...]
-    class_columns: tuple[str, str]
+from tableveil.policy import Policy, Role, SuppressedRecords
+from tableveil.release.verify_people import check_people
+from tableveil.release.verify_text import SLACK, quoted
+from tableveil.release.verify_values import check_values
+from tableveil.release.written import Written
 
 
 def verify(session: Session, policy: Policy, source_records: int, written: Written) -> None:
     """Raises `InternalError` with everything that is wrong with the written objects."""
-    marker = policy.marker_column if policy.suppressed_records is SuppressedRecords.BLANK else ""
+    marker = "" if policy.suppressed_records is SuppressedRecords.DROP else policy.marker_column
     roles = {attribute.column: attribute.role for attribute in policy.attributes}
     quasi_identifiers = [name for name, _ in written.types if roles.get(name) is Role.QUASI_IDENTIFIER]
     problems = [
         *_check_columns(session, roles, written),
         *_check_classes(session, policy, quasi_identifiers, marker, source_records, written),
+        *_check_privacy(session, policy, quasi_identifiers, marker, source_records, written),
         *_check_labels(session, quasi_identifiers, written),
         *_check_risks(session, policy, source_records, written),
     ]
@@ -50,12 +36,8 @@ def verify(session: Session, policy: Policy, source_records: int, written: Writt
         raise InternalError("VERIFICATION_FAILED", message, faults)
 
 
-def _quoted(*parts: str) -> str:
-    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
-
-
 def _check_columns(session: Session, roles: dict[str, Role], written: Written) -> list[str]:
-    found = tuple((name, type_) for name, type_, *_ in session.rows(f"DESCRIBE {_quoted(*written.rows)}"))
+    found = tuple((name, type_) for name, type_, *_ in session.rows(f"DESCRIBE {quoted(*written.rows)}"))
     problems = []
     if found != written.types:
         problems.append(f"the rows have {len(found)} columns that are not the {len(written.types)} expected ones")
@@ -67,22 +49,17 @@ def _check_columns(session: Session, roles: dict[str, Role], written: Written) -
 def _check_classes(
     session: Session, policy: Policy, quasi_identifiers: list[str], marker: str, source_records: int, written: Written
 ) -> list[str]:
-    rows, names = _quoted(*written.rows), ", ".join(map(_quoted, quasi_identifiers))
-    kept = f"NOT {_quoted(marker)}" if marker else "TRUE"
+    rows, names = quoted(*written.rows), ", ".join(map(quoted, quasi_identifiers))
+    kept = f"NOT {quoted(marker)}" if marker else "TRUE"
     # Positional names, because a quasi-identifier may be called anything.
     positions = ", ".join(f"q{i}" for i in range(len(quasi_identifiers)))
     session.execute(
         f"CREATE TEMPORARY TABLE recounted AS SELECT * FROM (SELECT {names}, count(*) FROM {rows} "
         f"WHERE {kept} GROUP BY {names}) AS classes({positions}, recounted_size)"
     )
-    smallest, released = session.row("SELECT min(recounted_size), coalesce(sum(recounted_size), 0) FROM recounted")
+    released = session.value("SELECT coalesce(sum(recounted_size), 0) FROM recounted")
     total = session.value(f"SELECT count(*) FROM {rows}")
     problems = []
-    for model in policy.privacy_models:
-        match model:
-            case KAnonymity(k):
-                if smallest is not None and smallest < k:
-                    problems.append(f"a released class has {smallest} records, fewer than k = {k}")
     suppressed = source_records - released
     if released != written.kept:
         problems.append(f"{released} records were released where the search kept {written.kept}")
@@ -91,32 +68,77 @@ def _check_classes(
     if total != released + (suppressed if marker else 0):
         problems.append(f"{total} rows were written for {released} released and {suppressed} suppressed records")
     if marker:
-        others = [f"{_quoted(name)} IS NOT NULL" for name, _ in written.types if name != marker]
+        blank = [name for name, _ in written.types if name != marker]
+        if policy.suppressed_records is SuppressedRecords.KEEP:
+            blank = quasi_identifiers
+        others = [f"{quoted(name)} IS NOT NULL" for name in blank]
         leaking = session.value(
             f"SELECT count(*) FROM {rows} "
-            f"WHERE {_quoted(marker)} IS NULL OR ({_quoted(marker)} AND ({' OR '.join(others)}))"
+            f"WHERE {quoted(marker)} IS NULL OR ({quoted(marker)} AND ({' OR '.join(others)}))"
         )
         if leaking:
             problems.append(f"{leaking} suppressed rows are not blank")
-    size, risk = map(_quoted, written.class_columns)
+    return [*problems, *_check_class_table(session, quasi_identifiers, kept, written)]
+
+
+def _check_class_table(session: Session, quasi_identifiers: Sequence[str], kept: str, written: Written) -> list[str]:
+    names = ", ".join(map(quoted, quasi_identifiers))
+    positions = ", ".join(f"q{i}" for i in range(len(quasi_identifiers)))
+    classes = quoted(*written.classes)
+    size, risk = quoted(written.class_columns.size), quoted(written.class_columns.risk)
     both = (
-        f"SELECT {names}, {size}, {risk} FROM {_quoted(*written.classes)}",
+        f"SELECT {names}, {size}, {risk} FROM {classes}",
         f"SELECT {positions}, recounted_size, 1::DOUBLE / recounted_size FROM recounted",
     )
-    for left, right in (both, both[::-1]):
-        if session.value(f"SELECT count(*) FROM ({left} EXCEPT ALL {right})"):
-            problems.append("the table of classes does not say what the rows say")
-            break
+    right = not any(
+        session.value(f"SELECT count(*) FROM ({left} EXCEPT ALL {right})") for left, right in (both, both[::-1])
+    )
+    same = " AND ".join(f"c.{quoted(name)} IS NOT DISTINCT FROM r.q{i}" for i, name in enumerate(quasi_identifiers))
+    for sensitive, distinct, entropy in written.class_columns.diversity:
+        alike = session.value(
+            f"SELECT count(*) FROM {classes} AS c JOIN (SELECT {positions}, count(*) FILTER (present) AS different, "
+            "coalesce(exp(ln(sum(records) FILTER (present)) - sum(records * ln(records)) FILTER (present) "
+            f"/ sum(records) FILTER (present)), 0) AS l FROM (SELECT *, value IS NOT NULL AS present FROM ("
+            f"SELECT {names}, {quoted(sensitive)}, count(*) FROM {quoted(*written.rows)} WHERE {kept} GROUP BY ALL"
+            f") AS spread({positions}, value, records)) GROUP BY {positions}) AS r ON {same} "
+            f"WHERE c.{quoted(distinct)} = r.different AND abs(c.{quoted(entropy)} - r.l) <= {SLACK!r} * (1 + r.l)"
+        )
+        right = right and alike == session.value("SELECT count(*) FROM recounted")
+    return [] if right else ["the table of classes does not say what the rows say"]
+
+
+def _check_privacy(
+    session: Session, policy: Policy, quasi_identifiers: list[str], marker: str, source_records: int, written: Written
+) -> list[str]:
+    """Whether every privacy model holds, also for suppressed records that are released as one more class."""
+    positions = [f"q{i}" for i in range(len(quasi_identifiers))]
+    pool = ""
+    if policy.suppressed_records is SuppressedRecords.KEEP:
+        session.execute(
+            f"CREATE TEMPORARY TABLE pool AS SELECT count(*) AS size FROM {quoted(*written.rows)} "
+            f"WHERE {quoted(marker)}"
+        )
+        nothing = "".join(", NULL" for _ in positions)
+        pool = f" UNION ALL SELECT -1, TRUE, size{nothing} FROM pool WHERE size > 0"
+    session.execute(
+        "CREATE TEMPORARY VIEW judged_classes AS SELECT rowid AS class, FALSE AS pool, recounted_size AS size, "
+        f"{', '.join(positions)} FROM recounted{pool}"
+    )
+    problems = check_people(session, policy, source_records, written)
+    problems += check_values(session, policy, quasi_identifiers, marker, written)
+    session.execute("DROP VIEW temp.judged_classes")
+    session.execute("DROP TABLE IF EXISTS temp.pool")
     return problems
 
 
 def _check_labels(session: Session, quasi_identifiers: list[str], written: Written) -> list[str]:
     problems = []
     types = dict(written.types)
-    for name, dictionary, label in written.labels:
+    for labels in written.labels:
+        name, label = labels.column, labels.columns[labels.level]
         strange = session.value(
             f"SELECT count(*) FROM (SELECT q{quasi_identifiers.index(name)} FROM recounted "
-            f"EXCEPT SELECT CAST({_quoted(label)} AS {types[name]}) FROM {_quoted(dictionary)})"
+            f"EXCEPT SELECT CAST({quoted(label)} AS {types[name]}) FROM {quoted(labels.table)})"
         )
         if strange:
             problems.append(f"{strange} labels of a quasi-identifier are not in its hierarchy at the released level")
@@ -127,7 +149,7 @@ def _check_risks(session: Session, policy: Policy, source_records: int, written:
     sizes: list[tuple[int, int]] = session.rows("SELECT recounted_size, count(*) FROM recounted GROUP BY 1 ORDER BY 1")
     session.execute("DROP TABLE recounted")
     histogram = session.rows(
-        f"SELECT class_size, classes, records, risk FROM {_quoted(*written.risk_histogram)} ORDER BY class_size"
+        f"SELECT class_size, classes, records, risk FROM {quoted(*written.risk_histogram)} ORDER BY class_size"
     )
     problems = []
     if histogram != [(size, classes, size * classes, 1 / size) for size, classes in sizes]:
@@ -146,7 +168,7 @@ def _check_risks(session: Session, policy: Policy, source_records: int, written:
     for threshold in policy.risk_thresholds:
         above = sum(size * classes for size, classes in sizes if Fraction(1, size) > Fraction(threshold))
         expected["records_above_threshold", str(threshold)] = above
-    measures = session.rows(f"SELECT measure, threshold, value FROM {_quoted(*written.risk)}")
+    measures = session.rows(f"SELECT measure, threshold, value FROM {quoted(*written.risk)}")
     if sorted(map(repr, measures)) != sorted(repr((*key, float(value))) for key, value in expected.items()):
         problems.append("the risk measures do not say what the rows say")
     return problems

@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, create_table, number, table, text
+from tableveil.backend import (
+    Session,
+    alias,
+    call,
+    cast,
+    column,
+    create_table,
+    in_one_spelling,
+    number,
+    table,
+    text,
+)
 from tableveil.counting.base import joined_code
 from tableveil.hierarchy import ValueKind
+from tableveil.policy import SuppressedRecords
 from tableveil.release.plan import ReleasedColumn, ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.state.releases import risk_measures
 
 SUPPRESSED = "suppressed_classes"
+
+ENTROPY_DIGITS = 9
+"""Decimal places of an entropy l in the table of classes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassColumns:
+    """Names of the columns of the table of classes that are no quasi-identifiers.
+
+    `diversity` has per sensitive column its name and those of the columns for its distinct values and its entropy.
+    """
+
+    size: str
+    risk: str
+    diversity: tuple[tuple[str, str, str], ...]
 
 
 def stage_suppressed(session: Session, plan: ReleasePlan) -> None:
@@ -29,10 +59,11 @@ def write_rows(session: Session, plan: ReleasePlan, target: exp.Table) -> None:
     rows: exp.Query = _kept_rows(plan)
     order = [column(released.name) for released in plan.columns()]
     if plan.marker:
-        blank = exp.select(alias(exp.true(), plan.marker)).from_(call("range", number(plan.suppressed_records)))
-        kept = _kept_rows(plan).select(alias(exp.false(), plan.marker))
-        # BY NAME fills every other column with NULL.
-        rows = exp.Union(this=kept, expression=blank, distinct=False, by_name=True)
+        rows = _kept_rows(plan).select(alias(exp.false(), plan.marker))
+        for others in _suppressed_rows(plan):
+            # BY NAME fills every column that they lack with NULL.
+            marked = others.select(alias(exp.true(), plan.marker))
+            rows = exp.Union(this=rows, expression=marked, distinct=False, by_name=True)
         order.insert(0, column(plan.marker))
     ordered = exp.select("*").from_(rows.subquery("released")).order_by(*order)
     session.execute(create_table(target, ordered))
@@ -46,36 +77,57 @@ def write_view(session: Session, plan: ReleasePlan, view: exp.Table, snapshot: e
 
 
 def write_classes(session: Session, plan: ReleasePlan, rows: exp.Table, target: exp.Table) -> None:
-    """Creates the table of released classes, from the released rows alone: labels, `class_size`, `risk`."""
+    """Creates the table of released classes, from the released rows alone.
+
+    Labels, `class_size`, `risk`, and per sensitive column how many different values a class has, and the exponential of
+    their entropy: with that l, distinct and entropy l-diversity just hold. NULL counts for neither.
+    """
     labels = [column(released.name) for released in plan.quasi_identifiers()]
-    size_name, risk_name = class_columns(plan)
-    counted = exp.select(*labels, alias(exp.Count(this=exp.Star()), size_name)).from_(rows.copy())
+    names = class_columns(plan)
+    counted = exp.select(*labels, alias(exp.Count(this=exp.Star()), names.size)).from_(rows.copy())
+    for sensitive, distinct, entropy in names.diversity:
+        values = exp.Distinct(expressions=[column(sensitive)])
+        counted = counted.select(
+            alias(exp.Count(this=values), distinct), alias(call("entropy", column(sensitive)), entropy)
+        )
     if plan.marker:
         counted = counted.where(exp.Not(this=column(plan.marker)))
     counted = counted.group_by(*(label.copy() for label in labels))
-    risk = exp.Div(this=cast(number(1), "DOUBLE"), expression=column(size_name))
+    risk = exp.Div(this=cast(number(1), "DOUBLE"), expression=column(names.size))
     query = (
-        exp.select(*(label.copy() for label in labels), column(size_name), alias(risk, risk_name))
+        exp.select(*(label.copy() for label in labels), column(names.size), alias(risk, names.risk))
         .from_(counted.subquery("counted"))
         .order_by(*(label.copy() for label in labels))
     )
+    for _, distinct, entropy in names.diversity:
+        # The database's entropy is in bits, and 0 of no values. Its last digits depend on the order of summation.
+        least = call("round", exp.Pow(this=number(2), expression=column(entropy)), number(ENTROPY_DIGITS))
+        none = exp.EQ(this=column(distinct), expression=number(0))
+        achieved = exp.Case(ifs=[exp.If(this=none, true=cast(number(0), "DOUBLE"))], default=least)
+        query = query.select(column(distinct), alias(achieved, entropy))
     session.execute(create_table(target, query))
 
 
-def class_columns(plan: ReleasePlan) -> tuple[str, str]:
-    """Names of the columns for a class's size and risk, other than all quasi-identifiers' names."""
+def class_columns(plan: ReleasePlan) -> ClassColumns:
+    """The names of the other columns, none of which is a quasi-identifier's or given twice."""
     taken = {released.name.casefold() for released in plan.quasi_identifiers()}
-    names = []
-    for name in ("class_size", "risk"):
-        while name in taken:
+
+    def free(name: str) -> str:
+        while name.casefold() in taken:
             name = f"{name}_"
-        names.append(name)
-    return names[0], names[1]
+        taken.add(name.casefold())
+        return name
+
+    return ClassColumns(
+        free("class_size"),
+        free("risk"),
+        tuple((c.name, free(f"distinct_l_{c.name}"), free(f"entropy_l_{c.name}")) for c in plan.diverse()),
+    )
 
 
 def class_sizes(session: Session, plan: ReleasePlan, classes: exp.Table) -> ClassSizes:
     """The histogram of the sizes of the released classes."""
-    size = class_columns(plan)[0]
+    size = class_columns(plan).size
     query = (
         exp.select(alias(column(size), "size"), alias(exp.Count(this=exp.Star()), "classes"))
         .from_(classes.copy())
@@ -126,23 +178,52 @@ def distinct_labels(session: Session, plan: ReleasePlan, classes: exp.Table) -> 
 
 
 def _kept_rows(plan: ReleasePlan) -> exp.Select:
-    query = exp.select().from_(plan.source.table("source"))
     suppresses = bool((~plan.kept).any())
+    query, words = _joined_rows(plan, with_keys=suppresses)
+    if suppresses:
+        query = _of_suppressed_classes(query, words, "ANTI")
+    query = query.where(*(exp.Not(this=condition) for condition in _withheld(plan)))
+    aliases = {dictionary.column.name: f"d{j}" for j, dictionary in enumerate(plan.dictionaries)}
+    return query.select(*(alias(_released(released, aliases), released.name) for released in plan.columns()))
+
+
+def _suppressed_rows(plan: ReleasePlan) -> Iterator[exp.Select]:
+    """The rows of suppressed records: of columns of the source they have those that they show."""
+    if plan.policy.suppressed_records is SuppressedRecords.BLANK:
+        yield exp.select().from_(call("range", number(plan.suppressed_records)))
+        return
+    shown = [alias(_released(c, {}), c.name) for c in plan.columns() if c.dictionary is None]
+    withheld = _withheld(plan)
+    if withheld:
+        yield exp.select(*shown).from_(plan.source.table("source")).where(exp.or_(*withheld))
+    if (~plan.kept).any():
+        query, words = _joined_rows(plan, with_keys=True)
+        query = _of_suppressed_classes(query, words, "SEMI")
+        yield query.where(*(exp.Not(this=condition) for condition in withheld)).select(*shown)
+
+
+def _joined_rows(plan: ReleasePlan, with_keys: bool) -> tuple[exp.Select, list[exp.Expr]]:
+    """The source joined to the dictionaries that labels come from, and the words of each row's key, if asked for."""
+    query = exp.select().from_(plan.source.table("source"))
     layout = plan.classes.layout
     words: list[exp.Expr] = [cast(number(0), "BIGINT") for _ in range(layout.words)]
     for j, (dictionary, level) in enumerate(zip(plan.dictionaries, plan.transformation, strict=True)):
         # The top is one label for all, and level 0 is the value itself: neither needs the dictionary for its label.
-        if (suppresses and layout.radices[j] > 1) or 0 < level < dictionary.levels.top:
+        if (with_keys and layout.radices[j] > 1) or 0 < level < dictionary.levels.top:
             query, group = joined_code(query, dictionary, "source", f"d{j}", level)
             part = exp.Mul(this=cast(group, "BIGINT"), expression=number(layout.stride[j]))
             words[layout.word[j]] = exp.Add(this=words[layout.word[j]], expression=part)
-        if dictionary.withholds:
-            query = query.where(column(dictionary.column.name, "source").is_(exp.null()).not_())
-    if suppresses:
-        same = exp.and_(*(exp.EQ(this=column(f"w{w}", SUPPRESSED), expression=word) for w, word in enumerate(words)))
-        query = query.join(table(SUPPRESSED), on=same, join_type="ANTI")
-    aliases = {dictionary.column.name: f"d{j}" for j, dictionary in enumerate(plan.dictionaries)}
-    return query.select(*(alias(_released(released, aliases), released.name) for released in plan.columns()))
+    return query, words
+
+
+def _of_suppressed_classes(query: exp.Select, words: list[exp.Expr], join: str) -> exp.Select:
+    same = exp.and_(*(exp.EQ(this=column(f"w{w}", SUPPRESSED), expression=word) for w, word in enumerate(words)))
+    return query.join(table(SUPPRESSED), on=same, join_type=join)
+
+
+def _withheld(plan: ReleasePlan) -> list[exp.Expr]:
+    """Conditions on a row of the source: if any holds, it is suppressed whatever its class."""
+    return [column(d.column.name, "source").is_(exp.null()) for d in plan.dictionaries if d.withholds]
 
 
 def _released(released: ReleasedColumn, aliases: dict[str, str]) -> exp.Expr:
@@ -150,20 +231,11 @@ def _released(released: ReleasedColumn, aliases: dict[str, str]) -> exp.Expr:
     if dictionary is None or released.level == 0:
         value: exp.Expr = column(released.name, "source")
         if released.column.kind is ValueKind.FLOAT:
-            value = _in_one_spelling(value)
+            value = in_one_spelling(value)
         return value if released.type == released.column.type else cast(value, released.type)
     if released.level == dictionary.levels.top:
         return text(dictionary.top_label)
     return column(dictionary.label_name(released.level), aliases[released.name])
-
-
-def _in_one_spelling(value: exp.Expr) -> exp.Expr:
-    """The floating-point number without the sign of a zero: equal values must not look different.
-
-    Else a class would fall apart by it, and equal rows would stay in the order of the source.
-    """
-    zero = exp.EQ(this=value.copy(), expression=number(0))
-    return exp.Case(ifs=[exp.If(this=zero, true=number(0))], default=value)
 
 
 def _write_arrow(session: Session, data: pa.Table, target: exp.Table) -> None:

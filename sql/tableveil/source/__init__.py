@@ -1,7 +1,18 @@
 """The source table: what it is, whether the policy fits it, and the fingerprint of its rows."""
 
-from tableveil.source.facts import check_facts
-from tableveil.source.fingerprint import fingerprint
-from tableveil.source.resolve import Column, Source, resolve_source
+from __future__ import annotations
 
-__all__ = ["Column", "Source", "check_facts", "fingerprint", "resolve_source"]
+from tableveil.source.facts import check_facts
+from tableveil.source.fingerprint import fingerprint, population_fingerprint
+from tableveil.source.model import Column, PopulationRows, Source
+from tableveil.source.resolve import resolve_source
+
+__all__ = [
+    "Column",
+    "PopulationRows",
+    "Source",
+    "check_facts",
+    "fingerprint",
+    "population_fingerprint",
+    "resolve_source",
+]

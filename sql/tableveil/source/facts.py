@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, column
+from tableveil.backend import Session, alias, call, column, try_cast
 from tableveil.errors import Fault, shortened
 from tableveil.policy import NullHandling, Policy, Role
-from tableveil.source.resolve import Source
+from tableveil.source.model import PopulationRows, Source
 
 NEARLY_UNIQUE = 0.9
 """Share of distinct values among the non-NULL ones from which an insensitive column singles people out."""
@@ -38,10 +38,12 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
     wanted += [exp.Count(this=column(a.column)) for _, a in [*suspects, *no_nulls]]
     found = list(session.row(exp.select(*(alias(e, f"f{n}") for n, e in enumerate(wanted))).from_(source.table())))
     records = found.pop(0)
+    faults = [*_check_subset(session, source), *_check_population(session, source.population)]
     if records == 0:
-        expected = "at least one row"
-        return Facts(0, (Fault("source.table", f"{shortened(str(source.reference))}, which is empty", expected),))
-    faults: list[Fault] = []
+        empty = f"{shortened(str(source.reference))}, which is empty"
+        if source.subset:
+            empty = f"no row of {shortened(str(source.reference))} in which {shortened(source.subset)} is true"
+        return Facts(0, (*faults, Fault("source.table", empty, "at least one row")))
     if person is not None:
         faults += _check_people(session, source, person, records, present=found.pop(0))
     estimates, found = found[: len(suspects)], found[len(suspects) :]
@@ -70,6 +72,53 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
                 )
             )
     return Facts(records, tuple(faults))
+
+
+def _check_subset(session: Session, source: Source) -> list[Fault]:
+    if not source.subset:
+        return []
+    unknown = column(source.subset).is_(exp.null())
+    nulls = session.value(exp.select(exp.Count(this=exp.Star())).from_(source.whole_table()).where(unknown))
+    if not nulls:
+        return []
+    found = f"{nulls} NULLs in {shortened(source.subset)}"
+    hint = "Rows of which it is not known whether they are to be anonymized cannot be counted."
+    return [Fault("population.subset_column", found, "true or false in every row", hint)]
+
+
+def _check_population(session: Session, population: PopulationRows | None) -> list[Fault]:
+    """Values of the population that would be lost as the source's types."""
+    if population is None:
+        return []
+    converted = [
+        (theirs, type_)
+        for theirs, type_ in zip(population.columns, population.types, strict=True)
+        if theirs.type != type_
+    ]
+    if not converted:
+        return []
+    # What comes back as it was is not lost; comparing values of two types could itself fail to convert them.
+    lost = [
+        call(
+            "count_if",
+            exp.NullSafeNEQ(
+                this=try_cast(try_cast(column(theirs.name), type_), theirs.type), expression=column(theirs.name)
+            ),
+        )
+        for theirs, type_ in converted
+    ]
+    counts = session.row(exp.select(*lost).from_(population.whole_table()))
+    return [
+        Fault(
+            population.field,
+            f"{count} values of {shortened(theirs.name)} in {shortened(str(population.reference))} that the source's "
+            f"type {shortened(type_)} does not hold",
+            "values that the source's column could have",
+            "Give both columns the wider type.",
+        )
+        for (theirs, type_), count in zip(converted, counts, strict=True)
+        if count
+    ]
 
 
 def _check_people(session: Session, source: Source, person: str, records: int, present: int) -> list[Fault]:

@@ -11,7 +11,9 @@ from enum import StrEnum
 
 from tableveil.backend import Session
 from tableveil.policy import ReleaseKind, TableReference
+from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ClassSizes, ProsecutorRisk
+from tableveil.state import guarantees
 
 
 class ObjectKind(StrEnum):
@@ -128,7 +130,7 @@ class Explanation:
 class Release:
     """A release and its evidence. `policy` is the document as JSON; seconds are of the whole job up to the commit.
 
-    Releases are listed without their explanation, and those from before it was kept have none.
+    Releases are listed without their explanation and guarantees, and those from before these were kept have none.
     """
 
     number: int
@@ -156,6 +158,7 @@ class Release:
     warnings: tuple[str, ...]
     policy: str
     explanation: Explanation | None = None
+    guarantees: tuple[Guarantee, ...] = ()
     current: bool = field(default=True)
 
 
@@ -239,6 +242,7 @@ def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_a
     )
     if release.explanation:
         _insert_explanation(session, number, release.explanation)
+    guarantees.insert(session, number, release.guarantees)
     stages = (("before", release.risk_before, sizes_before), ("after", release.risk_after, sizes_after))
     measures = [(number, stage, *measure) for stage, risk, _ in stages for measure in risk_measures(risk)]
     _append(session, "release_risks", measures)
@@ -287,9 +291,13 @@ def risk_measures(risk: ProsecutorRisk) -> list[tuple[str, str | None, float]]:
 
 
 def find(session: Session, number: int) -> Release | None:
-    """The release of that number, with its explanation."""
+    """The release of that number, with its explanation and its guarantees."""
     found = _load(session, "WHERE r.number = ?", [number])
-    return replace(found[0], explanation=_explanation(session, number)) if found else None
+    if not found:
+        return None
+    return replace(
+        found[0], explanation=_explanation(session, number), guarantees=guarantees.of_release(session, number)
+    )
 
 
 def page(session: Session, before: int | None, size: int) -> list[Release]:

@@ -7,7 +7,16 @@ from decimal import Decimal
 
 import pytest
 
-from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
+from tableveil.policy import (
+    AttributePolicy,
+    DistinctLDiversity,
+    Inclusion,
+    KAnonymity,
+    Policy,
+    ReleaseTarget,
+    Role,
+    TableReference,
+)
 from tableveil.policy.frontier import FrontierGrid, check_grid, check_pairs, k_of, with_k
 
 POLICY = Policy(
@@ -67,3 +76,11 @@ def test_k_takes_the_place_of_the_policys_own() -> None:
     assert k_of(POLICY) == 5
     assert with_k(POLICY, 7) == replace(POLICY, privacy_models=(KAnonymity(7),))
     assert k_of(replace(POLICY, privacy_models=())) is None
+
+
+def test_other_models_stay_and_are_no_k() -> None:
+    others = (Inclusion(), DistinctLDiversity("a", 3))
+    policy = replace(POLICY, privacy_models=(others[0], KAnonymity(5), others[1]))
+    assert k_of(policy) == 5
+    assert with_k(policy, 7).privacy_models == (others[0], KAnonymity(7), others[1])
+    assert k_of(replace(POLICY, privacy_models=others)) is None

@@ -24,6 +24,8 @@ from tableveil.policy import (
     KLWeighting,
     LossModel,
     NullHandling,
+    NullPosition,
+    OrderBy,
     Policy,
     PrecisionModel,
     QualityModel,
@@ -32,6 +34,7 @@ from tableveil.policy import (
     SearchOptions,
     SuppressedRecords,
     TableReference,
+    ValueOrder,
     described,
     validate_policy,
 )
@@ -79,6 +82,7 @@ def test_a_sound_policy_has_no_faults() -> None:
         {"person_column": None},
         {"default_role": Role.INSENSITIVE},
         {"suppressed_records": SuppressedRecords.BLANK, "marker_column": "suppressed"},
+        {"suppressed_records": SuppressedRecords.KEEP, "marker_column": "suppressed"},
     ],
 )
 def test_what_is_allowed_at_the_edge(changes: dict[str, Any]) -> None:
@@ -107,6 +111,11 @@ def test_what_is_allowed_at_the_edge(changes: dict[str, Any]) -> None:
         ({"privacy_models": (KAnonymity(3), KAnonymity(4))}, ["privacy_models[1]"]),
         ({"marker_column": "m"}, ["suppressed_records.marker_column"]),
         ({"suppressed_records": SuppressedRecords.BLANK}, ["suppressed_records.marker_column"]),
+        ({"suppressed_records": SuppressedRecords.KEEP}, ["suppressed_records.marker_column"]),
+        (
+            {"suppressed_records": SuppressedRecords.KEEP, "marker_column": "ward"},
+            ["suppressed_records.marker_column"],
+        ),
         (
             {"suppressed_records": SuppressedRecords.BLANK, "marker_column": "Ward"},
             ["suppressed_records.marker_column"],
@@ -169,7 +178,6 @@ def test_faults_of_a_quasi_identifier(changes: dict[str, Any], expected: list[st
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
-        ({"hierarchy": SuppressionOnly()}, "hierarchy"),
         ({"minimum_level": 1}, "minimum_level"),
         ({"maximum_level": 0}, "maximum_level"),
         ({"weight": 2.0}, "weight"),
@@ -183,6 +191,40 @@ def test_options_of_quasi_identifiers_mean_nothing_for_others(index: int, change
 @pytest.mark.parametrize(("index", "faults"), [(2, 1), (3, 1), (4, 0)])
 def test_only_insensitive_columns_are_acknowledged(index: int, faults: int) -> None:
     assert fields(with_attribute(index, acknowledged=True)) == [f"attributes[{index}].acknowledged"] * faults
+
+
+@pytest.mark.parametrize(("index", "faults"), [(2, 1), (3, 0), (4, 1)])
+def test_sensitive_columns_may_have_a_hierarchy(index: int, faults: int) -> None:
+    assert fields(with_attribute(index, hierarchy=SuppressionOnly())) == [f"attributes[{index}].hierarchy"] * faults
+
+
+def test_the_hierarchy_of_a_sensitive_column_is_checked() -> None:
+    assert fields(with_attribute(3, hierarchy=StoredLevels(""))) == ["attributes[3].hierarchy.stored.name"]
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        ValueOrder(OrderBy.NUMBER),
+        ValueOrder(values=("mild", "", "severe")),
+        ValueOrder(nulls=NullPosition.FIRST),
+        ValueOrder(values=("mild", "severe"), nulls=NullPosition.LAST),
+    ],
+)
+def test_only_sensitive_columns_have_an_order(order: ValueOrder) -> None:
+    found = [fields(with_attribute(index, order=order)) for index in range(5)]
+    assert found == [
+        ["attributes[0].order"],
+        ["attributes[1].order"],
+        ["attributes[2].order"],
+        [],
+        ["attributes[4].order"],
+    ]
+
+
+def test_an_order_says_one_thing_once() -> None:
+    order = ValueOrder(OrderBy.DATE, ("mild", "severe", "mild", "Mild"))
+    assert fields(with_attribute(3, order=order)) == ["attributes[3].order.by", "attributes[3].order.values[2]"]
 
 
 def test_all_faults_are_reported_at_once() -> None:

@@ -18,6 +18,7 @@ from tableveil.privacy import Conjunction, ReleaseRule, privacy_of
 from tableveil.quality import quality_of
 from tableveil.search import Candidate, Control, Problem, Progress, SearchOutcome
 from tableveil.search.outcome import Key
+from tableveil.search.problem import valid
 from tests.engine.quality.models import EVERY_MODEL
 
 Strategy = Callable[..., SearchOutcome]
@@ -85,6 +86,10 @@ class Watched:
     @property
     def sensitive(self) -> tuple[SensitiveColumn, ...]:
         return self._counter.sensitive
+
+    @property
+    def population(self) -> int | None:
+        return self._counter.population
 
     def marginals(self) -> Marginals:
         return self._counter.marginals()
@@ -180,8 +185,7 @@ def key_at(problem: Problem, x: Transformation) -> Key | None:
     """The key of a transformation by the models themselves, or None if it is not valid."""
     classes = problem.counter.classes(x)
     kept = problem.privacy.releasable(classes)
-    suppressed = problem.counter.records - int(classes.counts[kept].sum())
-    if suppressed > problem.suppressible or problem.privacy.vetoes(classes):
+    if not valid(problem, classes, kept):
         return None
     return problem.quality.assess(x, classes, kept).score, sum(x), x
 

@@ -304,12 +304,14 @@ def searched(
     time_limit: float | None = None,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> SearchOutcome:
+    return search.exact(asked(problem, counter), control or Control(), time_limit, report)
+
+
+def asked(problem: Problem, counter: ClassCounter) -> search.Problem:
     weights = [attribute.weight for attribute in problem.attributes]
     quality = Loss(LossModel(problem.aggregate), counter.levels, weights, counter.marginals(), counter.withheld)
     privacy = Conjunction((*k_anonymity(problem.k).rules, *([EvenSizes()] if problem.even else [])))
-    control = control or Control()
-    asked = search.Problem(problem.lattice, counter, privacy, quality, problem.suppressible)
-    return search.exact(asked, control, time_limit, report)
+    return search.Problem(problem.lattice, counter, privacy, quality, problem.suppressible)
 
 
 def check_complete(problem: Problem, outcome: SearchOutcome) -> None:
@@ -323,9 +325,8 @@ def check_complete(problem: Problem, outcome: SearchOutcome) -> None:
     if best is None:
         assert outcome.best is None
         assert outcome.runners_up == ()
-        check_infeasible(problem, outcome)
+        check_infeasible(problem)
         return
-    assert outcome.infeasible is None
     assert outcome.best is not None
     assert outcome.best.score == pytest.approx(best.score, rel=1e-12, abs=1e-12)
     assert outcome.best.transformation == best.transformation
@@ -350,15 +351,16 @@ def check_candidates(problem: Problem, outcome: SearchOutcome) -> None:
     assert len(outcome.runners_up) <= min(10, outcome.checked)
 
 
-def check_infeasible(problem: Problem, outcome: SearchOutcome) -> None:
+def check_infeasible(problem: Problem) -> None:
     """The hints work: the nearest k does and the next does not; the limit named does and one less does not."""
-    why = outcome.infeasible
-    assert why is not None
+    why = search.why_infeasible(asked(problem, in_numpy(problem)))
+    assert not why.within_limit
     assert why.transformation == problem.lattice.top
     assert why.records == len(problem.records)
     assert why.allowed == problem.suppressible
     feasible = [k for k in range(1, len(problem.records) + 1) if exhaustive(replace(problem, k=k)) is not None]
-    assert why.nearest_k == max(feasible, default=0)
+    nearest = {refusal.rule: refusal.nearest for refusal in why.refusals if refusal.suffices}
+    assert nearest.get(0) == (f"k = {feasible[-1]}" if feasible and feasible[-1] > 1 else None)
     assert exhaustive(replace(problem, suppressible=why.suppressed)) is not None
     assert exhaustive(replace(problem, suppressible=why.suppressed - 1)) is None
 
@@ -442,7 +444,6 @@ def check_stopped(problem: Problem, outcome: SearchOutcome) -> None:
     # The most general transformation is checked whatever the time: if it is not valid, none is.
     assert (outcome.best is None) == (best is None)
     if best is None or outcome.best is None:
-        assert outcome.infeasible is not None
         return
     optimum = best.score
     assert outcome.lower_bound <= optimum + 1e-12

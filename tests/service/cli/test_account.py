@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import math
 
 import duckdb
 from rich.console import Console
 
 from tableveil.cli.account import account, query_lines
-from tableveil.v1 import release_service_pb2
+from tableveil.v1 import policy_pb2, release_service_pb2
 from tests.service.client import samples
 
 EXPECTED = """\
@@ -80,6 +81,40 @@ def shown(release: release_service_pb2.Release) -> str:
 
 def test_the_whole_account() -> None:
     assert shown(samples.release()) == EXPECTED
+
+
+def test_every_privacy_model_is_named() -> None:
+    release = samples.release()
+    models = release.policy.privacy_models
+    models.add().t_closeness.CopyFrom(
+        policy_pb2.TCloseness(column="charge\x1b", t="0.2", distance=policy_pb2.DISTANCE_ORDERED)
+    )
+    models.add().estimated_k_map.k = 3
+    models.add()
+    lines = shown(release).splitlines()
+    first = next(i for i, line in enumerate(lines) if "privacy " in line)
+    assert [line.strip() for line in lines[first : first + 3]] == [
+        r"privacy     5-anonymity; 0.2-closeness (ordered) of charge\x1b; 3-map estimated (poisson,",
+        "significance 0.05); a model that only newer versions know",
+        "score       0.2134 (loss, geometric mean)",
+    ]
+
+
+def test_guarantees_are_shown_before_and_after() -> None:
+    release = samples.release()
+    add = release.guarantees.add
+    add(model="k_anonymity", parameter="k", before=1, after=12_345)
+    add(model="t_closeness (ordered)", column="charge\x1b", parameter="t", before=0.75, after=0.12345678)
+    add(model="delta_disclosure", column="charge", parameter="delta", before=math.inf)
+    lines = [line.rstrip() for line in shown(release).splitlines()]
+    first = lines.index("Privacy that is reached")
+    assert lines[first + 1 : first + 6] == [
+        "  model                  of          parameter         before   after",
+        "  k anonymity                        k                      1  12,345",
+        r"  t closeness (ordered)  charge\x1b  t                 0.7500  0.1235",
+        "  delta disclosure       charge      delta      without bound",
+        "",
+    ]
 
 
 def test_a_gap_is_told() -> None:

@@ -126,6 +126,18 @@ def test_the_column_names_a_hierarchy_without_a_name(client: Client, service: Fa
     assert [info.name for info in service.hierarchies] == ["sex"]
 
 
+def test_hierarchies_of_sensitive_columns_are_stored_too(client: Client, service: FakeService, tmp_path: Path) -> None:
+    (tmp_path / "icd.csv").write_text("E11;E;*\nE10;E;*\nJ06;J;*\n")
+    policy = samples.policy()
+    policy.attributes[1].hierarchy.csv.path = "icd.csv"
+    policy.privacy_models.add().t_closeness.CopyFrom(
+        policy_pb2.TCloseness(column="diagnosis", t="0.2", distance=policy_pb2.DISTANCE_HIERARCHICAL)
+    )
+    prepared = client.prepare(policy, tmp_path)
+    assert service.hierarchy_rows == [[["E11", "E", "*"], ["E10", "E", "*"], ["J06", "J", "*"]]]
+    assert prepared.attributes[1].hierarchy.stored == policy_pb2.StoredHierarchy(name="diagnosis", version=1)
+
+
 def test_nothing_is_stored_if_one_file_is_wrong(client: Client, service: FakeService, tmp_path: Path) -> None:
     (tmp_path / "good.csv").write_text("F;*\nM;*\n")
     policy = samples.csv_policy("good.csv")

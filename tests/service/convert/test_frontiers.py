@@ -11,7 +11,7 @@ import pytest
 from tableveil.convert import canonical_json, frontier_from_proto, frontier_name, frontier_number, frontier_to_proto
 from tableveil.convert import policy_from_proto as read_policy
 from tableveil.errors import InvalidError
-from tableveil.policy import KAnonymity, TableReference
+from tableveil.policy import DistinctLDiversity, KAnonymity, TableReference
 from tableveil.policy.frontier import FrontierGrid
 from tableveil.state.frontiers import Found, Frontier, Point
 from tableveil.v1 import frontier_service_pb2, policy_pb2
@@ -91,6 +91,18 @@ def test_a_policy_without_k_anonymity() -> None:
     message = samples.policy()
     del message.privacy_models[:]
     assert set(fields(asked([2], policy=message))) == {"privacy_models"}
+
+
+def test_other_models_are_no_k_anonymity_and_stay_as_they_are() -> None:
+    message = samples.policy()
+    message.privacy_models[0].distinct_l_diversity.CopyFrom(policy_pb2.DistinctLDiversity(column="diagnosis", l=2))
+    assert fields(asked([2, 3], policy=message)) == ["privacy_models"]
+    message.privacy_models.add().k_anonymity.k = 7
+    policy, grid, _, faults = frontier_from_proto(asked(policy=message))
+    assert faults == []
+    assert grid == FrontierGrid((7,), (Decimal("0.05"),))
+    assert policy is not None
+    assert policy.privacy_models == (DistinctLDiversity("diagnosis", 2), KAnonymity(7))
 
 
 def test_a_policy_that_cannot_be_read() -> None:

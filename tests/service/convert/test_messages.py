@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import math
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -33,6 +34,7 @@ from tableveil.convert import (
 from tableveil.errors import Fault, InvalidError
 from tableveil.jobs.model import Failure, FailureKind, Job, JobProgress
 from tableveil.policy import ReleaseKind, TableReference
+from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
 from tableveil.state.hierarchies import Stored
 from tableveil.state.jobs import JobPhase, JobState, Request
@@ -277,6 +279,11 @@ RELEASE = Release(
         complete=True,
     ),
     current=False,
+    guarantees=(
+        Guarantee("k_anonymity", "", "k", 1.0, 5.0),
+        Guarantee("delta_disclosure", "illness", "delta", math.inf, 0.0),
+        Guarantee("k_map", "", "k", None, None),
+    ),
 )
 
 
@@ -315,6 +322,14 @@ def test_the_explanation_of_a_release() -> None:
     assert below.rejections[0] == release_service_pb2.Rejection(
         privacy_model="5-anonymity", classes=30, records=60, only_classes=30, only_records=60, binds=True
     )
+
+
+def test_guarantees_of_0_are_told_from_none() -> None:
+    k, delta, nothing = release_to_proto(RELEASE).guarantees
+    assert (k.model, k.column, k.parameter, k.before, k.after) == ("k_anonymity", "", "k", 1.0, 5.0)
+    assert (delta.column, delta.before, delta.HasField("after")) == ("illness", math.inf, True)
+    assert not nothing.HasField("before")
+    assert not nothing.HasField("after")
 
 
 def test_every_field_of_a_release_is_set() -> None:

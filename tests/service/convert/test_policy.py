@@ -24,29 +24,55 @@ from tableveil.hierarchy import (
 )
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
+    AbsentValues,
     Aggregate,
     AmbiguityModel,
     AttributePolicy,
     AverageClassSizeModel,
+    AverageRisk,
+    BetaLikeness,
+    CellSizes,
+    Choose,
+    DeltaDisclosure,
+    DeltaPresence,
     DiscernibilityModel,
+    Distance,
+    DistinctLDiversity,
+    EntropyEstimator,
+    EntropyLDiversity,
     EntropyModel,
+    EstimatedKMap,
     HeightModel,
     IfExists,
+    Inclusion,
     KAnonymity,
     KLDivergenceModel,
     KLWeighting,
+    KMap,
     LossModel,
+    NTCloseness,
     NullHandling,
+    NullPosition,
+    OrderBy,
     Policy,
+    Population,
+    PopulationUniqueness,
     PrecisionModel,
+    PrivacyModel,
+    ProbabilisticLDiversity,
     QualityModel,
+    RecursiveCLDiversity,
     ReleaseKind,
     ReleaseTarget,
     Role,
+    SampleUniqueness,
     SearchOptions,
     Strategy,
     SuppressedRecords,
     TableReference,
+    TCloseness,
+    UniquenessEstimator,
+    ValueOrder,
     validate_policy,
 )
 from tableveil.v1 import policy_pb2
@@ -55,6 +81,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 FILLED = NAMES.filter(bool)
 TEXTS = st.lists(NAMES, max_size=3).map(tuple)
 INT32 = st.integers(-(2**31), 2**31 - 1)
+INT64 = st.integers(-(2**63), 2**63 - 1)
 DECIMALS = st.decimals("-1e20", "1e20", places=20, allow_nan=False, allow_infinity=False)
 HIERARCHIES: st.SearchStrategy[HierarchyDefinition] = st.one_of(
     st.builds(InlineLevels, st.lists(TEXTS, max_size=3).map(tuple)),
@@ -75,6 +102,33 @@ ATTRIBUTES = st.builds(
     weight=st.floats(allow_nan=False),
     nulls=st.sampled_from(NullHandling),
     acknowledged=st.booleans(),
+    order=st.builds(ValueOrder, st.sampled_from(OrderBy), TEXTS, st.none() | st.sampled_from(NullPosition)),
+)
+PRIVACY_MODELS: st.SearchStrategy[PrivacyModel] = st.one_of(
+    st.builds(KAnonymity, INT32),
+    st.builds(KMap, INT32),
+    st.builds(EstimatedKMap, INT32, DECIMALS, st.sampled_from(CellSizes)),
+    st.builds(DeltaPresence, DECIMALS, DECIMALS),
+    st.just(Inclusion()),
+    st.builds(AverageRisk, DECIMALS),
+    st.builds(SampleUniqueness, DECIMALS),
+    st.builds(PopulationUniqueness, DECIMALS, st.sampled_from(UniquenessEstimator)),
+    st.builds(DistinctLDiversity, NAMES, INT32),
+    st.builds(ProbabilisticLDiversity, NAMES, DECIMALS),
+    st.builds(EntropyLDiversity, NAMES, DECIMALS, st.sampled_from(EntropyEstimator)),
+    st.builds(RecursiveCLDiversity, NAMES, DECIMALS, INT32),
+    st.builds(TCloseness, NAMES, DECIMALS, st.sampled_from(Distance)),
+    st.builds(NTCloseness, NAMES, INT64, DECIMALS, st.sampled_from(Distance)),
+    st.builds(DeltaDisclosure, NAMES, DECIMALS, st.sampled_from(AbsentValues)),
+    st.builds(BetaLikeness, NAMES, DECIMALS, st.booleans()),
+)
+TABLES = st.builds(TableReference, NAMES, FILLED, NAMES)
+POPULATIONS = st.builds(
+    lambda rows, scale: Population(**rows, **scale),
+    st.just({}) | TABLES.map(lambda table: {"table": table}) | FILLED.map(lambda column: {"subset_column": column}),
+    st.just({})
+    | INT64.map(lambda size: {"size": size})
+    | DECIMALS.map(lambda fraction: {"sampling_fraction": fraction}),
 )
 FACTORS = st.floats(allow_nan=False)
 AGGREGATES = st.sampled_from(Aggregate)
@@ -91,17 +145,18 @@ QUALITY_MODELS: st.SearchStrategy[QualityModel] = st.one_of(
 SEARCHES = st.builds(
     SearchOptions,
     time_limit_seconds=st.none() | DECIMALS,
-    seed=st.integers(-(2**63), 2**63 - 1),
+    seed=INT64,
     strategy=st.sampled_from(Strategy),
     levels=st.dictionaries(NAMES, INT32, max_size=3).map(lambda levels: tuple(sorted(levels.items()))),
     linked=st.lists(TEXTS, max_size=3).map(tuple),
+    choose=st.sampled_from(Choose),
 )
 POLICIES = st.builds(
     Policy,
-    source=st.builds(TableReference, NAMES, FILLED, NAMES),
+    source=TABLES,
     attributes=st.lists(ATTRIBUTES, max_size=3).map(tuple),
     person_column=st.none() | NAMES,
-    privacy_models=st.lists(st.builds(KAnonymity, INT32), max_size=2).map(tuple),
+    privacy_models=st.lists(PRIVACY_MODELS, max_size=4).map(tuple),
     release=st.builds(ReleaseTarget, FILLED, NAMES, st.sampled_from(ReleaseKind), st.sampled_from(IfExists)),
     default_role=st.none() | st.sampled_from(Role),
     suppression_limit=DECIMALS,
@@ -112,6 +167,7 @@ POLICIES = st.builds(
     risk_thresholds=st.just(DEFAULT_RISK_THRESHOLDS) | st.lists(DECIMALS, min_size=1, max_size=3).map(tuple),
     repeat_reason=NAMES,
     request_id=NAMES,
+    population=st.none() | POPULATIONS,
 )
 
 
@@ -366,6 +422,12 @@ def test_fields_of_newer_clients_are_refused() -> None:
         (path, "field number 3000, unknown to this server")
         for path in ("policy", "attributes[0]", "attributes[0].hierarchy", "search")
     ]
+
+
+def test_an_order_beyond_all_reason() -> None:
+    message = minimal()
+    message.attributes.add(column="stage", role=policy_pb2.ROLE_SENSITIVE).order.values.extend([""] * 1_000_001)
+    assert faults_of(message) == [("attributes[1].order.values", "1,000,001 entries")]
 
 
 @pytest.mark.parametrize("field", ["attributes", "privacy_models", "risk_thresholds"])

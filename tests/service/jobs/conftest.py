@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tableveil.backend import Database, Session, Settings
-from tableveil.jobs.run import Report, run_job
+from tableveil.jobs.report import Report
+from tableveil.jobs.run import run_job
 from tableveil.policy import Policy
 from tableveil.search import Control
 from tableveil.state import jobs, releases

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -83,7 +84,6 @@ class Problem:
             )
             for name, column in zip(self.names, self.columns, strict=True)
         )
-        blank = self.suppressed is SuppressedRecords.BLANK
         return Policy(
             source=TableReference("", "main", "source"),
             attributes=(*quasi_identifiers, AttributePolicy("s", Role.SENSITIVE)),
@@ -92,7 +92,7 @@ class Problem:
             release=ReleaseTarget("main", "out", self.kind, IfExists.REPLACE),
             suppression_limit=self.limit,
             suppressed_records=self.suppressed,
-            marker_column="gone" if blank else "",
+            marker_column="" if self.suppressed is SuppressedRecords.DROP else "gone",
             quality_model=LossModel(self.aggregate),
             repeat_reason="a test",
         )
@@ -165,26 +165,40 @@ def check_release(problem: Problem, release: Release, query: Callable[[str], lis
     transformation = tuple(attribute.level for attribute in release.attributes)
     expected, suppressed = relabelled(problem, transformation)
     written = query("SELECT * FROM out")
-    blank = problem.suppressed is SuppressedRecords.BLANK
-    assert [name for name, *_ in query("DESCRIBE out")] == [*problem.names, "s", *(["gone"] if blank else [])]
-    kept = [row[: width + 1] for row in written if not (blank and row[-1])]
+    marked = problem.suppressed is not SuppressedRecords.DROP
+    assert [name for name, *_ in query("DESCRIBE out")] == [*problem.names, "s", *(["gone"] if marked else [])]
+    kept = [row[: width + 1] for row in written if not (marked and row[-1])]
+    gone = [row for row in written if marked and row[-1]]
     # Each released row is the generalization of a source row, and none is missing.
     assert Counter(kept) == expected
-    # Suppressed rows say nothing but that they are.
-    assert len(written) == len(kept) + (suppressed if blank else 0)
-    assert all(row == (*(None,) * (width + 1), True) for row in written if blank and row[-1])
+    # Suppressed rows say nothing but that they are, and their sensitive values if they are kept: then there are k.
+    assert len(gone) == (suppressed if marked else 0)
+    assert {row[:width] for row in gone} <= {(None,) * width}
+    if problem.suppressed is SuppressedRecords.KEEP:
+        values = Counter(row[-1] for row in problem.rows) - Counter(row[-1] for row in kept)
+        assert Counter(row[width] for row in gone) == values
+        assert not gone or len(gone) >= problem.k
+    else:
+        assert {row[width] for row in gone} <= {None}
     # The limit, exactly.
     assert Fraction(suppressed, len(problem.rows)) <= Fraction(problem.limit)
     assert release.suppressed_records == suppressed
     # The order says nothing about the source's.
     assert kept == sorted(kept, key=sort_key)
-    assert not blank or [row[-1] for row in written] == sorted(row[-1] for row in written)
+    assert not marked or [row[-1] for row in written] == sorted(row[-1] for row in written)
     # k, counted here.
     sizes = Counter(row[:width] for row in kept)
     assert min(sizes.values(), default=problem.k) >= problem.k
     # The tables beside it recompute.
     found = query("SELECT * FROM out_classes")
-    assert found == sorted(((*key, size, 1 / size) for key, size in sizes.items()), key=sort_key)
+    assert [row[: width + 2] for row in found] == sorted(
+        ((*key, size, 1 / size) for key, size in sizes.items()), key=sort_key
+    )
+    for row in found:
+        values = Counter(other[width] for other in kept if other[:width] == row[:width] and other[width] is not None)
+        shares = [count / values.total() for count in values.values()]
+        entropy_l = math.exp(-sum(share * math.log(share) for share in shares)) if shares else 0
+        assert row[width + 2 :] == (len(values), pytest.approx(entropy_l, abs=1e-8))
     histogram = Counter(sizes.values())
     assert query("SELECT * FROM out_risk_histogram") == [(s, n, s * n, 1 / s) for s, n in sorted(histogram.items())]
     risks = {(measure, threshold): value for measure, threshold, value in query("SELECT * FROM out_risk")}
@@ -202,7 +216,12 @@ def check_release(problem: Problem, release: Release, query: Callable[[str], lis
 
 def feasible(problem: Problem) -> bool:
     lattice = itertools.product(*(range(column.levels) for column in problem.columns))
-    return any(relabelled(problem, x)[1] <= Fraction(problem.limit) * len(problem.rows) for x in lattice)
+    suppressed = [relabelled(problem, x)[1] for x in lattice]
+    shown = problem.suppressed is SuppressedRecords.KEEP
+    return any(
+        number <= Fraction(problem.limit) * len(problem.rows) and not (shown and 0 < number < problem.k)
+        for number in suppressed
+    )
 
 
 @settings(max_examples=35, deadline=None)

@@ -12,18 +12,27 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session, Settings
-from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy import InlineLevels, SuppressionOnly
 from tableveil.policy import (
     AttributePolicy,
+    DeltaPresence,
+    Distance,
+    DistinctLDiversity,
+    EntropyEstimator,
+    EntropyLDiversity,
     IfExists,
     KAnonymity,
+    KMap,
+    NTCloseness,
     NullHandling,
     Policy,
+    Population,
     ReleaseKind,
     ReleaseTarget,
     Role,
     SuppressedRecords,
     TableReference,
+    TCloseness,
 )
 from tableveil.state.migrate import migrate
 from tableveil.state.releases import Release
@@ -88,13 +97,22 @@ CASES = {
     "own names 5": Names(
         ("risk", "class_size", "Class_Size_", "rowid_", "RISK_"), ("main", "rows_"), ("main", "labelled")
     ),
-    "own names 6": Names(("r", "m0", "keyed", "small", "grouped"), ("main", "searchable"), ("main", "levels_0_0")),
+    "own names 6": Names(
+        ("r", "m0", "keyed", "small", "grouped"), ("main", "searchable_base"), ("main", "levels_base_0_0")
+    ),
     "own names 7": Names(
         ("distinct_values", "position", "text", "code", "labelled"), ("main", "values_0"), ("main", "suppressed_keys")
     ),
     "own names 8": Names(("h", "hashed", "f0", "v", "min0"), ("main", "collations"), ("main", "level_groups"), "s"),
     "own names 9": Names(
         ("jobs", "measure", "threshold", "base", "packed"), ("main", "jobs"), ("main", "releases"), "b"
+    ),
+    # What the verification does.
+    "own names 10": Names(
+        ("q0", "class", "found", "pool", "records"), ("main", "spread"), ("main", "judged_classes"), "value"
+    ),
+    "own names 11": Names(
+        ("position", "size", "superset", "is_null", "label"), ("main", "distribution"), ("main", "reference"), "k"
     ),
     "companions of each other": Names(
         PLAIN, ("main", "released"), ("main", "released_classes"), "released_classes_risk"
@@ -166,7 +184,9 @@ def test_releases_whatever_things_are_called(database: Database, run: Run, case:
         kept += [(old, "s", f"illness {i % 2}", "same", False) for i in range(4, 7)]
         assert Counter(rows) == Counter([*kept, *[(None,) * 4 + (True,)] * 2])
         classes = session.rows(f"SELECT * FROM {quoted(schema, f'{name}_classes')}")
-        assert sorted(classes) == sorted([(young, "n", 4, 1 / 4), (old, "s", 3, 1 / 3)])
+        # Two illnesses, twice each; and of three, one twice.
+        uneven = round(3 / 2 ** (2 / 3), 9)
+        assert sorted(classes) == sorted([(young, "n", 4, 1 / 4, 2, 2.0), (old, "s", 3, 1 / 3, 2, uneven)])
         found = session.rows(f"SELECT class_size, classes FROM {quoted(schema, f'{name}_risk_histogram')}")
         assert found == [(3, 1), (4, 1)]
         assert session.rows(
@@ -175,6 +195,45 @@ def test_releases_whatever_things_are_called(database: Database, run: Run, case:
         assert session.value(f"SELECT count(*) FROM {quoted(*names.source)}") == len(PEOPLE)
     assert [attribute.column for attribute in release.attributes] == [age, ward]
     assert (release.objects[0].name, release.objects[0].row_count) == (name, 9)
+
+
+@pytest.mark.parametrize("case", ["quotes", "statements", "keywords", "own names 10", "own names 11"])
+def test_models_hold_whatever_things_are_called(database: Database, run: Run, case: str) -> None:
+    """Two models for each part of the verification; suppressed records show their values."""
+    names = CASES[case]
+    illness, population = names.columns[3], (names.source[0], f"{names.source[1]}_peopled")
+    policy = policy_of(names)
+    illnesses = InlineLevels((("illness 0", "any"), ("illness 1", "any")))
+    attributes = [
+        replace(a, hierarchy=illnesses if a.column == illness else a.hierarchy, nulls=NullHandling.VALUE)
+        for a in policy.attributes
+    ]
+    policy = replace(
+        policy,
+        attributes=tuple(attributes),
+        privacy_models=(
+            KMap(3),
+            DeltaPresence(Decimal("0.5"), Decimal(1)),
+            DistinctLDiversity(illness, 2),
+            EntropyLDiversity(illness, Decimal("1.5"), EntropyEstimator.GRASSBERGER),
+            *(TCloseness(illness, Decimal("0.5"), distance) for distance in Distance),
+            *(NTCloseness(illness, 5, Decimal("0.5"), distance) for distance in Distance),
+        ),
+        population=Population(TableReference("", *population)),
+        suppressed_records=SuppressedRecords.KEEP,
+    )
+    with database.session() as session:
+        make(session, names)
+        session.execute(
+            f"CREATE TABLE {quoted(*population)} AS SELECT * FROM {quoted(*names.source)} "
+            f"UNION ALL SELECT * FROM {quoted(*names.source)} WHERE {quoted(names.columns[1])} IS NULL"
+        )
+        release = run(database, policy)
+        shown = session.rows(
+            f"SELECT {quoted(illness)} FROM {quoted(*names.target)} WHERE {quoted(names.marker)} ORDER BY 1"
+        )
+    assert release.suppressed_records == len(shown) == 2
+    assert shown == [("illness 0",), ("illness 1",)]
 
 
 @pytest.mark.parametrize("case", list(CASES))
@@ -195,7 +254,33 @@ def test_class_columns_make_way_for_quasi_identifiers(database: Database, run: R
         make(session, names)
         run(database, policy_of(names))
         described = session.rows(f"DESCRIBE {quoted('main', 'written_classes')}")
-    assert [column for column, *_ in described] == ["class_size", "risk", "class_size_", "risk_"]
+    own = ["class_size_", "risk_", "distinct_l_classes", "entropy_l_classes"]
+    assert [column for column, *_ in described] == ["class_size", "risk", *own]
+
+
+def test_class_columns_make_way_for_each_other(database: Database, run: Run) -> None:
+    """Whatever the case: the database does not tell such names apart."""
+    with database.session() as session:
+        session.execute("CREATE TABLE patients AS SELECT 1 AS \"Distinct_L_a\", 'x' AS a, 'y' AS b FROM range(3)")
+        policy = Policy(
+            source=TableReference("", "main", "patients"),
+            attributes=(
+                AttributePolicy("Distinct_L_a", Role.QUASI_IDENTIFIER, SuppressionOnly()),
+                AttributePolicy("a", Role.SENSITIVE),
+                AttributePolicy("b", Role.SENSITIVE),
+            ),
+            person_column=None,
+            privacy_models=(KAnonymity(2),),
+            release=ReleaseTarget("main", "released"),
+        )
+        run(database, policy)
+        (found,) = session.rows("SELECT * FROM released_classes")
+        described = session.rows("DESCRIBE released_classes")
+    assert [column for column, *_ in described] == [
+        *("Distinct_L_a", "class_size", "risk"),
+        *("distinct_l_a_", "entropy_l_a", "distinct_l_b", "entropy_l_b"),
+    ]
+    assert found == (1, 3, 1 / 3, 1, 1.0, 1, 1.0)
 
 
 def test_values_of_any_kind_come_through_unchanged(database: Database, run: Run) -> None:

@@ -19,7 +19,8 @@ from tableveil.backend import Database, Session
 from tableveil.errors import BusyError, ConflictError, InternalError, InvalidError, NotFoundError
 from tableveil.hierarchy import InlineLevels, StoredLevels, SuppressionOnly
 from tableveil.jobs import Failure, FailureKind, Hierarchies, Job, JobManager, Releases, manager
-from tableveil.jobs.run import Report, run_job
+from tableveil.jobs.report import Report
+from tableveil.jobs.run import run_job
 from tableveil.policy import (
     AttributePolicy,
     IfExists,

@@ -12,7 +12,8 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.errors import InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
-from tableveil.jobs.run import Report, check_rows
+from tableveil.jobs.read import check_rows
+from tableveil.jobs.report import Report
 from tableveil.policy import (
     AmbiguityModel,
     AttributePolicy,

@@ -11,7 +11,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.errors import CancelledError, ConflictError, InternalError
 from tableveil.hierarchy import InlineLevels, Intervals
-from tableveil.jobs.run import Report
+from tableveil.jobs.report import Report
 from tableveil.policy import (
     AttributePolicy,
     KAnonymity,

@@ -14,6 +14,7 @@ from tableveil.errors import InternalError
 from tableveil.hierarchy import InlineLevels, Intervals
 from tableveil.policy import (
     AttributePolicy,
+    DistinctLDiversity,
     KAnonymity,
     Policy,
     ReleaseKind,
@@ -21,6 +22,7 @@ from tableveil.policy import (
     Role,
     SuppressedRecords,
     TableReference,
+    TCloseness,
 )
 from tableveil.release import write
 from tableveil.state.releases import Release
@@ -171,7 +173,19 @@ def broken(monkeypatch: pytest.MonkeyPatch, writer: str, *statements: str) -> No
         ),
         pytest.param(
             "write_classes",
-            "INSERT INTO {target} VALUES ('w', '[90, 99]', 1, 1.0)",
+            "UPDATE {target} SET entropy_l_illness = entropy_l_illness + 0.01 WHERE ward = 'n'",
+            "the table of classes does not say what the rows say",
+            id="wrong entropy",
+        ),
+        pytest.param(
+            "write_classes",
+            "UPDATE {target} SET distinct_l_illness = 2 WHERE ward = 'n'",
+            "the table of classes does not say what the rows say",
+            id="wrong number of values",
+        ),
+        pytest.param(
+            "write_classes",
+            "INSERT INTO {target} VALUES ('w', '[90, 99]', 1, 1.0, 1, 1.0)",
             "the table of classes does not say what the rows say",
             id="suppressed class shown",
         ),
@@ -247,3 +261,51 @@ def test_more_suppressed_than_allowed_is_caught(
     broken(monkeypatch, "write_rows", "DELETE FROM {target} WHERE ward = 'e' AND NOT suppressed")
     with pytest.raises(InternalError, match="5 of 12 records are suppressed, outside the limit"):
         run(database, replace(POLICY, suppression_limit=Decimal("0.2")))
+
+
+DIVERSE = replace(
+    POLICY,
+    privacy_models=(KAnonymity(3), DistinctLDiversity("illness", 3), TCloseness("illness", Decimal("0.2"))),
+)
+
+
+def test_models_of_values_are_verified_against_the_stored_distribution(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patches:
+        broken(patches, "write_rows", "UPDATE {target} SET illness = 'illness 0' WHERE ward = 's'")
+        with pytest.raises(InternalError, match="sensitive values were written that the source does not have"):
+            run(database, DIVERSE)
+        # As often as in the source, but others: they change places with those of another class.
+        swapped = "UPDATE {target} SET illness = CASE ward WHEN 's' THEN 'illness 0' ELSE 'illness 1' END "
+    with monkeypatch.context() as patches:
+        broken(patches, "write_rows", swapped + "WHERE ward = 's' OR (ward = 'n' AND illness = 'illness 0')")
+        with pytest.raises(InternalError, match="classes are not of distinct 3-diversity of illness"):
+            run(database, DIVERSE)
+    assert session.value("SELECT count(*) FROM tableveil.sensitive_distributions") == 0
+    release = run(database, DIVERSE)
+    assert session.rows(
+        "SELECT release, column_name, position, value, records FROM tableveil.sensitive_distributions ORDER BY position"
+    ) == [(release.number, "illness", i, f"illness {i}", 4) for i in range(3)]
+    reached = {(one.model, one.column): one for one in release.guarantees}
+    assert reached["distinct_l_diversity", "illness"].after == 3
+
+
+def test_suppressed_records_that_are_shown_are_verified_as_a_class(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = replace(POLICY, suppressed_records=SuppressedRecords.KEEP, privacy_models=(KAnonymity(2),))
+    attributes = [replace(a, maximum_level=0) if a.column == "age" else a for a in POLICY.attributes]
+    attributes = [replace(a, minimum_level=0) for a in attributes]
+    policy = replace(policy, attributes=tuple(attributes), release=replace(policy.release, name="kept"))
+    with monkeypatch.context() as patches:
+        broken(patches, "write_rows", "UPDATE {target} SET ward = 'w' WHERE suppressed")
+        with pytest.raises(InternalError, match="2 suppressed rows are not blank"):
+            run(database, replace(policy, repeat_reason="a test"))
+    with monkeypatch.context() as patches:
+        broken(patches, "write_rows", "DELETE FROM {target} WHERE suppressed AND illness = 'illness 1'")
+        with pytest.raises(InternalError, match="a released class has 1 records, fewer than k = 2"):
+            run(database, replace(policy, repeat_reason="a test"))
+    run(database, replace(policy, repeat_reason="a test"))
+    shown = session.rows("SELECT ward, illness, age FROM kept WHERE suppressed ORDER BY illness")
+    assert shown == [(None, "illness 1", None), (None, "illness 2", None)]

@@ -16,7 +16,7 @@ from tableveil.counting.cost import Costs
 from tableveil.counting.memory import memory_limit
 from tableveil.counting.roll_ups import RollUp
 from tableveil.lattice import Transformation
-from tests.sql.tables import base_of, random_table
+from tests.sql.tables import base_of, random_table, with_details
 
 KIB = 2**10
 GIB = 2**30
@@ -82,7 +82,7 @@ def test_answers_do_not_depend_on_budget_speed_or_what_was_asked_before(
     counter = DuckDBCounter(session, base, hand_over_rows, memory=memory, clock=clock)
     for field in fields(Costs):
         # As large tables cost: only rows count.
-        getattr(counter.costs, field.name).fixed = 0.0
+        getattr(counter.combinations.costs, field.name).fixed = 0.0
     with database.session() as other:
         reference = DuckDBCounter(other, base_in(other), memory=0)
         for transformation in regions(base, seed):
@@ -94,12 +94,45 @@ def test_answers_do_not_depend_on_budget_speed_or_what_was_asked_before(
             ours, others = counter.records_in(transformation, small), reference.records_in(transformation, small)
             assert ours.at == others.at
             assert [counts.tolist() for counts in ours.counts] == [counts.tolist() for counts in others.counts]
-            assert max(counter.roll_ups.held(in_arrays=True), counter.roll_ups.held(in_arrays=False)) <= memory // 4
-    assert reference.roll_ups.made == 0
-    assert counter.roll_ups.made > 2
+            assert (
+                max(
+                    counter.combinations.roll_ups.held(in_arrays=True),
+                    counter.combinations.roll_ups.held(in_arrays=False),
+                )
+                <= memory // 4
+            )
+    assert reference.combinations.roll_ups.made == 0
+    assert counter.combinations.roll_ups.made > 2
     if (memory, hand_over_rows) == (40 * KIB, 0):
-        assert len(counter.roll_ups.kept) < counter.roll_ups.made
-    assert kept_tables(session) == {kept.table_name for kept in counter.roll_ups.kept if kept.table_name is not None}
+        assert len(counter.combinations.roll_ups.kept) < counter.combinations.roll_ups.made
+    assert kept_tables(session) == {
+        kept.table_name for kept in counter.combinations.roll_ups.kept if kept.table_name is not None
+    }
+
+
+@pytest.mark.parametrize("hand_over_rows", [0, None])
+def test_values_and_population_share_the_budget(session: Session, hand_over_rows: int | None) -> None:
+    """They are counted from roll-ups of their own, and only once they are asked for."""
+    table = random_table(rows=2000, width=4, values=2000, seed=5)
+    base = base_of(session, with_details(table, values=[5, 300], seed=5))
+    memory = 400 * KIB
+    counter = DuckDBCounter(session, base, hand_over_rows, memory=memory, clock=always(1e-5))
+    assert counter.others == {}
+    for field in fields(Costs):
+        getattr(counter.combinations.costs, field.name).fixed = 0.0
+    for transformation in regions(base, seed=1)[:50]:
+        classes = counter.classes(transformation)
+        for attribute in (0, 1):
+            assert classes.values(attribute).counts.sum() == base.records
+        assert classes.population().sum() <= base.population_records
+        for costs in (other.costs for other in counter.others.values()):
+            for field in fields(Costs):
+                getattr(costs, field.name).fixed = 0.0
+        everything = [counter.combinations, *counter.others.values()]
+        for in_arrays in (True, False):
+            assert sum(one.roll_ups.held(in_arrays) for one in everything) <= memory // 4
+    assert set(counter.others) == {"values_0", "values_1", "population"}
+    assert sum(one.roll_ups.made for one in counter.others.values()) > 1
 
 
 def test_slow_statements_hand_the_base_over(session: Session, base: BaseHistogram) -> None:
@@ -130,27 +163,27 @@ def test_a_roll_up_is_made_at_the_bottom_of_the_search(session: Session, base: B
     counter.classes((4, 4, 4, 4))
     made = "roll-ups: 1 made, 1 kept, 0 of them in numpy; checks: 0 of 1 in numpy"
     assert counter.account == f"{base.combinations:,} combinations in DuckDB; {made}"
-    assert counter.roll_ups.kept[0].used == 1
+    assert counter.combinations.roll_ups.kept[0].used == 1
 
 
 def test_the_cheapest_finer_histogram_is_chosen(session: Session, base: BaseHistogram) -> None:
     """By seconds, not by rows."""
     counter = DuckDBCounter(session, base, hand_over_rows=0, bottom=(3, 3, 3, 3), memory=GIB)
-    (in_table,) = counter.roll_ups.kept
+    (in_table,) = counter.combinations.roll_ups.kept
     finer = counter.classes((2, 2, 2, 2))
     arrays = NumpyCounter(counter.levels, [finer.groups(j) for j in range(4)], finer.counts, at=(2, 2, 2, 2))
     in_arrays = RollUp((2, 2, 2, 2), len(finer.counts), 0, arrays=arrays)
     assert in_table.rows < in_arrays.rows < base.combinations
-    counter.roll_ups.kept.append(in_arrays)
-    counter.costs.count_in_table.observe(1000, 10.0)
+    counter.combinations.roll_ups.kept.append(in_arrays)
+    counter.combinations.costs.count_in_table.observe(1000, 10.0)
     counter.classes((4, 4, 4, 4))
     assert (in_table.used, in_arrays.used) == (0, 2)
-    counter.costs.count_in_arrays.observe(1000, 10_000.0)
+    counter.combinations.costs.count_in_arrays.observe(1000, 10_000.0)
     counter.classes((4, 4, 4, 4))
     assert (in_table.used, in_arrays.used) == (3, 2)
     counter.classes((2, 4, 4, 4))
     counter.classes((0, 4, 4, 4))
-    assert (counter.roll_ups.base.used, in_arrays.used) == (5, 2)
+    assert (counter.combinations.roll_ups.base.used, in_arrays.used) == (5, 2)
 
 
 @pytest.mark.parametrize(("setting", "least", "most"), [("100MB", 95e6, 100e6), ("2GiB", 2 * GIB, 2 * GIB)])

@@ -3,14 +3,14 @@ CREATE TEMPORARY TABLE "base_histogram" AS SELECT CAST(("w0" // 4) % 4 AS UTINYI
 SELECT COUNT(*), COALESCE(SUM("n"), 0), COALESCE(SUM("n") FILTER(WHERE "base"."c1" <> 3), 0) FROM "base_histogram" AS "base";
 
 -- classes at (1, 0)
-CREATE TEMPORARY TABLE "levels_0_0" AS SELECT * FROM "level_groups";
-SELECT CAST(0 AS BIGINT) + CAST("m0"."g1" AS BIGINT) * 4 + CAST("r"."c1" AS BIGINT) * 1 AS "w0", CAST(SUM("r"."n") AS BIGINT) AS "n" FROM "searchable" AS "r" JOIN "levels_0_0" AS "m0" ON "r"."c0" = "m0"."g0" GROUP BY 1 ORDER BY 1;
+CREATE TEMPORARY TABLE "levels_base_0_0" AS SELECT * FROM "level_groups";
+SELECT CAST(0 AS BIGINT) + CAST("m0"."g1" AS BIGINT) * 4 + CAST("r"."c1" AS BIGINT) * 1 AS "w0", CAST(SUM("r"."n") AS BIGINT) AS "n" FROM "searchable_base" AS "r" JOIN "levels_base_0_0" AS "m0" ON "r"."c0" = "m0"."g0" GROUP BY 1 ORDER BY 1;
 
 -- released rows at (1, 0), suppressed ones kept blank
 CREATE TABLE "main"."table" AS SELECT * FROM (SELECT "d0"."l1" AS "from", "source"."group" AS "group", "source"."where" AS "where", FALSE AS "table?" FROM "memory"."main"."select" AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."from" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."group" = "d1"."value" ANTI JOIN "suppressed_classes" ON "suppressed_classes"."w0" = CAST(0 AS BIGINT) + CAST(COALESCE("d0"."g1", 2) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 WHERE NOT "source"."group" IS NULL UNION ALL BY NAME SELECT TRUE AS "table?" FROM RANGE(4)) AS released ORDER BY "table?", "from", "group", "where";
 
 -- released classes
-CREATE TABLE "main"."table_c" AS SELECT "from", "group", "class_size", CAST(1 AS DOUBLE) / "class_size" AS "risk" FROM (SELECT "from", "group", COUNT(*) AS "class_size" FROM "main"."table" WHERE NOT "table?" GROUP BY "from", "group") AS counted ORDER BY "from", "group";
+CREATE TABLE "main"."table_c" AS SELECT "from", "group", "class_size", CAST(1 AS DOUBLE) / "class_size" AS "risk", "distinct_l_where", CASE WHEN "distinct_l_where" = 0 THEN CAST(0 AS DOUBLE) ELSE ROUND(POWER(2, "entropy_l_where"), 9) END AS "entropy_l_where" FROM (SELECT "from", "group", COUNT(*) AS "class_size", COUNT(DISTINCT "where") AS "distinct_l_where", ENTROPY("where") AS "entropy_l_where" FROM "main"."table" WHERE NOT "table?" GROUP BY "from", "group") AS counted ORDER BY "from", "group";
 
 -- a view of the released rows
 CREATE VIEW "main"."table_v" AS SELECT "from", "group", "where", "table?" FROM "main"."table";

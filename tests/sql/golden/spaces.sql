@@ -3,8 +3,8 @@ CREATE TEMPORARY TABLE "base_histogram" AS SELECT CAST(("w0" // 4) % 4 AS UTINYI
 SELECT COUNT(*), COALESCE(SUM("n"), 0), COALESCE(SUM("n") FILTER(WHERE "base"."c1" <> 3), 0) FROM "base_histogram" AS "base";
 
 -- classes at (1, 0)
-CREATE TEMPORARY TABLE "levels_0_0" AS SELECT * FROM "level_groups";
-SELECT CAST(0 AS BIGINT) + CAST("m0"."g1" AS BIGINT) * 4 + CAST("r"."c1" AS BIGINT) * 1 AS "w0", CAST(SUM("r"."n") AS BIGINT) AS "n" FROM "searchable" AS "r" JOIN "levels_0_0" AS "m0" ON "r"."c0" = "m0"."g0" GROUP BY 1 ORDER BY 1;
+CREATE TEMPORARY TABLE "levels_base_0_0" AS SELECT * FROM "level_groups";
+SELECT CAST(0 AS BIGINT) + CAST("m0"."g1" AS BIGINT) * 4 + CAST("r"."c1" AS BIGINT) * 1 AS "w0", CAST(SUM("r"."n") AS BIGINT) AS "n" FROM "searchable_base" AS "r" JOIN "levels_base_0_0" AS "m0" ON "r"."c0" = "m0"."g0" GROUP BY 1 ORDER BY 1;
 
 -- released rows at (1, 0), suppressed ones kept blank
 CREATE TABLE "main"." " AS SELECT * FROM (SELECT "d0"."l1" AS "a b", "source"."	" AS "	", "source"."
@@ -13,7 +13,15 @@ CREATE TABLE "main"." " AS SELECT * FROM (SELECT "d0"."l1" AS "a b", "source"."	
 ";
 
 -- released classes
-CREATE TABLE "main"." _c" AS SELECT "a b", "	", "class_size", CAST(1 AS DOUBLE) / "class_size" AS "risk" FROM (SELECT "a b", "	", COUNT(*) AS "class_size" FROM "main"." " WHERE NOT " ?" GROUP BY "a b", "	") AS counted ORDER BY "a b", "	";
+CREATE TABLE "main"." _c" AS SELECT "a b", "	", "class_size", CAST(1 AS DOUBLE) / "class_size" AS "risk", "distinct_l_
+", CASE WHEN "distinct_l_
+" = 0 THEN CAST(0 AS DOUBLE) ELSE ROUND(POWER(2, "entropy_l_
+"), 9) END AS "entropy_l_
+" FROM (SELECT "a b", "	", COUNT(*) AS "class_size", COUNT(DISTINCT "
+") AS "distinct_l_
+", ENTROPY("
+") AS "entropy_l_
+" FROM "main"." " WHERE NOT " ?" GROUP BY "a b", "	") AS counted ORDER BY "a b", "	";
 
 -- a view of the released rows
 CREATE VIEW "main"." _v" AS SELECT "a b", "	", "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from tableveil.backend import Database, Session, Settings
 from tableveil.errors import InvalidError
+from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ClassSizes
 from tableveil.state import releases
 from tableveil.state.migrate import fingerprint_key, migrate, migrations
@@ -104,6 +106,7 @@ def test_a_release_of_version_1_is_read_as_what_it_was(fresh: Session) -> None:
     assert proof.best_seconds is None
     assert release.attributes == (releases.AttributeResult("age", 1, 3, 0.5, 80, 8, "a rule", None),)
     assert release.explanation is None
+    assert release.guarantees == ()
     # The old table takes new releases.
     number = 8
     item = releases.Neighbour((), 0, None, 3, 1, 2, 0, 0.5, (releases.Rejection("5-anonymity", 1, 2, 1, 2, False),))
@@ -116,7 +119,13 @@ def test_a_release_of_version_1_is_read_as_what_it_was(fresh: Session) -> None:
         attributes=(replace(release.attributes[0], part=2.0),),
         quality_model="height, sum",
         explanation=releases.Explanation(item, (below,), complete=False),
+        guarantees=(
+            Guarantee("k_anonymity", "", "k", 1.0, 5.0),
+            Guarantee("delta_disclosure", "illness", "delta", math.inf, None),
+        ),
     )
     sizes = ClassSizes(np.array([1], np.int64), np.array([1], np.int64))
     releases.insert(fresh, new, sizes, sizes)
     assert releases.find(fresh, number) == new
+    # Lists do without what only one release shows.
+    assert [(found.number, found.guarantees) for found in releases.page(fresh, None, 2)] == [(8, ()), (7, ())]

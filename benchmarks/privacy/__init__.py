@@ -1,0 +1,1 @@
+"""The numbers of the privacy models: `python -m benchmarks --only privacy`."""

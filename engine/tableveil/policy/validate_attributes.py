@@ -1,0 +1,125 @@
+"""What can be wrong with the columns of a policy: roles, levels, hierarchies, orders."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from tableveil.errors import Fault, nearest, shortened
+from tableveil.hierarchy import InlineLevels, StoredLevels, check_levels, check_rule, field_of
+from tableveil.hierarchy.definition import RuleHierarchy, TableLevels
+from tableveil.policy.model import AttributePolicy, NullHandling, OrderBy, Policy, Role, ValueOrder
+
+MOST_NAMED = 5
+"""Columns that one fault names, and unknown ones that get a hint: finding the nearest name takes long."""
+
+
+def check_attributes(policy: Policy) -> Iterator[Fault]:
+    """Faults of each column by itself, and of all quasi-identifiers together."""
+    counts = Counter(attribute.column.casefold() for attribute in policy.attributes)
+    for i, attribute in enumerate(policy.attributes):
+        field = f"attributes[{i}]"
+        if not attribute.column:
+            yield Fault(f"{field}.column", "nothing", "the name of a column")
+        elif counts[attribute.column.casefold()] > 1:
+            hint = "Keep one of the entries; names that differ only in case are the same column to the database."
+            yield Fault(f"{field}.column", f"{shortened(attribute.column)} more than once", "each column once", hint)
+        if attribute.role is Role.QUASI_IDENTIFIER:
+            yield from _check_quasi_identifier(attribute, field)
+        else:
+            yield from _check_other(attribute, field)
+        yield from _check_order(attribute, f"{field}.order")
+    if not policy.quasi_identifiers:
+        hint = "Give that role to the columns by which people could be recognized: age, sex, place, dates, …"
+        yield Fault("attributes", "no column with the role QUASI_IDENTIFIER", "at least one", hint)
+    if policy.default_role is Role.QUASI_IDENTIFIER:
+        hint = "A quasi-identifier needs a hierarchy: list its column."
+        yield Fault("default_role", "QUASI_IDENTIFIER", "another role", hint)
+
+
+def _check_quasi_identifier(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
+    if attribute.hierarchy is None:
+        hint = "Say how its values may be generalized; suppression_only: {} is the least one can say."
+        yield Fault(f"{field}.hierarchy", "nothing", "a hierarchy, because the column is a quasi-identifier", hint)
+    else:
+        yield from _check_hierarchy(attribute, f"{field}.hierarchy")
+    if attribute.minimum_level < 0:
+        yield Fault(f"{field}.minimum_level", str(attribute.minimum_level), "a level of at least 0")
+    if attribute.maximum_level is not None:
+        if attribute.maximum_level < 0:
+            yield Fault(f"{field}.maximum_level", str(attribute.maximum_level), "a level of at least 0")
+        elif attribute.maximum_level < attribute.minimum_level:
+            expected = f"at least minimum_level, {attribute.minimum_level}"
+            yield Fault(f"{field}.maximum_level", str(attribute.maximum_level), expected)
+    if not (math.isfinite(attribute.weight) and attribute.weight >= 0):
+        yield Fault(f"{field}.weight", str(attribute.weight), "a finite number of at least 0")
+    if attribute.acknowledged:
+        hint = "Remove it: a quasi-identifier is generalized anyway."
+        yield Fault(f"{field}.acknowledged", "true for a quasi-identifier", "true for insensitive columns only", hint)
+
+
+def _check_hierarchy(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
+    match attribute.hierarchy:
+        case InlineLevels(rows):
+            yield from check_levels(rows, f"{field}.inline")
+        case StoredLevels(name, version):
+            if not name:
+                yield Fault(f"{field}.stored.name", "nothing", "the name of a stored hierarchy")
+            if version < 0:
+                yield Fault(f"{field}.stored.version", str(version), "a version from 1 on, or 0 for the newest")
+        case TableLevels(table=table, columns=columns):
+            if not table:
+                yield Fault(f"{field}.table.table.table", "nothing", "the name of a table")
+            if len(columns) == 1:
+                yield Fault(f"{field}.table.columns", "1 column", "level 0 and at least one more level")
+            yield from (
+                Fault(f"{field}.table.columns[{i}]", f"{shortened(name)} more than once", "each column once")
+                for i, name in enumerate(columns)
+                if columns.index(name) != i
+            )
+        case rule if isinstance(rule, RuleHierarchy):
+            yield from check_rule(rule, f"{field}.{field_of(rule)}")
+
+
+def _check_other(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
+    """Options that only mean something for another role are refused rather than ignored."""
+    only = "nothing, because only quasi-identifiers are generalized"
+    if attribute.hierarchy is not None and attribute.role is Role.SENSITIVE:
+        yield from _check_hierarchy(attribute, f"{field}.hierarchy")
+    elif attribute.hierarchy is not None:
+        hint = "Remove it, or make the column a QUASI_IDENTIFIER."
+        yield Fault(f"{field}.hierarchy", f"a hierarchy for the role {attribute.role}", only, hint)
+    if attribute.minimum_level != 0:
+        yield Fault(f"{field}.minimum_level", str(attribute.minimum_level), only)
+    if attribute.maximum_level is not None:
+        yield Fault(f"{field}.maximum_level", str(attribute.maximum_level), only)
+    if attribute.weight != 1.0:
+        yield Fault(f"{field}.weight", str(attribute.weight), only)
+    if attribute.nulls is not NullHandling.VALUE:
+        yield Fault(f"{field}.nulls", attribute.nulls, only)
+    if attribute.acknowledged and attribute.role is not Role.INSENSITIVE:
+        expected = "true for insensitive columns only"
+        yield Fault(f"{field}.acknowledged", f"true for the role {attribute.role}", expected, "Remove it.")
+
+
+def _check_order(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
+    order = attribute.order
+    if order != ValueOrder() and attribute.role is not Role.SENSITIVE:
+        expected = "nothing, because only the values of sensitive columns are compared by their order"
+        yield Fault(field, f"an order for the role {attribute.role}", expected, "Remove it.")
+        return
+    if order.values and order.by is not OrderBy.TYPE:
+        hint = "Remove it: the values listed are the order."
+        yield Fault(f"{field}.by", f"{order.by} beside values", "nothing beside values", hint)
+    seen: set[str] = set()
+    for i, value in enumerate(order.values):
+        if value in seen:
+            yield Fault(f"{field}.values[{i}]", f"{shortened(value)} more than once", "each value once")
+        seen.add(value)
+
+
+def no_such_column(field: str, column: str, kind: str, known: Collection[str], number: int) -> Fault:
+    """The fault of naming a column that is none of the `known` ones of a kind; only the first few get a hint."""
+    hint = nearest(column, known) if number <= MOST_NAMED else ""
+    return Fault(field, f"{shortened(column)}, which is no {kind} of the policy", f"a {kind}", hint)

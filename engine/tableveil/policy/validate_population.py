@@ -1,0 +1,66 @@
+"""What can be wrong with a policy's population, and whether there is what its privacy models need of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tableveil.errors import Fault
+from tableveil.policy.model import Policy, Population, Role
+from tableveil.policy.privacy import (
+    PRIVACY_FIELDS,
+    DeltaPresence,
+    EstimatedKMap,
+    Inclusion,
+    KMap,
+    PopulationUniqueness,
+    PrivacyModel,
+)
+
+_BY_ROWS = (KMap, DeltaPresence, Inclusion)
+_BY_SIZE = (EstimatedKMap, PopulationUniqueness)
+
+
+def check_population(policy: Policy) -> Iterator[Fault]:
+    """Faults of the population itself, and of what models need of it; one that none needs still has its report."""
+    yield from _check_needs(policy)
+    if policy.population is not None:
+        yield from _check_itself(policy.population)
+        yield from _check_subset_column(policy, policy.population.subset_column)
+
+
+def _check_needs(policy: Policy) -> Iterator[Fault]:
+    population = policy.population or Population()
+    counting = _fields(policy, _BY_ROWS)
+    if counting and not population.has_rows:
+        found = "nothing" if population == Population() else "no rows"
+        hint = "Give population.table or population.subset_column."
+        yield Fault("population", found, f"the population's rows, because of {', '.join(counting)}", hint)
+    elif population == Population() and (estimating := _fields(policy, _BY_SIZE)):
+        expected = f"rows, a size or a sampling fraction, because of {', '.join(estimating)}"
+        hint = "Give population.size, or population.table to count it."
+        yield Fault("population", "nothing", expected, hint)
+    elif policy.population == Population():
+        yield Fault("population", "nothing", "rows, a size or a sampling fraction", "Remove it, or fill it.")
+
+
+def _fields(policy: Policy, kinds: tuple[type[PrivacyModel], ...]) -> list[str]:
+    """The fields of those of the policy's models that are of these kinds."""
+    return sorted({PRIVACY_FIELDS[type(model)] for model in policy.privacy_models if isinstance(model, kinds)})
+
+
+def _check_itself(population: Population) -> Iterator[Fault]:
+    if population.table is not None and not population.table.table:
+        yield Fault("population.table.table", "nothing", "the name of a table")
+    if population.size is not None and population.size < 1:
+        yield Fault("population.size", str(population.size), "a number of people from 1 on")
+    fraction = population.sampling_fraction
+    # Decimals refuse to be compared with NaN.
+    if fraction is not None and not (fraction.is_finite() and 0 < fraction <= 1):
+        yield Fault("population.sampling_fraction", f"{fraction:f}", "an exact decimal above 0, up to 1")
+
+
+def _check_subset_column(policy: Policy, column: str) -> Iterator[Fault]:
+    for i, attribute in enumerate(policy.attributes):
+        if column and attribute.column == column and attribute.role is not Role.IDENTIFYING:
+            hint = "It tells who is in the source, and is never released."
+            yield Fault(f"attributes[{i}].role", f"{attribute.role} for the subset column", "IDENTIFYING", hint)

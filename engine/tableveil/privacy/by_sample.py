@@ -1,0 +1,108 @@
+"""What rules that judge all released classes together have in common: the smallest classes go first, until it holds."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import EquivalenceClasses
+from tableveil.policy import AverageRisk, PopulationUniqueness, SampleUniqueness
+from tableveil.privacy.facts import Facts
+from tableveil.privacy.model import ReleaseRule
+from tableveil.privacy.nearest import ceiled
+
+Model = TypeVar("Model", AverageRisk, SampleUniqueness, PopulationUniqueness)
+
+DECIMALS = 12
+"""To which losses are told apart: equal ones differ by less when they are added up in another order."""
+
+
+@dataclass(frozen=True)
+class SampleRule(ReleaseRule, Generic[Model]):
+    """A measure of the sizes of all released classes must not be above a threshold.
+
+    If it is, the classes are suppressed in the order of their size, those of equal size in the order of their loss, up
+    to the first where it is not.
+    """
+
+    model: Model
+    facts: Facts
+
+    by_sample = True
+
+    falls_when_joined = True
+    """Whether the measure cannot rise when released classes are joined and other records with them."""
+
+    @abstractmethod
+    def measure(self, sizes: NDArray[np.int64]) -> float | None:
+        """Of classes of these sizes, which ascend and of which there is one at least; None: it cannot be told."""
+
+    @abstractmethod
+    def holds(self, sizes: NDArray[np.int64]) -> bool:
+        """Whether the measure is known and not above the threshold, decided exactly; sizes as above."""
+
+    def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+        """All classes but those that have to go; none can always be released."""
+        sizes = np.sort(classes.counts)
+        suppressed = self._suppressed(sizes)
+        if not suppressed:
+            return np.ones(len(sizes), np.bool_)
+        last = sizes[suppressed - 1]
+        kept: NDArray[np.bool_] = classes.counts > last
+        equal = np.flatnonzero(classes.counts == last)
+        kept[equal[self._most_specific_first(classes, equal)][suppressed - int(np.searchsorted(sizes, last)) :]] = True
+        return kept
+
+    def lost_together(self, classes: EquivalenceClasses) -> int:
+        """At least so many records of these classes are suppressed here and at every finer transformation.
+
+        Which ones is not known. 0 unless joining released classes, and releasing the rest of their records, can never
+        raise the measure: what a finer transformation releases could then be released here, with all that joins it.
+        """
+        sizes = np.sort(classes.counts)
+        return int(sizes[: self._suppressed(sizes)].sum()) if self.falls_when_joined else 0
+
+    def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
+        """The least threshold; 1 promises nothing."""
+        sizes = np.sort(classes.counts)
+        left = sizes[int(np.searchsorted(np.cumsum(sizes), suppressible, side="right")) :]
+        reached = self.measure(left) if len(left) else None
+        return f"threshold = {ceiled(reached)}" if reached is not None and float(ceiled(reached)) < 1 else None
+
+    def _suppressed(self, sizes: NDArray[np.int64]) -> int:
+        """How many of the smallest classes have to go."""
+        return shortest_prefix(lambda length: length == len(sizes) or self.holds(sizes[length:]), len(sizes))
+
+    def _most_specific_first(self, classes: EquivalenceClasses, equal: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The order of some classes of equal size: by their loss, that of each attribute, then the key.
+
+        The loss of a class is the geometric mean of 1 + size * leaves / |H| over the quasi-identifiers, as in ARX. The
+        keys decide only between classes that lose the same in every attribute.
+        """
+        size = float(classes.counts[equal[0]])
+        leaves: list[NDArray[np.float64]] = []
+        loss = np.zeros(len(equal))
+        for j, (levels, level) in enumerate(zip(self.facts.counter.levels, classes.at, strict=True)):
+            leaves.append(levels.leaves[level][classes.groups(j)[equal]])
+            loss += np.log1p(size * leaves[j] / levels.domain_size)
+        order: NDArray[np.intp] = np.lexsort((*reversed(leaves), np.round(loss, DECIMALS)))
+        return order
+
+
+def shortest_prefix(holds: Callable[[int], bool], longest: int) -> int:
+    """The least length for which it holds, by bisection; it must hold for the longest.
+
+    If it holds for some length but not for all greater ones, it is a length for which it holds and one less does not.
+    """
+    if holds(0):
+        return 0
+    low, high = 0, longest
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

@@ -1,0 +1,81 @@
+"""What the rules about the values of one sensitive column have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import ClassValues, EquivalenceClasses, SensitiveColumn
+from tableveil.policy import SensitiveModel
+from tableveil.privacy.facts import Facts
+from tableveil.privacy.model import ReleaseRule
+from tableveil.privacy.nearest import DIGITS
+
+Model = TypeVar("Model", bound=SensitiveModel)
+
+SIZES_TRIED = 200
+"""How far the smallest possible class is looked for: a bound is sound wherever the looking ends."""
+
+
+@dataclass(frozen=True)
+class ColumnRule(ReleaseRule, Generic[Model]):
+    """A rule by a model of one sensitive column of the source that the facts are about."""
+
+    model: Model
+    facts: Facts
+
+    looks_at_values = True
+
+    @cached_property
+    def column(self) -> SensitiveColumn:
+        """The column in the whole source."""
+        return self.facts.sensitive(self.model.column)[1]
+
+    def values(self, classes: EquivalenceClasses) -> ClassValues:
+        """The column in each class."""
+        return classes.values(self.facts.sensitive(self.model.column)[0])
+
+    def offered(
+        self, parameter: str, reached: float | None, lenient: int, classes: EquivalenceClasses, suppressible: int
+    ) -> Decimal | None:
+        """The strictest decimal of a few places with which at most so many records are suppressed.
+
+        `reached` is a float next to the strictest number that would do; `lenient` is 1 if a larger parameter is easier
+        to meet, -1 if a smaller one is. None if no positive number does.
+        """
+        if reached is None or not math.isfinite(reached):
+            return None
+        next_to = Decimal(reached).scaleb(DIGITS).to_integral_value()
+        # From one place on the strict side: the rule itself decides, so that no rounding offers what does not hold.
+        for places in (-1, 0, 1, 2):
+            number = (next_to + places * lenient).scaleb(-DIGITS)
+            if number > 0 and self._suppressed_with(parameter, number, classes) <= suppressible:
+                return number
+        return None
+
+    def _suppressed_with(self, parameter: str, number: Decimal, classes: EquivalenceClasses) -> int:
+        model: Any = self.model
+        rule = replace(self, model=replace(model, **{parameter: number}))
+        return int(classes.counts[~rule.releasable(classes)].sum())
+
+
+def excess(values: ClassValues, most: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Per class, the records beyond the `most` that may have the value of each entry."""
+    return np.add.reduceat(np.clip(values.counts - most, 0, values.counts), values.starts)
+
+
+def smallest_size(start: int, possible: Callable[[int], bool]) -> int:
+    """The smallest number of records from `start` on that a class could have, or a number below it."""
+    return next((size for size in range(start, start + SIZES_TRIED) if possible(size)), start + SIZES_TRIED)
+
+
+def spelled(parameter: str, number: Decimal | None) -> str | None:
+    """As people write it."""
+    return None if number is None else f"{parameter} = {number.normalize():f}"

@@ -1,0 +1,34 @@
+"""The values of classes that are taken together, or of values that are."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import ClassValues
+
+DENSE = 8
+"""Pairs of class and value per entry up to which a table of all pairs is faster than sorting the entries."""
+
+
+def merged(
+    classes: NDArray[np.intp], values: NDArray[np.intp], counts: NDArray[np.int64], shape: tuple[int, int]
+) -> ClassValues:
+    """One entry per class and value that occur, in their order, of entries that may repeat and come in any order.
+
+    `shape` is how many classes and values there are.
+    """
+    number, width = shape
+    keys = classes * width + values
+    if number * width <= DENSE * len(keys):
+        totals = np.zeros(number * width, np.int64)
+        np.add.at(totals, keys, counts)
+        occurring = np.flatnonzero(totals)
+        totals = totals[occurring]
+    else:
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        first = np.flatnonzero(np.diff(keys, prepend=-1))
+        occurring, totals = keys[first], np.add.reduceat(counts[order], first) if len(first) else counts
+    rows, codes = np.divmod(occurring, max(width, 1))
+    return ClassValues(rows.astype(np.intp), codes.astype(np.intp), totals)

@@ -1,0 +1,220 @@
+"""What is common to all distances between the distribution of a class and another: exact numbers, and what is asked."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import ClassValues, SensitiveColumn
+
+LARGEST = 2**63 - 1
+
+EFFORT = 1 << 24
+"""Most values that are gone through to find out how small a class can be."""
+
+ROUNDED_UP = 1 + 1e-12
+"""Makes up for what a few operations on floats may have lost."""
+
+Integers = NDArray[Any]
+"""Whole numbers: of 64 bits where all of them fit, else Python's own."""
+
+Shares = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Per class a and b of which the distance is (a/n - b/N) / `unit`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Distributions:
+    """One or more distributions of a column's values, sparse: `values.classes` numbers them, `sizes` has their records.
+
+    Of `complete` ones there is one alone, and it has every value, so that a value's entry is its code.
+    """
+
+    values: ClassValues
+    sizes: NDArray[np.int64]
+    complete: bool = False
+
+    @classmethod
+    def whole(cls, counts: NDArray[np.int64]) -> Distributions:
+        """The one distribution of all records, which are `counts` per code."""
+        codes = np.arange(len(counts), dtype=np.intp)
+        return cls(ClassValues(np.zeros_like(codes), codes, counts), np.array([counts.sum()], np.int64), complete=True)
+
+    def entries(self, of: NDArray[np.intp], codes: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Where distribution `of[i]` has the value `codes[i]`, which must occur in it."""
+        if self.complete:
+            return codes
+        width = int(self.values.values.max(initial=0)) + 1
+        keys = self.values.classes * width + self.values.values
+        return np.searchsorted(keys, of * width + codes).astype(np.intp)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """Classes by their values, and per class its own records, its distribution `of`, and that one's records.
+
+    `starts` has the first entry of each class, as `np.add.reduceat` wants it.
+    """
+
+    values: ClassValues
+    starts: NDArray[np.intp]
+    sizes: NDArray[np.int64]
+    of: NDArray[np.intp]
+    records: NDArray[np.int64]
+
+    def selected(self, mask: NDArray[np.bool_]) -> Compared:
+        """The classes of the mask."""
+        values = self.values
+        within = np.flatnonzero(mask[values.classes])
+        number = np.cumsum(mask) - 1
+        chosen = ClassValues(number[values.classes[within]], values.values[within], values.counts[within])
+        return Compared(chosen, chosen.starts, self.sizes[mask], self.of[mask], self.records[mask])
+
+    def sums(self, entries: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Per class the sum over its entries."""
+        return np.add.reduceat(entries, self.starts) if len(entries) else entries
+
+
+class EarthMover(ABC):
+    """The earth mover's distance of classes from given distributions, for one ground distance, in whole numbers.
+
+    The distance of a class of n records from a distribution of N records is `work` / (n * N * `unit`). Ground distances
+    are at most 1, so work is at most n * N * `unit`. A class has only values that its distribution has.
+    """
+
+    def __init__(self, column: SensitiveColumn, distributions: Distributions) -> None:
+        self.column = column
+        self.distributions = distributions
+
+    @property
+    @abstractmethod
+    def unit(self) -> int:
+        """What the largest ground distance counts."""
+
+    def against(self, values: ClassValues, sizes: NDArray[np.int64], of: NDArray[np.intp] | None = None) -> Compared:
+        """The classes held against distribution `of[i]` each; against the only one if it is not given."""
+        of = np.zeros(len(sizes), np.intp) if of is None else of
+        return Compared(values, values.starts, sizes, of, self.distributions.sizes[of])
+
+    def work(self, compared: Compared) -> Integers:
+        """Per class the mass to be moved times how far, in units of 1 / (n * N * `unit`)."""
+        return difference(compared, self.shares(compared), self.unit)
+
+    @abstractmethod
+    def shares(self, compared: Compared) -> Shares:
+        """Per class a and b such that the distance is (a/n - b/N) / `unit`.
+
+        They stay below the records times the number of values: only their products with n and N can exceed 64 bits.
+        """
+
+    @abstractmethod
+    def sides(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of classes by all values, one per row, their records on each side of what the distance sums over.
+
+        The distance is the sum of what the shares of a class have above the others' over all sides, by `unit`.
+        """
+
+    def within(self, compared: Compared, t: Fraction) -> NDArray[np.bool_]:
+        """Per class, whether its distance is at most t."""
+        return np.asarray(self.work(compared) <= self.most(compared, t), np.bool_)
+
+    def holds(self, compared: Compared, shares: Shares, t: Fraction) -> NDArray[np.bool_]:
+        """The same from its shares."""
+        return np.asarray(difference(compared, shares, self.unit) <= self.most(compared, t), np.bool_)
+
+    def most(self, compared: Compared, t: Fraction) -> Integers:
+        """Per class the most work that a distance of t allows."""
+        return multiples(products(compared.sizes, compared.records), t * self.unit)
+
+    def largest_part(self, compared: Compared, shares: Shares, t: Fraction) -> NDArray[np.int64]:
+        """Per class of these shares a number of its records: no part of it that is within t has more.
+
+        For each threshold that the distance sums over (a value, a group, a step), a part of s records has at most
+        min(a, s F / N) + min(n - a, s (N - F) / N) of them on the sides where they belong, where the class has a and
+        n - a, and that sum has to be (1 - t) s. As a function of s it is concave, so its tangent at s = n is above it,
+        and meets (1 - t) s no earlier than it does.
+        """
+        own, others = shares
+        sizes, unit = compared.sizes, self.unit
+        failing = np.flatnonzero(~self.holds(compared, shares, t))
+        parts = sizes.copy()
+        kept = (1 - t) * unit
+        share = products(compared.records[failing], np.ones(1, np.int64), kept.numerator)
+        slope = share - products(others[failing], np.ones(1, np.int64), kept.denominator)
+        inside = (unit * sizes[failing] - own[failing]).astype(np.float64)
+        tangent = inside * kept.denominator * compared.records[failing] / slope.astype(np.float64)
+        parts[failing] = np.minimum(sizes[failing], np.floor(tangent * ROUNDED_UP).astype(np.int64))
+        return parts
+
+    def smallest(self, t: Fraction) -> int:
+        """The least number of records of which some are within t of the whole; every class of fewer is not.
+
+        It stops early where it would take long: then classes of what it returns may not be either.
+        """
+        whole = int(self.distributions.sizes[0])
+        size = self.fewest(t)
+        for _ in range(max(EFFORT // len(self.column.counts), 1)):
+            if self.least_work(size) <= t * size * whole * self.unit:
+                break
+            size += 1
+        return size
+
+    def fewest(self, t: Fraction) -> int:
+        """Some number of records that classes within t must have."""
+        return 1
+
+    @abstractmethod
+    def least_work(self, size: int) -> int:
+        """Work that no class of so many records has less than, against the whole."""
+
+    def distances(self, compared: Compared) -> NDArray[np.float64]:
+        """Per class its distance, from 0 to 1."""
+        whole = products(compared.sizes, compared.records, self.unit)
+        return np.asarray(self.work(compared) / whole, np.float64)
+
+
+def products(left: Integers, right: Integers, factor: int = 1) -> Integers:
+    """The products times the factor, exactly; none is negative."""
+    if _most(left) * _most(right) * factor > LARGEST:
+        left, right = left.astype(object), right.astype(object)
+    result: Integers = left * right * factor
+    return result
+
+
+def multiples(numbers: Integers, factor: Fraction) -> Integers:
+    """The integer part of each number times the factor, exactly; none is negative."""
+    whole, rest = divmod(factor.numerator, factor.denominator)
+    if _most(numbers) * max(whole + 1, factor.denominator) > LARGEST:
+        numbers = numbers.astype(object)
+    result: Integers = numbers * whole + numbers * rest // factor.denominator
+    return result
+
+
+def difference(compared: Compared, shares: Shares, unit: int) -> Integers:
+    """N * own - n * others, which is at most n * N * unit, exactly."""
+    (own, others), sizes, records = shares, compared.sizes, compared.records
+    if _most(sizes) * _most(records) * unit > LARGEST:
+        sizes, records = sizes.astype(object), records.astype(object)
+    # If either product alone exceeds 64 bits it wraps around: their difference, which fits, is right.
+    result: Integers = records * own - sizes * others
+    return result
+
+
+def overshoot(counts: NDArray[np.int64], size: int) -> int:
+    """The least that `size` records can have above `counts` / N of them in sum over all values, times N.
+
+    No value has less than the integer part of its share. The remaining records go to those which miss the most for one
+    more.
+    """
+    whole = int(counts.sum())
+    rests = counts * size % whole
+    more = int(rests.sum()) // whole
+    return more * whole - int(np.partition(rests, len(rests) - more)[len(rests) - more :].sum()) if more else 0
+
+
+def _most(numbers: Integers) -> int:
+    return int(numbers.max(initial=0))

@@ -1,0 +1,130 @@
+"""What a table reaches of every privacy model, asked for or not, before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import ClassValues, EquivalenceClasses, SensitiveColumn
+from tableveil.policy import (
+    PRIVACY_FIELDS,
+    AbsentValues,
+    Distance,
+    EntropyEstimator,
+    PrivacyModel,
+    RecursiveCLDiversity,
+    UniquenessEstimator,
+)
+from tableveil.privacy.average_risk import average_risk
+from tableveil.privacy.disclosure import delta
+from tableveil.privacy.distances import EARTH_MOVERS, Distributions
+from tableveil.privacy.diversity import distinct, probabilistic_l, recursive_c
+from tableveil.privacy.entropy_diversity import entropy_l
+from tableveil.privacy.facts import Facts
+from tableveil.privacy.k_map import smallest_population_class
+from tableveil.privacy.likeness import beta
+from tableveil.privacy.presence import presence_range
+from tableveil.privacy.uniqueness import sample_uniqueness
+from tableveil.risk import ClassSizes, population_uniqueness
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """The strictest `parameter` with which a `model` holds: `before` of the source at level 0, `after` of the release.
+
+    Attributes:
+        model: The field of `privacy_models` by which a policy asks for it, such as `t_closeness`, with what else of it
+            is not as by default.
+        column: The sensitive column, or an empty text.
+        parameter: The parameter's name, such as `t`.
+        before: At level 0, nothing suppressed. None: it does not apply there; infinity: no number is large enough.
+        after: Of what is released; None and infinity alike.
+    """
+
+    model: str
+    column: str
+    parameter: str
+    before: float | None
+    after: float | None
+
+
+Reached = tuple[str, str, str, float | None]
+"""Model, column, parameter, and its value."""
+
+PerClass = NDArray[np.int64] | NDArray[np.float64]
+
+MEASURES: tuple[tuple[str, str, Callable[[Any], Any], Callable[[ClassValues, SensitiveColumn], PerClass]], ...] = (
+    ("distinct_l_diversity", "l", np.min, distinct),
+    ("probabilistic_l_diversity", "l", np.min, probabilistic_l),
+    ("entropy_l_diversity", "l", np.min, entropy_l),
+    (
+        "entropy_l_diversity (grassberger)",
+        "l",
+        np.min,
+        lambda values, column: entropy_l(values, column, EntropyEstimator.GRASSBERGER),
+    ),
+    ("delta_disclosure", "delta", np.max, lambda values, column: delta(values, column, AbsentValues.REJECT)),
+    (
+        "delta_disclosure (absent values ignored)",
+        "delta",
+        np.max,
+        lambda values, column: delta(values, column, AbsentValues.IGNORE),
+    ),
+    ("beta_likeness", "beta", np.max, beta),
+    ("beta_likeness (enhanced)", "beta", np.max, lambda values, column: beta(values, column, enhanced=True)),
+)
+"""Of each sensitive column: model, parameter, which class decides, and what each class reaches."""
+
+
+def guarantees(
+    facts: Facts, models: Iterable[PrivacyModel], before: EquivalenceClasses | None, after: EquivalenceClasses
+) -> tuple[Guarantee, ...]:
+    """Of the classes at level 0, if given, and of the released ones; `models` are those asked for.
+
+    (n,t)-closeness is left out: what a class reaches of it depends on n, and for every n takes a search of its own.
+    """
+    asked = tuple(models)
+    found = _reached(facts, asked, before) if before is not None else ()
+    was = {(model, column, parameter): value for model, column, parameter, value in found}
+    return tuple(
+        Guarantee(model, column, parameter, was.get((model, column, parameter)), reached)
+        for model, column, parameter, reached in _reached(facts, asked, after)
+    )
+
+
+def _reached(facts: Facts, asked: tuple[PrivacyModel, ...], classes: EquivalenceClasses) -> Iterator[Reached]:
+    counts = classes.counts
+    some = bool(len(counts))
+    yield "k_anonymity", "", "k", float(counts.min()) if some else None
+    if facts.counter.population is not None:
+        smallest, shares = smallest_population_class(classes), presence_range(classes)
+        yield "k_map", "", "k", None if smallest is None else float(smallest)
+        yield "delta_presence", "", "minimum", None if shares is None else shares[0]
+        yield "delta_presence", "", "maximum", None if shares is None else shares[1]
+    yield "average_risk", "", "threshold", average_risk(counts) if some else None
+    yield "sample_uniqueness", "", "threshold", sample_uniqueness(counts) if some else None
+    if facts.population_size is not None:
+        sizes = ClassSizes.of(counts)
+        for estimator in UniquenessEstimator:
+            named = f"population_uniqueness ({estimator.lower()})"
+            share = population_uniqueness(sizes, facts.population_size, estimator) if some else None
+            yield named, "", "threshold", share
+    for position, column in enumerate(facts.counter.sensitive):
+        values = classes.values(position)
+        for model, parameter, decisive, reached in MEASURES:
+            yield model, column.column, parameter, float(decisive(reached(values, column))) if some else None
+        others = {
+            model.l for model in asked if isinstance(model, RecursiveCLDiversity) and model.column == column.column
+        }
+        for number in sorted({2, *others}):
+            worst = float(recursive_c(values, column, number).max()) if some else None
+            yield f"{PRIVACY_FIELDS[RecursiveCLDiversity]} (l = {number})", column.column, "c", worst
+        for distance in Distance:
+            if distance is not Distance.HIERARCHICAL or column.levels is not None:
+                mover = EARTH_MOVERS[distance](column, Distributions.whole(column.counts))
+                farthest = float(mover.distances(mover.against(values, counts)).max()) if some else None
+                yield f"t_closeness ({distance.lower()})", column.column, "t", farthest

@@ -1,0 +1,61 @@
+"""Uniqueness: the share of the released records that are alone in their class, here or in the population."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.policy import PopulationUniqueness, SampleUniqueness
+from tableveil.privacy.by_sample import SampleRule
+from tableveil.risk import ClassSizes, population_uniqueness
+
+
+@dataclass(frozen=True)
+class SampleUniquenessRule(SampleRule[SampleUniqueness]):
+    """The share of the released records that are alone in their class must not be above a threshold."""
+
+    @cached_property
+    def minimum_class_size(self) -> int:
+        """2 if the threshold is too small for a single one among all records."""
+        numerator, denominator = self.model.threshold.as_integer_ratio()
+        return 2 if denominator > numerator * self.facts.counter.records else 1
+
+    def measure(self, sizes: NDArray[np.int64]) -> float:
+        """Unique records by records."""
+        return sample_uniqueness(sizes)
+
+    def holds(self, sizes: NDArray[np.int64]) -> bool:
+        """Compared in whole numbers."""
+        numerator, denominator = self.model.threshold.as_integer_ratio()
+        return int(np.count_nonzero(sizes == 1)) * denominator <= numerator * int(sizes.sum())
+
+
+@dataclass(frozen=True)
+class PopulationUniquenessRule(SampleRule[PopulationUniqueness]):
+    """The share of the records that are alone in their class in the population must not be above a threshold.
+
+    It is estimated from the released records as a sample of the population. Without an estimate nothing is released.
+    """
+
+    # Nothing is known about an estimate when classes are joined.
+    monotone = False
+    falls_when_joined = False
+
+    def measure(self, sizes: NDArray[np.int64]) -> float | None:
+        """The estimated share."""
+        assert self.facts.population_size is not None, "a policy that asks for it tells the population's size"
+        return population_uniqueness(ClassSizes.of(sizes), self.facts.population_size, self.model.estimator)
+
+    def holds(self, sizes: NDArray[np.int64]) -> bool:
+        """Whether there is an estimate that is not above the threshold."""
+        estimated = self.measure(sizes)
+        # Python compares binary and decimal fractions exactly.
+        return estimated is not None and estimated <= self.model.threshold
+
+
+def sample_uniqueness(counts: NDArray[np.int64]) -> float:
+    """The share of the records that are in classes of one; of one class at least."""
+    return int(np.count_nonzero(counts == 1)) / int(counts.sum())

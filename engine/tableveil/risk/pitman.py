@@ -1,0 +1,110 @@
+"""Pitman's model of a population: unique records estimated by maximum likelihood."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.risk.prosecutor import ClassSizes
+from tableveil.risk.root import root
+
+Number = TypeVar("Number", float, NDArray[np.float64])
+
+SMALLEST_ALPHA = 1e-6
+"""Below, the model is Ewens's, to which the estimate tends."""
+
+LARGE_THETA = 1e5
+"""From here on, logarithms of gamma functions are too large to be subtracted."""
+
+DIRECT = 16
+"""Terms are added one by one below it; the series, which takes over, has 14 digits from there."""
+
+
+def pitman(found: ClassSizes, population: int) -> float | None:
+    """Unique records of a population of that size, from a sample that has some.
+
+    The parameters theta and alpha are those under which Pitman's sampling formula makes the sample most likely: both
+    derivatives of its logarithm are 0. None if there are none such: all records of the sample are unique.
+
+    Source: Hoshino 2001, "Applying Pitman's sampling formula to microdata disclosure risk assessment".
+    """
+    records, classes = int((found.sizes * found.classes).sum()), int(found.classes.sum())
+    if classes == records:
+        return None
+    joining = Joining(found)
+
+    def sum_for(alpha: float) -> float:
+        """The sum of theta and alpha, which is above 0, with which the derivative by theta is 0."""
+
+        def slope(logarithm: float) -> float:
+            theta_alpha = math.exp(logarithm)
+            new = reciprocals(theta_alpha / alpha, classes - 1) / alpha
+            return new - reciprocals(theta_alpha - alpha + 1, records - 1)
+
+        return math.exp(root(slope, math.log((1 - alpha) / records), math.log(records**2 + 1)))
+
+    def slope(alpha: float) -> float:
+        """The derivative by alpha, with that theta."""
+        theta_alpha = sum_for(alpha)
+        ratio = theta_alpha / alpha
+        between = (classes - 1 - (ratio - 1) * reciprocals(ratio, classes - 1)) / alpha
+        return between - joining.slope(alpha)
+
+    low, high = SMALLEST_ALPHA, 1 - SMALLEST_ALPHA
+    alpha = low if slope(low) <= 0 else root(slope, low, high)
+    theta = sum_for(alpha) - alpha
+    return math.exp(_log_gamma_ratio(theta, alpha) + alpha * math.log(population))
+
+
+class Joining:
+    """What the classes' growth beyond one record contributes to the derivative by alpha.
+
+    That is the sum over all classes of 1 / (1 - alpha) + ... + 1 / (size - 1 - alpha). The terms between two sizes that
+    occur are summed once, for all classes that reach the larger one.
+    """
+
+    def __init__(self, found: ClassSizes) -> None:
+        reaching = np.cumsum(found.classes[::-1])[::-1]
+        before = np.concatenate(([1], found.sizes[:-1]))
+        small = before <= DIRECT
+        self._small: list[tuple[int, int, int]] = list(
+            zip(before[small].tolist(), found.sizes[small].tolist(), reaching[small].tolist(), strict=True)
+        )
+        self._before, self._after, self._reaching = before[~small], found.sizes[~small], reaching[~small]
+
+    def slope(self, alpha: float) -> float:
+        """The contribution."""
+        few = sum(number * reciprocals(before - alpha, size - before) for before, size, number in self._small)
+        start, end = self._before - alpha, self._after - alpha
+        sums = np.log1p((end - start) / start) - _correction(end) + _correction(start)
+        return few + float(self._reaching @ sums)
+
+
+def reciprocals(start: float, terms: int) -> float:
+    """1 / start + 1 / (start + 1) + ..., so many terms; `start` is above 0.
+
+    That is the difference of two digamma functions. It is taken from their asymptotic series, whose logarithms are
+    subtracted first, so that nothing cancels out when the start is large.
+    """
+    total = 0.0
+    while terms > 0 and start < DIRECT:
+        total += 1 / start
+        start += 1
+        terms -= 1
+    return total + math.log1p(terms / start) - _correction(start + terms) + _correction(start)
+
+
+def _correction(x: Number) -> Number:
+    """What the logarithm is above the digamma function: its asymptotic series."""
+    inverse = 1 / (x * x)
+    return 1 / (2 * x) + inverse * (1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse / 240)))
+
+
+def _log_gamma_ratio(theta: float, alpha: float) -> float:
+    """The logarithm of gamma(theta + 1) / gamma(theta + alpha)."""
+    if theta < LARGE_THETA:
+        return math.lgamma(theta + 1) - math.lgamma(theta + alpha)
+    return (1 - alpha) * (math.log(theta) + alpha / (2 * theta))

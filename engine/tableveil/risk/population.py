@@ -1,0 +1,73 @@
+"""How many records of the population are unique, estimated from the class sizes of a sample."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tableveil.policy import UniquenessEstimator
+from tableveil.risk.pitman import pitman
+from tableveil.risk.prosecutor import ClassSizes
+from tableveil.risk.slide_negative_binomial import slide_negative_binomial
+
+NEGLIGIBLE = 80
+"""A class is not counted on when it is less likely than exp(-80) to have one record in the sample."""
+
+
+def population_uniqueness(found: ClassSizes, population: int, estimator: UniquenessEstimator) -> float | None:
+    """The estimated share of a population that is unique, from 0 to 1; `found` are the classes of a sample of it.
+
+    None: the estimator has no estimate for such a sample, least of all 0. A sample without unique records has none in
+    the population. One as large as the population is the population, and its unique records are counted.
+    """
+    records = int((found.sizes * found.classes).sum())
+    unique = int(found.classes[0]) if len(found.sizes) and found.sizes[0] == 1 else 0
+    if not unique:
+        return 0.0
+    if records >= population:
+        return unique / records
+    uniques = _estimated(found, records, population, estimator)
+    return uniques / population if uniques is not None and uniques <= population else None
+
+
+def _estimated(found: ClassSizes, records: int, population: int, estimator: UniquenessEstimator) -> float | None:
+    match estimator:
+        case UniquenessEstimator.PITMAN:
+            return pitman(found, population)
+        case UniquenessEstimator.ZAYATZ:
+            return zayatz(found, population)
+        case UniquenessEstimator.SNB:
+            return slide_negative_binomial(found, population)
+        case UniquenessEstimator.DANKAR:
+            return dankar(found, records, population)
+
+
+def dankar(found: ClassSizes, records: int, population: int) -> float | None:
+    """The decision rule: Pitman's up to a sampling fraction of a tenth, else the lesser of Zayatz's and SNB.
+
+    Source: Dankar et al. 2012, "Estimating the re-identification risk of clinical data sets".
+    """
+    if 10 * records <= population:
+        return pitman(found, population)
+    by_zayatz, by_snb = zayatz(found, population), slide_negative_binomial(found, population)
+    return by_zayatz if by_snb is None else min(by_zayatz, by_snb)
+
+
+def zayatz(found: ClassSizes, population: int) -> float:
+    """Unique records of a population, from a sample that has some: those whose class was most likely of one record.
+
+    Class sizes in the population are taken to be distributed as in the sample. A class of i records then has one in the
+    sample with a hypergeometric probability. Source: Zayatz 1991.
+    """
+    records = int((found.sizes * found.classes).sum())
+    others = population - records
+    # A class of i: one of its records is drawn, and i - 1 times one of the others that are left is not.
+    longest = min(int(found.sizes[-1]), 2 + int(NEGLIGIBLE * population / records))
+    left = np.arange(longest - 1, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        missed = np.log(np.maximum(others - left, 0)) - np.log(population - 1 - left)
+    likelihood = np.exp(np.concatenate(([0.0], np.cumsum(missed))))
+    counted = found.sizes <= longest
+    sizes, classes = found.sizes[counted], found.classes[counted]
+    ones = float((classes * sizes * likelihood[sizes - 1]).sum())
+    unique = int(classes[0])
+    return unique * (unique / ones) * population / records

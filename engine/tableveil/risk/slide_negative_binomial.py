@@ -1,0 +1,71 @@
+"""The slide negative binomial model of a population (SNB): unique records estimated by two moments of the sample."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from tableveil.risk.prosecutor import ClassSizes
+from tableveil.risk.root import root
+
+LOGITS = tuple(np.linspace(-25, 25, 201).tolist())
+"""Of beta: between two of them a change of sign is looked for."""
+
+
+def slide_negative_binomial(found: ClassSizes, population: int) -> float | None:
+    """Unique records of a population of that size, from a sample that has some.
+
+    A class of the population has one record and a negative binomial number more, of parameters alpha and beta. Those
+    are chosen with which as many classes of one and of two are expected in the sample as are there. If several would
+    do, the most unique records are told; None if there are none such.
+
+    Source: Chen and Keller-McNulty 1998, "Estimation of identification disclosure risk in microdata".
+    """
+    count: dict[int, int] = dict(zip(found.sizes.tolist(), found.classes.tolist(), strict=True))
+    ones, twos = count[1], count.get(2, 0)
+    if not twos:
+        return None
+    fraction = int((found.sizes * found.classes).sum()) / population
+    total = population_classes(found, fraction)
+
+    def alpha_for(logit: float) -> float:
+        """With which the quotient of twos and ones is as expected: the positive root of a quadratic equation."""
+        others = 1 / (1 + math.exp(logit))
+        unseen = (1 - fraction) * others
+        double = 2 * twos / ones * (1 - unseen)
+        square = fraction * others * unseen
+        linear = fraction * others * (2 - unseen) - double * unseen
+        constant = double * (1 - unseen)
+        distance = math.sqrt(linear * linear + 4 * square * constant)
+        # Of two ways to write the root, the one that does not subtract what is nearly equal.
+        return 2 * constant / (linear + distance) if linear > 0 else (distance - linear) / (2 * square)
+
+    def surplus(logit: float) -> float:
+        """The logarithm of expected by found classes of one."""
+        alpha, odds = alpha_for(logit), math.exp(-logit)
+        unseen = (1 - fraction) / (1 + math.exp(logit))
+        seen = math.log1p(alpha * unseen / (1 - unseen)) - alpha * math.log1p(fraction * odds)
+        return math.log(total * fraction / ones) + seen
+
+    at = [(logit, surplus(logit)) for logit in LOGITS]
+    roots = [root(surplus, low, high) for (low, first), (high, second) in pairwise(at) if (first < 0) != (second < 0)]
+    return max((total * math.exp(-alpha_for(x) * math.log1p(math.exp(-x))) for x in roots), default=None)
+
+
+def population_classes(found: ClassSizes, fraction: float) -> float:
+    """The number of classes of a population, from a sample of that fraction, below 1, that has unique records.
+
+    Source: Haas and Stokes 1998, "Estimating the number of classes in a finite population", Shlosser's estimator as
+    modified there.
+    """
+    sizes, classes = found.sizes.astype(np.float64), found.classes.astype(np.float64)
+    missed = (1 - fraction) ** sizes * classes
+    once = sizes * fraction * (1 - fraction) ** (sizes - 1) * classes
+    square = fraction * fraction
+    once_of_square = sizes * square * (1 - square) ** (sizes - 1) * classes
+    # (1 - f)^i ((1 + f)^i - 1), of which the second factor alone could overflow.
+    rest = ((1 - square) ** sizes - (1 - fraction) ** sizes) * classes
+    factor = once_of_square.sum() / rest.sum() * (missed.sum() / once.sum()) ** 2
+    return float(classes.sum() + classes[0] * factor)

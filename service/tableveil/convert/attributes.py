@@ -1,0 +1,79 @@
+"""The columns of a policy between proto and domain, both directions."""
+
+from __future__ import annotations
+
+from tableveil.convert.collect import Faults
+from tableveil.convert.enums import NULL_HANDLING, NULL_POSITIONS, ORDERS, ROLES
+from tableveil.convert.hierarchies import hierarchy_from_proto, hierarchy_to_proto
+from tableveil.hierarchy import SuppressionOnly
+from tableveil.policy import AttributePolicy, NullHandling, OrderBy, Role, ValueOrder
+from tableveil.v1 import policy_pb2
+
+
+def attribute_from_proto(
+    message: policy_pb2.Attribute, default_role: Role | None, path: str, faults: Faults, *, before_upload: bool
+) -> AttributePolicy:
+    """The attribute in a message, with placeholders for what is wrong and was added to `faults`.
+
+    Args:
+        message: The policy's entry for a column.
+        default_role: The role of columns that state none.
+        path: Where the entry is in the policy.
+        faults: Collects what is wrong.
+        before_upload: Whether a CSV hierarchy stands for the stored one it will be; else it is a fault.
+    """
+    role = faults.enum_or_none(message.role, ROLES, f"{path}.role") if message.role else default_role
+    if role is None:
+        if not message.role:
+            faults.add(f"{path}.role", "nothing", f"one of {ROLES.names}", "Or state a default_role.")
+        # What is right for the column depends on its role, and so does whether it has a level.
+        for guessed in (path, "search.levels", "search.linked"):
+            faults.guess(guessed)
+    hierarchy = None
+    if message.HasField("hierarchy"):
+        hierarchy = hierarchy_from_proto(
+            message.hierarchy, message.column, f"{path}.hierarchy", faults, before_upload=before_upload
+        )
+        hierarchy = SuppressionOnly() if hierarchy is None else hierarchy
+    return AttributePolicy(
+        column=message.column,
+        role=role or Role.INSENSITIVE,
+        hierarchy=hierarchy,
+        minimum_level=message.minimum_level,
+        maximum_level=message.maximum_level if message.HasField("maximum_level") else None,
+        weight=message.weight if message.HasField("weight") else 1.0,
+        nulls=faults.enum(message.nulls, NULL_HANDLING, f"{path}.nulls", NullHandling.VALUE),
+        acknowledged=message.acknowledged,
+        order=ValueOrder(
+            by=faults.enum(message.order.by, ORDERS, f"{path}.order.by", OrderBy.TYPE),
+            values=tuple(message.order.values),
+            nulls=faults.enum_or_none(message.order.nulls, NULL_POSITIONS, f"{path}.order.nulls"),
+        ),
+    )
+
+
+def attribute_to_proto(attribute: AttributePolicy) -> policy_pb2.Attribute:
+    """The message for an attribute."""
+    message = policy_pb2.Attribute(
+        column=attribute.column,
+        role=ROLES.to_proto(attribute.role),
+        hierarchy=None if attribute.hierarchy is None else hierarchy_to_proto(attribute.hierarchy),
+        maximum_level=attribute.maximum_level,
+        acknowledged=attribute.acknowledged,
+        order=None if attribute.order == ValueOrder() else _order(attribute.order),
+    )
+    if attribute.minimum_level:
+        message.minimum_level = attribute.minimum_level
+    if attribute.weight != 1.0:
+        message.weight = attribute.weight
+    if attribute.nulls is not NullHandling.VALUE:
+        message.nulls = NULL_HANDLING.to_proto(attribute.nulls)
+    return message
+
+
+def _order(order: ValueOrder) -> policy_pb2.ValueOrder:
+    return policy_pb2.ValueOrder(
+        by=ORDERS.to_proto(None if order.by is OrderBy.TYPE else order.by),
+        values=order.values,
+        nulls=NULL_POSITIONS.to_proto(order.nulls),
+    )

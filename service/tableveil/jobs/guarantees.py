@@ -1,0 +1,24 @@
+"""What a release reaches of every privacy model, and what its source did, for the owner."""
+
+from __future__ import annotations
+
+from tableveil.classes import ClassCounter, EquivalenceClasses
+from tableveil.counting import BaseHistogram
+from tableveil.jobs.privacy import facts_for
+from tableveil.policy import Policy
+from tableveil.privacy.guarantees import Guarantee, guarantees
+from tableveil.release import ReleasePlan
+
+LARGEST_BEFORE = 2_000_000
+"""Distinct combinations up to which the source's own classes are looked at: they come as arrays, all at once."""
+
+
+def guarantees_of(
+    policy: Policy, base: BaseHistogram, counter: ClassCounter, plan: ReleasePlan
+) -> tuple[Guarantee, ...]:
+    """Of the classes at level 0, if they are not too many, and of those that the plan keeps."""
+    before: EquivalenceClasses | None = None
+    if max([base.combinations, *(histogram.rows for histogram in base.by_value)]) <= LARGEST_BEFORE:
+        before = counter.classes((0,) * len(counter.levels))
+    facts = facts_for(policy, base, counter)
+    return guarantees(facts, policy.privacy_models, before, plan.classes.selected(plan.kept))

@@ -1,0 +1,101 @@
+"""What a request that nothing meets is told: which model fails, and the nearest that would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tableveil.errors import Fault, InfeasibleError
+from tableveil.policy import Policy, PrivacyModel
+from tableveil.privacy import Conjunction
+from tableveil.search import Candidate, Infeasible, Problem, Refusal
+from tableveil.search.problem import may_be_kept
+
+
+def nothing_valid(policy: Policy, models: Sequence[PrivacyModel], why: Infeasible) -> InfeasibleError:
+    """The error for a search that found nothing; `models` are those of the problem's rules, in their order."""
+    share = why.suppressed / why.records
+    suppressed = f"{why.suppressed} of {why.records} records ({share:.2%}) would have to be suppressed"
+    where = "at the levels that search.levels gives" if policy.search.levels else "even at the most general one"
+    failing = "; ".join(_refused(policy, models[refusal.rule], refusal) for refusal in why.refusals)
+    found = f"no transformation that meets them: {where} {suppressed}"
+    return InfeasibleError.of(
+        "INFEASIBLE",
+        "privacy_models",
+        f"{found} ({failing})" if failing else found,
+        f"at most {why.allowed} suppressed records, as suppression_limit {policy.suppression_limit} allows",
+        f"Feasible would be {', or '.join(_hints(policy, models, why))}." if not why.within_limit else _within(why),
+    )
+
+
+def _refused(policy: Policy, model: PrivacyModel, refusal: Refusal) -> str:
+    field = f"privacy_models[{policy.privacy_models.index(model)}]"
+    if refusal.vetoes:
+        return f"{field}, {model}, cannot hold whatever is suppressed"
+    return f"{field}, {model}, refuses {refusal.records}"
+
+
+def _hints(policy: Policy, models: Sequence[PrivacyModel], why: Infeasible) -> Iterator[str]:
+    yield f"a suppression_limit of at least {_rounded_up(why.suppressed, why.records)}"
+    sufficient = [refusal for refusal in why.refusals if refusal.suffices and refusal.nearest]
+    for refusal in sufficient:
+        yield _named(policy, models, refusal)
+    if not sufficient:
+        together = [_named(policy, models, refusal) for refusal in why.refusals if refusal.nearest]
+        if len(together) > 1:
+            yield f"less of several models (by themselves the nearest are {' and '.join(together)})"
+    if policy.search.levels:
+        yield "other levels"
+    elif any(attribute.maximum_level is not None for attribute in policy.quasi_identifiers):
+        yield "higher maximum levels"
+
+
+def _named(policy: Policy, models: Sequence[PrivacyModel], refusal: Refusal) -> str:
+    """The parameter, and whose it is if there are several models."""
+    of = f" for privacy_models[{policy.privacy_models.index(models[refusal.rule])}]"
+    return f"{refusal.nearest}{of if len(policy.privacy_models) > 1 else ''}"
+
+
+def _within(why: Infeasible) -> str:
+    if any(refusal.vetoes for refusal in why.refusals):
+        return "More suppression would not help: relax the model that cannot hold, or change the population."
+    return "The suppressed records, kept with their values, do not meet the models together: drop them instead."
+
+
+def _rounded_up(part: int, whole: int) -> str:
+    """The least decimal of four places that is not below part / whole."""
+    return f"{-(-part * 10_000 // whole) / 10_000:.4f}"
+
+
+def check_values(
+    policy: Policy, problem: Problem, best: Candidate, models: Sequence[PrivacyModel], judge: Conjunction
+) -> None:
+    """Raises `InfeasibleError` if a model refuses a class that was chosen without asking it.
+
+    `models` are those that were not asked, `judge` has their rules in the same order.
+    """
+    classes = problem.counter.classes(best.transformation)
+    kept = problem.privacy.releasable(classes)
+    released = classes.selected(kept)
+    faults = []
+    for model, rule in zip(models, judge.rules, strict=True):
+        refused = ~rule.releasable(released)
+        if refused.any():
+            nearest = rule.nearest(released, 0)
+            faults.append(
+                Fault(
+                    f"privacy_models[{policy.privacy_models.index(model)}]",
+                    f"{model} violated in {np.count_nonzero(refused)} of {len(refused)} classes, which were chosen by "
+                    "quasi-identifiers only",
+                    "a model that every released class meets",
+                    f"Choose by all models, or relax it{f' to {nearest}' if nearest else ''}.",
+                )
+            )
+    if problem.keeps_suppressed and not may_be_kept(judge, problem.counter, classes, kept):
+        found = "KEEP, of suppressed records whose values do not meet the models together"
+        expected = "suppressed records that do, because they were chosen by quasi-identifiers only"
+        faults.append(Fault("suppressed_records.handling", found, expected, "Drop them, or choose by all models."))
+    if faults:
+        message = "what was chosen by quasi-identifiers only does not protect the sensitive values"
+        raise InfeasibleError.about("VALUES_UNPROTECTED", message, faults)

@@ -1,0 +1,71 @@
+"""The privacy models that a policy asks for, over the table that was counted."""
+
+from __future__ import annotations
+
+from tableveil.classes import ClassCounter
+from tableveil.counting import BaseHistogram
+from tableveil.errors import Fault
+from tableveil.policy import Choose, Distance, NTCloseness, Policy, PrivacyModel, SensitiveModel, TCloseness
+from tableveil.privacy import Conjunction, Facts, privacy_of
+
+LARGEST_UNASKED = 1_000_000
+"""Records up to which columns are counted only to tell what the release reaches of models that nobody asked for."""
+
+
+def choosing_models(policy: Policy) -> tuple[PrivacyModel, ...]:
+    """Those that take part in choosing the transformation."""
+    if policy.search.choose is Choose.ALL_MODELS:
+        return policy.privacy_models
+    return tuple(model for model in policy.privacy_models if not isinstance(model, SensitiveModel))
+
+
+def judging_models(policy: Policy) -> tuple[PrivacyModel, ...]:
+    """Those that only judge what was chosen without them."""
+    return tuple(model for model in policy.privacy_models if model not in choosing_models(policy))
+
+
+def privacy_for(
+    models: tuple[PrivacyModel, ...], policy: Policy, base: BaseHistogram, counter: ClassCounter
+) -> Conjunction:
+    """The rule that some of the policy's models together make."""
+    return privacy_of(models, counter, population_size(policy, base))
+
+
+def facts_for(policy: Policy, base: BaseHistogram, counter: ClassCounter) -> Facts:
+    """What the models need to know of the source besides its classes."""
+    return Facts(counter, population_size(policy, base))
+
+
+def population_size(policy: Policy, base: BaseHistogram) -> int | None:
+    """How many people the source's are a part of, if the policy or the population's rows tell."""
+    population = policy.population
+    if population is None:
+        return None
+    if population.sampling_fraction is not None:
+        return round(base.records / population.sampling_fraction)
+    return base.population_records if population.size is None else population.size
+
+
+def counted_columns(policy: Policy, records: int) -> frozenset[str]:
+    """The sensitive columns whose values are counted: those that some model looks at, and of small sources all."""
+    asked = {model.column for model in policy.privacy_models if isinstance(model, SensitiveModel)}
+    unasked = {attribute.column for attribute in policy.sensitive} if records <= LARGEST_UNASKED else set()
+    return frozenset(asked | unasked)
+
+
+def ordered_columns(policy: Policy) -> frozenset[str]:
+    """The sensitive columns whose values some model compares by their order."""
+    return frozenset(
+        model.column
+        for model in policy.privacy_models
+        if isinstance(model, TCloseness | NTCloseness) and model.distance is Distance.ORDERED
+    )
+
+
+def check_population_size(policy: Policy, records: int) -> list[Fault]:
+    """The fault of a population that is said to be smaller than its part."""
+    size = None if policy.population is None else policy.population.size
+    if size is None or size >= records:
+        return []
+    expected = f"at least the {records} records of the source, which is a part of it"
+    return [Fault("population.size", str(size), expected)]

@@ -1,0 +1,160 @@
+"""What a job reads of its source before it searches: rows, hierarchies, dictionaries, and the base histogram."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tableveil.backend import Session
+from tableveil.counting import BaseHistogram, build_base, class_size_histogram
+from tableveil.dictionary import Dictionary, SensitiveDictionary, build_dictionary, build_sensitive, listed_levels
+from tableveil.errors import Fault, InfeasibleError, InvalidError
+from tableveil.hierarchy import InlineLevels, RuleHierarchy
+from tableveil.hierarchy.definition import ListedHierarchy
+from tableveil.jobs.lattice import lattice_of
+from tableveil.jobs.privacy import check_population_size, counted_columns, ordered_columns
+from tableveil.jobs.report import Report
+from tableveil.lattice import Lattice
+from tableveil.policy import KAnonymity, Policy, Role
+from tableveil.release import check_existing, check_ledger, check_target
+from tableveil.risk import ClassSizes
+from tableveil.source import Source, check_facts, fingerprint, population_fingerprint, resolve_source
+from tableveil.state.jobs import JobPhase
+from tableveil.state.migrate import fingerprint_key
+
+
+@dataclass(slots=True)
+class FoundHierarchies:
+    """Per column its hierarchy, with the rows of listed ones, and what the evidence calls it; all faults."""
+
+    found: dict[str, tuple[InlineLevels | RuleHierarchy, str]] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What reading and counting the source gave, all of one snapshot."""
+
+    policy: Policy
+    source: Source
+    fingerprint: str
+    population_fingerprint: str
+    base: BaseHistogram
+    lattice: Lattice
+    sizes_before: ClassSizes
+
+    @property
+    def dictionaries(self) -> tuple[Dictionary, ...]:
+        """Of the quasi-identifiers."""
+        return self.base.dictionaries
+
+
+def check_request(session: Session, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:
+    """Faults that show without reading the source's rows; the source and the policy with all roles as far as known."""
+    source, policy, faults = resolve_source(session, policy)
+    return source, policy, [*faults, *check_target(session, policy, source)]
+
+
+def check_rows(session: Session, policy: Policy, report: Report) -> None:
+    """Raises what `run_job` would raise before it counts."""
+    report.phase(JobPhase.READING)
+    source, policy, hierarchies = _resolve(session, policy, store=False)
+    with session.transaction():
+        _read(session, source, policy, hierarchies)
+
+
+def _resolve(session: Session, policy: Policy, store: bool) -> tuple[Source, Policy, FoundHierarchies]:
+    """The source, the policy with a role for every column, and the hierarchies with the rows of listed ones."""
+    source, policy, faults = check_request(session, policy)
+    if source is None or faults:
+        raise _invalid(faults)
+    check_existing(session, policy)
+    return source, policy, hierarchies_of(session, policy, store)
+
+
+def _read(
+    session: Session, source: Source, policy: Policy, hierarchies: FoundHierarchies
+) -> tuple[str, list[Dictionary], list[SensitiveDictionary], Lattice]:
+    """The source's fingerprint, the dictionaries of its columns, and the transformations they allow."""
+    mark = fingerprint(session, source, fingerprint_key(session))
+    check_ledger(session, policy, source, mark)
+    return mark, *dictionaries_of(session, source, policy, hierarchies)
+
+
+def dictionaries_of(
+    session: Session, source: Source, policy: Policy, hierarchies: FoundHierarchies
+) -> tuple[list[Dictionary], list[SensitiveDictionary], Lattice]:
+    """The dictionaries of the quasi-identifiers, of the sensitive columns, and the transformations they allow."""
+    facts = check_facts(session, source, policy)
+    faults = [*hierarchies.faults, *facts.faults, *check_population_size(policy, facts.records)]
+    counted = counted_columns(policy, facts.records)
+    dictionaries, sensitive = [], []
+    for i, attribute in enumerate(policy.attributes if facts.records else ()):
+        hierarchy, reference = hierarchies.found.get(attribute.column, (None, ""))
+        if attribute.role is Role.QUASI_IDENTIFIER and hierarchy is not None:
+            dictionary, found = build_dictionary(
+                session, source, attribute, hierarchy, reference, i, f"attributes[{i}]"
+            )
+            faults += found
+            dictionaries += [dictionary] if dictionary is not None else []
+        if attribute.role is Role.SENSITIVE and attribute.column in counted:
+            ordered = attribute.column in ordered_columns(policy)
+            values, found = build_sensitive(
+                session, source, attribute, hierarchy, reference, i, f"attributes[{i}]", ordered
+            )
+            faults += found
+            sensitive += [values] if values is not None else []
+    lattice = None
+    if len(dictionaries) == len(policy.quasi_identifiers):
+        lattice, found = lattice_of(policy, [dictionary.levels.top for dictionary in dictionaries])
+        faults += found
+    if faults or lattice is None:
+        raise _invalid(faults)
+    smallest = max([model.k for model in policy.privacy_models if isinstance(model, KAnonymity)], default=1)
+    if facts.records < smallest:
+        raise InfeasibleError.of(
+            "TOO_FEW_RECORDS",
+            "privacy_models",
+            f"classes of at least {smallest} records asked of {facts.records} records",
+            f"at most {facts.records}",
+        )
+    return dictionaries, sensitive, lattice
+
+
+def count(session: Session, policy: Policy, report: Report) -> Counted:
+    """Reads and counts the source of a job that makes a release.
+
+    Raises:
+        InvalidError: the policy does not fit the table or its rows.
+        InfeasibleError: the table has fewer records than any class may have.
+        ConflictError: something is in the release's place.
+    """
+    report.phase(JobPhase.READING)
+    source, policy, hierarchies = _resolve(session, policy, store=True)
+    # One transaction, so that everything is read of the same rows.
+    with session.transaction():
+        mark, dictionaries, sensitive, lattice = _read(session, source, policy, hierarchies)
+        report.phase(JobPhase.COUNTING)
+        base = build_base(session, source, dictionaries, sensitive)
+        sizes_before = ClassSizes(*class_size_histogram(session))
+        population_mark = population_fingerprint(session, source, fingerprint_key(session))
+    return Counted(policy, source, mark, population_mark, base, lattice, sizes_before)
+
+
+def hierarchies_of(session: Session, policy: Policy, store: bool) -> FoundHierarchies:
+    """The hierarchies of all columns that have one; `store` keeps those with rows that are not in the store yet."""
+    hierarchies = FoundHierarchies()
+    for i, attribute in enumerate(policy.attributes):
+        definition = attribute.hierarchy
+        if isinstance(definition, ListedHierarchy):
+            name = f"{policy.source.table}.{attribute.column}"
+            levels, reference, faults = listed_levels(session, definition, f"attributes[{i}].hierarchy", name, store)
+            hierarchies.faults.extend(faults)
+            if levels is not None:
+                hierarchies.found[attribute.column] = (levels, reference)
+        elif definition is not None:
+            hierarchies.found[attribute.column] = (definition, str(definition))
+    return hierarchies
+
+
+def _invalid(faults: list[Fault]) -> InvalidError:
+    return InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)

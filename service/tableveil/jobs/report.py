@@ -1,0 +1,34 @@
+"""What a running job tells while it runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tableveil.search import Progress
+from tableveil.state.jobs import JobPhase
+
+
+@dataclass(slots=True)
+class Report:
+    """What a running job tells: each phase as it begins, and the progress of the search; measures the phases."""
+
+    on_phase: Callable[[JobPhase], None] = lambda phase: None
+    on_progress: Callable[[Progress], None] = lambda progress: None
+    started: float = field(default_factory=time.monotonic)
+    _began: list[tuple[JobPhase, float]] = field(default_factory=list)
+
+    def phase(self, phase: JobPhase) -> None:
+        """A phase begins."""
+        self._began.append((phase, time.monotonic()))
+        self.on_phase(phase)
+
+    def elapsed(self) -> float:
+        """Seconds since the job started."""
+        return time.monotonic() - self.started
+
+    def seconds(self) -> dict[str, float]:
+        """Seconds of each phase; the last one's up to now."""
+        ends = [began for _, began in self._began[1:]] + [time.monotonic()]
+        return {phase.value.lower(): end - began for (phase, began), end in zip(self._began, ends, strict=True)}

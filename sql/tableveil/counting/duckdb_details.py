@@ -1,0 +1,110 @@
+"""What classes counted in the database tell beyond their sizes, from histograms of other records or columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import ClassValues, EquivalenceClasses
+from tableveil.lattice import Transformation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PopulationCounts:
+    """Per class of the source the population's `records`; `others` is how many classes only the population has."""
+
+    records: NDArray[np.int64]
+    others: int
+
+
+class DetailsSource(Protocol):
+    """Whoever counts values and the population of all classes at a transformation."""
+
+    def values_at(self, transformation: Transformation, attribute: int) -> ClassValues:
+        """The values of a sensitive column."""
+        ...
+
+    def population_of(self, classes: EquivalenceClasses) -> PopulationCounts:
+        """The population's records."""
+        ...
+
+
+class DuckDBDetails:
+    """The details of the `chosen` ones among all classes at a transformation, or of all; counted when asked for."""
+
+    def __init__(
+        self, source: DetailsSource, classes: EquivalenceClasses, chosen: NDArray[np.bool_] | None = None
+    ) -> None:
+        self._source = source
+        self._classes = classes
+        self._chosen = chosen
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the choice: what was counted is the source's, and the classes are kept anyway."""
+        return 0 if self._chosen is None else self._chosen.nbytes
+
+    def values(self, attribute: int) -> ClassValues:
+        """The values of a sensitive column."""
+        found = self._source.values_at(self._classes.at, attribute)
+        if self._chosen is None:
+            return found
+        within = self._chosen[found.classes]
+        renumbered = np.cumsum(self._chosen) - 1
+        return ClassValues(renumbered[found.classes[within]], found.values[within], found.counts[within])
+
+    def population(self) -> NDArray[np.int64]:
+        """Per class, the population's records."""
+        records = self._source.population_of(self._classes).records
+        return records if self._chosen is None else records[self._chosen]
+
+    def population_only(self) -> int:
+        """Classes of the population of which the source has no record."""
+        return self._source.population_of(self._classes).others
+
+    def selected(self, mask: NDArray[np.bool_]) -> DuckDBDetails:
+        """The details of the classes of the mask."""
+        chosen = mask
+        if self._chosen is not None:
+            chosen = self._chosen.copy()
+            chosen[chosen] = mask
+        return DuckDBDetails(self._source, self._classes, chosen)
+
+
+def class_values(by_value: EquivalenceClasses) -> ClassValues:
+    """The values in the classes that `by_value` are, but for their last attribute, the code of the value.
+
+    The last attribute has stride 1 in the last word, so that a division takes it out of the key; classes come in the
+    order of their keys, so that those with the same rest of the key follow each other, by code.
+    """
+    last = len(by_value.layout.radices) - 1
+    words = list(by_value.words)
+    words[-1] = words[-1] // max(by_value.layout.radices[last], 1)
+    classes = np.cumsum(_differ(words)) - 1
+    return ClassValues(classes, by_value.groups(last).astype(np.intp), by_value.counts)
+
+
+def population_counts(classes: EquivalenceClasses, population: EquivalenceClasses) -> PopulationCounts:
+    """The population's records in each class, matched by key."""
+    own = len(classes.counts)
+    both = [np.concatenate(pair) for pair in zip(classes.words, population.words, strict=True)]
+    order = np.lexsort(both[::-1])
+    number = np.empty(len(order), np.intp)
+    number[order] = np.cumsum(_differ([word[order] for word in both])) - 1
+    records = np.zeros(len(order), np.int64)
+    records[number[own:]] = population.counts
+    shared = records[number[:own]]
+    return PopulationCounts(shared, len(population.counts) - int(np.count_nonzero(shared)))
+
+
+def _differ(words: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
+    """Per row, whether its key differs from that of the row before; that of the first does."""
+    differs = np.zeros(len(words[0]), np.bool_)
+    differs[:1] = True
+    for word in words:
+        differs[1:] |= word[1:] != word[:-1]
+    return differs

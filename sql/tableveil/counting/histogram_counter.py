@@ -1,0 +1,224 @@
+"""Counting a histogram that is in the database: from it, or from roll-ups kept there or in numpy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tableveil.backend import Session, column, table
+from tableveil.classes import EquivalenceClasses, Marginals, NumpyCounter
+from tableveil.counting.base import Histogram
+from tableveil.counting.cost import Cost, Costs
+from tableveil.counting.histogram_tables import HistogramTables
+from tableveil.counting.roll_ups import REGION, RollUp, RollUps
+from tableveil.lattice import Transformation
+
+WORKING_BYTES = 70
+"""Bytes per row that numpy takes for as long as it counts: places of rows, sizes of all places, classes."""
+
+WORTH_MAKING = 0.5
+"""A roll-up is made only if it has at most this share of the rows it is made from."""
+
+
+class HistogramCounter:
+    """Counts classes of a histogram that stays in the database, for as long as the session lives.
+
+    A search asks for transformations around one region of the lattice for long. When several were counted from the same
+    histogram, a roll-up is made at their meet, the most general transformation that is fine enough for all of them;
+    whatever lies above the meet can be counted from there. What fits may become arrays, on which numpy counts.
+
+    What to count from, whether by a statement or in numpy, and when a roll-up or arrays are worth making is decided by
+    seconds, measured all the time: something is made once having had it would have saved what making it takes. The
+    choices show in `account` only: answers, their order included, are the same whatever was asked before and however
+    fast it was.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        histogram: Histogram,
+        budget: int,
+        hand_over_rows: int | None = None,
+        bottom: Transformation | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """`bottom` is the least transformation that will be asked for, if it is known.
+
+        Tables of roll-ups may take `budget` bytes, and arrays as many beside them; numpy takes as many again for as
+        long as it counts. Histograms of more than `hand_over_rows` are never handed over to numpy: 0 keeps all counting
+        in the database. `clock` returns seconds.
+        """
+        self._levels = histogram.levels
+        self._tables = HistogramTables(session, histogram.name, self._levels)
+        self._hand_over_rows = hand_over_rows
+        self._clock = clock
+        self.costs = Costs()
+        # Until there are some: eight bytes for the count, and two for each group as if none were packed together.
+        self._bytes_per_row = 8.0 + 2.0 * len(self._levels)
+        self._checks = self._in_numpy = 0
+        name = f"searchable_{histogram.name}"
+        query = histogram.searchable().select(*map(column, histogram.columns), column("n"))
+        temporary = exp.Properties(expressions=[exp.TemporaryProperty()])
+        session.execute(exp.Create(this=table(name), kind="VIEW", expression=query, properties=temporary))
+        self._budget = budget
+        self.roll_ups = RollUps(RollUp((0,) * len(self._levels), histogram.rows, 0, name), budget, budget)
+        if bottom is not None:
+            self._rolled_up(self.roll_ups.base, bottom)
+
+    @property
+    def account(self) -> str:
+        """What was counted from what so far, in one sentence."""
+        made, kept = self.roll_ups.made, self.roll_ups.kept
+        base = "DuckDB and numpy" if self.roll_ups.base.in_arrays else "DuckDB"
+        return (
+            f"{self.roll_ups.base.rows:,} combinations in {base}; roll-ups: {made} made, {len(kept)} kept, "
+            f"{sum(roll_up.in_arrays for roll_up in kept)} of them in numpy; "
+            f"checks: {self._in_numpy:,} of {self._checks:,} in numpy"
+        )
+
+    def marginals(self) -> Marginals:
+        """All records but the withheld ones, per code."""
+        base = self.roll_ups.base
+        assert base.table_name is not None
+        counts = tuple(self._tables.marginal(base.table_name, j) for j in range(len(self._levels)))
+        return Marginals(base.at, counts)
+
+    def classes(self, transformation: Transformation) -> EquivalenceClasses:
+        """The equivalence classes at the transformation, in the order of their keys."""
+        source = self._source(transformation)
+        if self._counts_in_numpy(source):
+            classes = self._from_arrays(source, transformation)
+        else:
+            classes = self._from_table(source, transformation)
+        self._checks += 1
+        source.used = self._checks
+        source.counted(transformation, len(classes.counts))
+        return classes
+
+    def _source(self, transformation: Transformation) -> RollUp:
+        """The cheapest histogram to count the transformation from, made now if that pays."""
+        source = min(self.roll_ups.finer(transformation), key=self._seconds)
+        if len(source.recent) < REGION:
+            return source
+        most = max(source.recent.values())
+        # As many checks as there have been are expected to come.
+        saved = source.since * (self._seconds(source) - self._least_seconds(most))
+        if most > WORTH_MAKING * source.rows or saved < self._cost_of_roll_up(source).seconds(source.rows):
+            return source
+        source.since = 0
+        return self._rolled_up(source, tuple(map(min, transformation, *source.recent))) or source
+
+    def _from_arrays(self, source: RollUp, transformation: Transformation) -> EquivalenceClasses:
+        assert source.arrays is not None
+        started = self._clock()
+        classes = source.arrays.classes(transformation)
+        self.costs.count_in_arrays.observe(source.rows, self._clock() - started)
+        self._in_numpy += 1
+        return classes
+
+    def _from_table(self, source: RollUp, transformation: Transformation) -> EquivalenceClasses:
+        assert source.table_name is not None
+        started = self._clock()
+        classes = self._tables.classes(source.table_name, source.at, transformation)
+        seconds = self._clock() - started
+        self.costs.count_in_table.observe(source.rows, seconds)
+        source.regret += seconds - self.costs.count_in_arrays.seconds(source.rows)
+        if (
+            not source.in_arrays
+            and source.regret >= self.costs.hand_over.seconds(source.rows)
+            and self._fits_numpy(source.rows)
+        ):
+            self._hand_over(source)
+        return classes
+
+    def _counts_in_numpy(self, source: RollUp) -> bool:
+        if source.arrays is None or source.table_name is None:
+            return source.arrays is not None
+        return self.costs.count_in_arrays.seconds(source.rows) <= self.costs.count_in_table.seconds(source.rows)
+
+    def _seconds(self, source: RollUp) -> float:
+        """What counting from it takes."""
+        costs = self.costs
+        return (costs.count_in_arrays if self._counts_in_numpy(source) else costs.count_in_table).seconds(source.rows)
+
+    def _least_seconds(self, rows: int) -> float:
+        """What counting from so many rows takes at best."""
+        return min(self.costs.count_in_arrays.seconds(rows), self.costs.count_in_table.seconds(rows))
+
+    def _cost_of_roll_up(self, source: RollUp) -> Cost:
+        """Of whoever makes one faster."""
+        costs = [self.costs.roll_up_table] if source.table_name is not None else []
+        costs += [self.costs.roll_up_arrays] if source.arrays is not None else []
+        return min(costs, key=lambda cost: cost.seconds(source.rows))
+
+    def _fits_numpy(self, rows: int) -> bool:
+        if self._hand_over_rows is not None and rows > self._hand_over_rows:
+            return False
+        return rows * WORKING_BYTES <= self._budget and self.roll_ups.fits(int(rows * self._bytes_per_row), True)
+
+    def _rolled_up(self, source: RollUp, at: Transformation) -> RollUp | None:
+        """A roll-up at the transformation, kept, unless it is not much smaller than its source or does not fit."""
+        # What is finer than a refused one has more rows still.
+        if at == source.at or any(all(map(int.__le__, at, refused)) for refused in source.refused):
+            return None
+        cost, started = self._cost_of_roll_up(source), self._clock()
+        rolled_up = self._rolled_up_arrays if cost is self.costs.roll_up_arrays else self._rolled_up_table
+        made = rolled_up(source, at)
+        if made is None:
+            source.refused.append(at)
+            return None
+        cost.observe(source.rows, self._clock() - started)
+        self._drop(self.roll_ups.keep(made, self._checks))
+        return made
+
+    def _rolled_up_arrays(self, source: RollUp, at: Transformation) -> RollUp | None:
+        assert source.arrays is not None
+        classes = source.arrays.classes(at)
+        rows = len(classes.counts)
+        return self._as_arrays(at, classes) if rows <= WORTH_MAKING * source.rows and self._fits_numpy(rows) else None
+
+    def _rolled_up_table(self, source: RollUp, at: Transformation) -> RollUp | None:
+        assert source.table_name is not None
+        rows = self._tables.estimated_rows(source.table_name, source.at, at)
+        if rows > WORTH_MAKING * source.rows:
+            return None
+        costs = self.costs
+        if costs.count_in_arrays.seconds(rows) <= costs.count_in_table.seconds(rows) and self._fits_numpy(rows):
+            return self._as_arrays(at, self._tables.classes(source.table_name, source.at, at))
+        if not self.roll_ups.fits(self._tables.size(at, rows), in_arrays=False):
+            return None
+        name, rows = self._tables.roll_up(source.table_name, source.at, at)
+        return RollUp(at, rows, self._tables.size(at, rows), name)
+
+    def _as_arrays(self, at: Transformation, classes: EquivalenceClasses) -> RollUp:
+        made = RollUp(at, len(classes.counts), 0)
+        self._set_arrays(made, [classes.groups(j) for j in range(len(at))], classes.counts)
+        return made
+
+    def _hand_over(self, source: RollUp) -> None:
+        """Makes arrays of a table; of a roll-up's table nothing is left."""
+        assert source.table_name is not None
+        started = self._clock()
+        self._set_arrays(source, *self._tables.columns(source.table_name))
+        self.costs.hand_over.observe(source.rows, self._clock() - started)
+        if source is not self.roll_ups.base:
+            name, source.table_name = source.table_name, None
+            self._tables.drop(name)
+        self._drop(self.roll_ups.drop(self._checks, spared=source))
+
+    def _set_arrays(
+        self, roll_up: RollUp, groups: Sequence[NDArray[np.integer[Any]]], counts: NDArray[np.int64]
+    ) -> None:
+        roll_up.arrays = NumpyCounter(self._levels, groups, counts, at=roll_up.at)
+        roll_up.size = roll_up.arrays.nbytes
+        self._bytes_per_row = roll_up.size / max(roll_up.rows, 1)
+
+    def _drop(self, roll_ups: Sequence[RollUp]) -> None:
+        for roll_up in roll_ups:
+            if roll_up.table_name is not None:
+                self._tables.drop(roll_up.table_name)

@@ -1,0 +1,96 @@
+"""All public objects of a release: writes them, and says where they are."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tableveil.backend import Session, table
+from tableveil.policy import ReleaseKind
+from tableveil.release import write
+from tableveil.release.distributions import stage_labels, write_distribution
+from tableveil.release.plan import ReleasedColumn, ReleasePlan
+from tableveil.release.written import Labels, Written
+from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
+from tableveil.source.tables import STATE_SCHEMA
+from tableveil.state.releases import ObjectKind, ReleaseObject
+
+
+def write_objects(
+    session: Session, plan: ReleasePlan, number: int
+) -> tuple[tuple[ReleaseObject, ...], ClassSizes, ProsecutorRisk]:
+    """Writes the public objects of the release of that number, and the distributions that its evidence needs.
+
+    Returns the objects, the sizes of the released classes, and their risks. `write.stage_suppressed` comes before.
+    """
+    target = plan.policy.release
+    rows, classes = public(plan, target.name), public(plan, target.classes_name)
+    if target.kind is ReleaseKind.VIEW:
+        write.write_rows(session, plan, snapshot(number))
+        write.write_view(session, plan, rows, snapshot(number))
+    else:
+        write.write_rows(session, plan, rows)
+    write.write_classes(session, plan, rows, classes)
+    sizes = write.class_sizes(session, plan, classes)
+    risk = prosecutor_risk(sizes, plan.policy.risk_thresholds)
+    risk_rows = write.write_risk(session, risk, plan.suppressed_records, public(plan, target.risk_name))
+    write.write_risk_histogram(session, sizes, public(plan, target.risk_histogram_name))
+    for dictionary in plan.protected():
+        write_distribution(session, dictionary, number)
+    written_rows = plan.records if plan.marker else plan.kept_records
+    return (
+        (
+            ReleaseObject(target.name, ObjectKind.ROWS, written_rows),
+            ReleaseObject(target.classes_name, ObjectKind.CLASSES, risk.classes),
+            ReleaseObject(target.risk_name, ObjectKind.RISK, risk_rows),
+            ReleaseObject(target.risk_histogram_name, ObjectKind.RISK_HISTOGRAM, len(sizes.sizes)),
+        ),
+        sizes,
+        risk,
+    )
+
+
+def written_objects(session: Session, plan: ReleasePlan, number: int) -> Written:
+    """What the verification has to know of them."""
+    target, reference = plan.policy.release, plan.source.reference
+    types = [(released.name, released.type) for released in plan.columns()]
+    if plan.marker:
+        types.append((plan.marker, "BOOLEAN"))
+    catalog, schema = reference.catalog, target.schema
+    return Written(
+        release=number,
+        source=(catalog, reference.schema, reference.table),
+        subset=plan.source.subset,
+        rows=(catalog, schema, target.name),
+        classes=(catalog, schema, target.classes_name),
+        risk=(catalog, schema, target.risk_name),
+        risk_histogram=(catalog, schema, target.risk_histogram_name),
+        kept=plan.kept_records,
+        types=tuple(types),
+        source_types=tuple((column.name, column.type) for column in plan.source.columns),
+        labels=tuple(_labels(released) for released in plan.quasi_identifiers()),
+        sensitive=tuple(
+            Labels(dictionary.values.column, *stage_labels(session, dictionary))
+            for dictionary in plan.protected()
+            if dictionary.values.levels is not None
+        ),
+        class_columns=write.class_columns(plan),
+    )
+
+
+def _labels(released: ReleasedColumn) -> Labels:
+    dictionary = released.dictionary
+    assert dictionary is not None, "quasi-identifiers have dictionaries"
+    names = [dictionary.label_name(level) for level in range(1, dictionary.levels.top + 1)]
+    return Labels(
+        released.name, dictionary.table_name, ("value", *names), released.level, withholds=dictionary.withholds
+    )
+
+
+def public(plan: ReleasePlan, name: str) -> exp.Table:
+    """A public object by its full name: with less, a temporary table of the same name would be meant."""
+    return table(name, plan.policy.release.schema, plan.source.reference.catalog)
+
+
+def snapshot(number: int) -> exp.Table:
+    """The table of rows that a view shows."""
+    return table(f"snapshot_{number}", STATE_SCHEMA)

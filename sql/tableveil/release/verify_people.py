@@ -1,0 +1,186 @@
+"""Checks models of identities and membership: over the written rows, against the population's table counted anew."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from tableveil.backend import Session
+from tableveil.policy import (
+    AverageRisk,
+    CellSizes,
+    DeltaPresence,
+    EstimatedKMap,
+    Inclusion,
+    KAnonymity,
+    KMap,
+    Policy,
+    PopulationUniqueness,
+    PrivacyModel,
+    SampleUniqueness,
+    SensitiveModel,
+)
+from tableveil.release.verify_text import Name, at_least, at_most, quoted
+from tableveil.release.written import Written
+from tableveil.risk import ClassSizes, population_uniqueness
+
+
+def check_people(session: Session, policy: Policy, source_records: int, written: Written) -> list[str]:
+    """Which models of identities do not hold; `judged_classes` has the classes, the suppressed records' pool as one."""
+    models = [model for model in policy.privacy_models if not isinstance(model, SensitiveModel)]
+    counted = any(isinstance(model, KMap | DeltaPresence | Inclusion) for model in models)
+    if counted:
+        _count_population(session, policy, written)
+    problems = []
+    for model in models:
+        problems += _check_model(session, policy, model, source_records, written)
+    if counted:
+        session.execute("DROP TABLE temp.population_classes")
+        session.execute("DROP TABLE temp.peopled")
+    return problems
+
+
+def _check_model(
+    session: Session, policy: Policy, model: PrivacyModel, source_records: int, written: Written
+) -> list[str]:
+    match model:
+        case KAnonymity(k):
+            return _smaller(session, "size", "judged_classes", k, f"k = {k}")
+        case KMap(k):
+            return _smaller(session, "population", "peopled", k, f"k = {k} of the population")
+        case EstimatedKMap():
+            population = _population_size(session, policy, source_records, written)
+            size = smallest_in_sample(model, source_records, population)
+            return _smaller(session, "size", "judged_classes", size, f"{size}, of which {model} asks")
+        case DeltaPresence():
+            return _check_presence(session, model, written)
+        case Inclusion():
+            outside = session.value("SELECT count(*) FROM peopled WHERE population < size")
+            return [f"{outside} classes have more records than the population"] if outside else []
+        case AverageRisk(threshold):
+            numerator, denominator = at_most(threshold)
+            holds = f"count(*) * {denominator}::HUGEINT <= coalesce(sum(size), 0) * {numerator}"
+        case SampleUniqueness(threshold):
+            numerator, denominator = at_most(threshold)
+            holds = f"count(*) FILTER (size = 1) * {denominator}::HUGEINT <= coalesce(sum(size), 0) * {numerator}"
+        case PopulationUniqueness():
+            population = _population_size(session, policy, source_records, written)
+            return _check_uniqueness(session, model, population)
+        case _:
+            raise AssertionError(f"{model} is a model of values")
+    return [] if session.value(f"SELECT {holds} FROM judged_classes") else [f"the released records are not of {model}"]
+
+
+def _smaller(session: Session, size: str, classes: str, least: int, asked: str) -> list[str]:
+    smallest = session.value(f"SELECT min({size}) FROM {classes}")
+    if smallest is None or smallest >= least:
+        return []
+    return [f"a released class has {smallest} records, fewer than {asked}"]
+
+
+# --- the population -------------------------------------------------------------------------------------------------
+
+
+def _population(policy: Policy, written: Written) -> Name:
+    table = policy.population.table if policy.population is not None else None
+    # Without a table of its own the population is the source's, of which the source is a subset.
+    return (written.source[0], table.schema or "main", table.table) if table is not None else written.source
+
+
+def _count_population(session: Session, policy: Policy, written: Written) -> None:
+    """The population's classes at the released levels, and how many of it could be each class's people."""
+    rows = quoted(*_population(policy, written))
+    _count_labels(session, "population_classes", rows, written)
+    keys = range(len(written.labels))
+    same = " AND ".join(f"p.q{j} IS NOT DISTINCT FROM c.q{j}" for j in keys)
+    session.execute(
+        "CREATE TEMPORARY TABLE peopled AS SELECT c.class, c.size, coalesce(p.records, 0) AS population "
+        f"FROM judged_classes AS c LEFT JOIN population_classes AS p ON {same} WHERE NOT c.pool"
+    )
+    # Suppressed records could be anybody's whose labels no released class has, or who has none.
+    session.execute(
+        f"INSERT INTO peopled SELECT class, size, (SELECT count(*) FROM {rows}) "
+        "- (SELECT coalesce(sum(population), 0) FROM peopled) FROM judged_classes WHERE pool"
+    )
+
+
+def _count_labels(session: Session, name: str, rows: str, written: Written) -> None:
+    """Makes the table of the classes that rows of the source's columns fall into at the released levels."""
+    types = dict(written.source_types)
+    labels, joins, withheld = [], [], []
+    for j, known in enumerate(written.labels):
+        value = f"TRY_CAST(p.{quoted(known.column)} AS {types[known.column]})"
+        if known.level:
+            joins.append(f"JOIN {quoted(known.table)} AS d{j} ON d{j}.value IS NOT DISTINCT FROM {value}")
+            labels.append(f"{written.label(known, known.level, f'd{j}')} AS q{j}")
+        else:
+            labels.append(f"CAST({value} AS {written.type_of(known.column)}) AS q{j}")
+        if known.withholds:
+            withheld.append(f"p.{quoted(known.column)} IS NOT NULL")
+    session.execute(
+        f"CREATE TEMPORARY TABLE {name} AS SELECT {', '.join(labels)}, count(*) AS records "
+        f"FROM {rows} AS p {' '.join(joins)} WHERE {' AND '.join(withheld) or 'TRUE'} GROUP BY ALL"
+    )
+
+
+def _check_presence(session: Session, model: DeltaPresence, written: Written) -> list[str]:
+    (low, low_of), (high, high_of) = at_least(model.minimum), at_most(model.maximum)
+    outside = session.value(
+        f"SELECT count(*) FROM peopled WHERE size::HUGEINT * {low_of} < population::HUGEINT * {low} "
+        f"OR size::HUGEINT * {high_of} > population::HUGEINT * {high}"
+    )
+    problems = [f"{outside} classes are not of {model}"] if outside else []
+    if low:
+        _count_labels(session, "source_classes", written.source_rows, written)
+        keys = ", ".join(f"q{j}" for j in range(len(written.labels)))
+        absent = session.value(
+            f"SELECT count(*) FROM (SELECT {keys} FROM population_classes EXCEPT SELECT {keys} FROM source_classes)"
+        )
+        session.execute("DROP TABLE temp.source_classes")
+        if absent:
+            problems.append(f"{absent} classes of the population have no record in the source, against {model}")
+    return problems
+
+
+# --- estimates ------------------------------------------------------------------------------------------------------
+
+
+def _population_size(session: Session, policy: Policy, source_records: int, written: Written) -> int:
+    population = policy.population
+    if population is not None and population.size is not None:
+        return population.size
+    if population is not None and population.sampling_fraction is not None:
+        return round(source_records / Fraction(population.sampling_fraction))
+    size: int = session.value(f"SELECT count(*) FROM {quoted(*_population(policy, written))}")
+    return size
+
+
+def _check_uniqueness(session: Session, model: PopulationUniqueness, population: int) -> list[str]:
+    """The estimators are those that the search uses: what is counted anew is what they are given."""
+    for pool in (False, True):
+        rows = session.arrays(
+            "SELECT size, count(*) AS classes FROM judged_classes WHERE pool = ? GROUP BY size ORDER BY size", [pool]
+        )
+        share = population_uniqueness(ClassSizes(rows["size"], rows["classes"]), population, model.estimator)
+        if share is None or share > Fraction(model.threshold):
+            return [f"the released records are not of {model}"]
+    return []
+
+
+def smallest_in_sample(model: EstimatedKMap, records: int, population: int) -> int:
+    """The least size k' that a class of k people reaches in the sample with at most the significance's probability.
+
+    The number of its people in the sample is Poisson distributed with mean k times the sampling fraction; given, for
+    the zero-truncated estimator, that it is not 0 (El Emam and Dankar 2008, D3 and D4). It is k at most.
+    """
+    if records >= population:
+        return model.k
+    mean = model.k * records / population
+    truncated = model.estimator is CellSizes.ZERO_TRUNCATED_POISSON
+    possible = -math.expm1(-mean) if truncated else 1.0
+    below, size = (0.0 if truncated else math.exp(-mean)), 1
+    # The last digits must not ask for one record more.
+    while size < model.k and (possible - below) / possible > float(model.significance) + 1e-12:
+        below += math.exp(size * math.log(mean) - mean - math.lgamma(size + 1))
+        size += 1
+    return size

@@ -1,0 +1,38 @@
+"""What the parts of the verification share: quoting and fair thresholds of their own."""
+
+from __future__ import annotations
+
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from fractions import Fraction
+
+PLACES = Decimal("1e-12")
+LARGEST = Decimal(10**10)
+
+SLACK = 1e-9
+"""Where logarithms are compared, what they may be off: a class exactly at the threshold holds."""
+
+Name = tuple[str, str, str]
+"""A table as (catalog, schema, name)."""
+
+
+def quoted(*parts: str) -> str:
+    """A name in SQL text."""
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+
+
+def at_most(threshold: Decimal) -> tuple[int, int]:
+    """Numerator and denominator of an upper threshold, small enough that no product of counts overflows a HUGEINT.
+
+    It is exact up to twelve decimal places; more are rounded up. No share reaches 10^10 times another.
+    """
+    return _ratio(threshold, ROUND_CEILING)
+
+
+def at_least(threshold: Decimal) -> tuple[int, int]:
+    """The same for a lower threshold: more places are rounded down, and more than 10^10 is as impossible."""
+    return _ratio(threshold, ROUND_FLOOR)
+
+
+def _ratio(threshold: Decimal, rounding: str) -> tuple[int, int]:
+    fraction = Fraction(min(threshold, LARGEST).quantize(PLACES, rounding))
+    return fraction.numerator, fraction.denominator

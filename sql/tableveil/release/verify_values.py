@@ -1,0 +1,320 @@
+"""Checks models of sensitive columns: over the written rows, against the stored distribution of the source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tableveil.backend import Session
+from tableveil.policy import (
+    AbsentValues,
+    AttributePolicy,
+    BetaLikeness,
+    DeltaDisclosure,
+    Distance,
+    DistinctLDiversity,
+    EntropyEstimator,
+    EntropyLDiversity,
+    NTCloseness,
+    NullPosition,
+    OrderBy,
+    Policy,
+    ProbabilisticLDiversity,
+    RecursiveCLDiversity,
+    SensitiveModel,
+    TCloseness,
+)
+from tableveil.release.verify_distances import distances
+from tableveil.release.verify_supersets import beyond_all_supersets
+from tableveil.release.verify_text import SLACK, at_least, at_most, quoted
+from tableveil.release.written import Labels, Written
+
+
+def check_values(
+    session: Session, policy: Policy, quasi_identifiers: Sequence[str], marker: str, written: Written
+) -> list[str]:
+    """What is wrong with the sensitive columns that models look at; `judged_classes` has the classes."""
+    models = [model for model in policy.privacy_models if isinstance(model, SensitiveModel)]
+    problems: list[str] = []
+    for name in dict.fromkeys(model.column for model in models):
+        attribute = next(attribute for attribute in policy.attributes if attribute.column == name)
+        mine = [model for model in models if model.column == name]
+        problems += _check_column(session, policy, attribute, mine, quasi_identifiers, marker, written)
+    return problems
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """`values` of a sensitive column, NULL among them, in `records` of the source; `labels` if it has a hierarchy."""
+
+    values: int
+    records: int
+    labels: Labels | None
+
+    @property
+    def top(self) -> int:
+        return len(self.labels.columns) - 1 if self.labels else 0
+
+
+def _check_column(
+    session: Session,
+    policy: Policy,
+    attribute: AttributePolicy,
+    models: Sequence[SensitiveModel],
+    quasi_identifiers: Sequence[str],
+    marker: str,
+    written: Written,
+) -> list[str]:
+    name = attribute.column
+    _make_distribution(session, name, written)
+    _make_spread(session, name, quasi_identifiers, marker, written)
+    labels = next((labels for labels in written.sensitive if labels.column == name), None)
+    values, records = session.row("SELECT count(*), coalesce(sum(records), 0)::BIGINT FROM distribution")
+    column = _Column(values, records, labels)
+    measured = [model.distance for model in models if isinstance(model, TCloseness | NTCloseness)]
+    problems = _check_distribution(session, attribute, written)
+    if Distance.ORDERED in measured:
+        problems += _check_order(session, attribute)
+    if Distance.HIERARCHICAL in measured:
+        _make_value_groups(session, attribute.column, column, written)
+    if not problems:
+        for model in models:
+            failing = _failing(session, policy, model, column, written)
+            problems += [f"{failing} classes are not of {model}"] if failing else []
+    for made in ("distribution", "source_values", "spread", "value_groups"):
+        session.execute(f"DROP TABLE IF EXISTS temp.{made}")
+    return problems
+
+
+# --- what the source and the rows hold ------------------------------------------------------------------------------
+
+
+def _make_distribution(session: Session, name: str, written: Written) -> None:
+    session.execute(
+        "CREATE TEMPORARY TABLE distribution AS SELECT position, value, value IS NULL AS is_null, records "
+        "FROM tableveil.sensitive_distributions WHERE release = ? AND column_name = ?",
+        [written.release, name],
+    )
+    value = _spelled(quoted(name), written.type_of(name))
+    session.execute(
+        f"CREATE TEMPORARY TABLE source_values AS SELECT CAST(found AS VARCHAR) AS value, records, "
+        f"row_number() OVER (ORDER BY found NULLS LAST) AS rank "
+        f"FROM (SELECT {value} AS found, count(*) AS records FROM {written.source_rows} GROUP BY ALL)"
+    )
+
+
+def _make_spread(session: Session, name: str, quasi_identifiers: Sequence[str], marker: str, written: Written) -> None:
+    """How each class that is judged, the pool of suppressed records among them, spreads over the values."""
+    pool = quoted(marker) if marker else "FALSE"
+    keys = ", ".join(f"{quoted(label)} AS q{i}" for i, label in enumerate(quasi_identifiers))
+    same = " AND ".join(f"c.q{i} IS NOT DISTINCT FROM s.q{i}" for i in range(len(quasi_identifiers)))
+    session.execute(
+        "CREATE TEMPORARY TABLE spread AS SELECT c.class, d.position, d.is_null, s.records FROM ("
+        f"SELECT {keys}, {pool} AS pool, {quoted(name)} AS found, count(*) AS records "
+        f"FROM {quoted(*written.rows)} GROUP BY ALL) AS s "
+        f"JOIN judged_classes AS c ON c.pool = s.pool AND {same} "
+        "JOIN distribution AS d ON d.value IS NOT DISTINCT FROM CAST(s.found AS VARCHAR)"
+    )
+
+
+def _make_value_groups(session: Session, name: str, column: _Column, written: Written) -> None:
+    assert column.labels is not None, "hierarchical distances need a hierarchy"
+    value, *labels = (f"h.{quoted(label)}" for label in column.labels.columns)
+    # NULL is a label of its own below the top; dense_rank counts it as one.
+    groups = "".join(f", dense_rank() OVER (ORDER BY {label}) AS l{i}" for i, label in enumerate(labels, start=1))
+    session.execute(
+        f"CREATE TEMPORARY TABLE value_groups AS SELECT d.position, d.position AS l0{groups} "
+        f"FROM distribution AS d LEFT JOIN {quoted(column.labels.table)} AS h ON d.value "
+        f"IS NOT DISTINCT FROM CAST({_spelled(value, written.type_of(name))} AS VARCHAR)"
+    )
+
+
+def _spelled(value: str, type_: str) -> str:
+    """A value as rows show it: a zero has no sign, so that equal values have equal texts."""
+    return f"CASE WHEN {value} = 0 THEN 0 ELSE {value} END" if type_ in ("FLOAT", "DOUBLE") else value
+
+
+def _check_distribution(session: Session, attribute: AttributePolicy, written: Written) -> list[str]:
+    problems = []
+    both = ("SELECT value, records FROM distribution", "SELECT value, records FROM source_values")
+    if any(session.value(f"SELECT count(*) FROM ({left} EXCEPT ALL {right})") for left, right in (both, both[::-1])):
+        problems.append("a stored distribution is not the source's")
+    if session.value("SELECT count(DISTINCT position) <> count(*) OR min(position) <> 0 FROM distribution"):
+        problems.append("the positions in a stored distribution are not a value's each")
+    more = session.value(
+        "SELECT count(*) FROM (SELECT position, sum(records) AS released FROM spread GROUP BY position) "
+        "JOIN distribution USING (position) WHERE released > records"
+    )
+    lost = session.value("SELECT (SELECT sum(size) FROM judged_classes) <> (SELECT sum(records) FROM spread)")
+    if more or lost:
+        problems.append("sensitive values were written that the source does not have, or not so often")
+    return problems
+
+
+def _check_order(session: Session, attribute: AttributePolicy) -> list[str]:
+    """Whether positions are in the policy's order."""
+    order = attribute.order
+    if order.values:
+        # A value that is not listed has no place: it is out of order.
+        keys = [{"value": value, "key": float(i)} for i, value in enumerate(order.values)]
+        with session.relation("listed_order", pa.Table.from_pylist(keys)):
+            wrong = _disordered(session, "(SELECT key FROM listed_order AS o WHERE o.value = d.value)")
+    elif order.by is OrderBy.TYPE:
+        wrong = _disordered(session, "(SELECT rank FROM source_values AS o WHERE o.value = d.value)")
+    else:
+        type_ = "DOUBLE" if order.by is OrderBy.NUMBER else "TIMESTAMP"
+        wrong = _disordered(session, f"TRY_CAST(d.value AS {type_})")
+    end = {NullPosition.FIRST: "min", NullPosition.LAST: "max"}.get(order.nulls) if order.nulls else None
+    if end:
+        misplaced = f"is_null AND position <> (SELECT {end}(position) FROM distribution)"
+        wrong = wrong or session.value(f"SELECT count(*) FROM distribution WHERE {misplaced}")
+    return ["the positions in a stored distribution are not in the policy's order"] if wrong else []
+
+
+def _disordered(session: Session, key: str) -> bool:
+    wrong: bool = session.value(
+        "SELECT coalesce(bool_or(key IS NULL OR key < before), false) FROM ("
+        "SELECT key, lag(key) OVER (ORDER BY position) AS before FROM ("
+        f"SELECT d.position, {key} AS key FROM distribution AS d WHERE NOT d.is_null))"
+    )
+    return wrong
+
+
+# --- the models -----------------------------------------------------------------------------------------------------
+
+
+def _failing(session: Session, policy: Policy, model: SensitiveModel, column: _Column, written: Written) -> int:
+    """The number of classes for which the model does not hold."""
+    match model:
+        case EntropyLDiversity(estimator=EntropyEstimator.GRASSBERGER):
+            return _failing_grassberger(session, model)
+        case TCloseness():
+            return _beyond(session, model, column)
+        case NTCloseness():
+            return beyond_all_supersets(
+                session, policy, model, distances(model.distance, column.values, column.top), written
+            )
+        case _:
+            failing: int = session.value(f"SELECT count(*) FROM ({_failing_classes(model, column)})")
+            return failing
+
+
+def _failing_classes(
+    model: DistinctLDiversity
+    | ProbabilisticLDiversity
+    | EntropyLDiversity
+    | RecursiveCLDiversity
+    | DeltaDisclosure
+    | BetaLikeness,
+    column: _Column,
+) -> str:
+    """A query with a row per class for which the model does not hold."""
+    present = "FROM spread WHERE NOT is_null"
+    # NULL is no value to the models of diversity: a class without any other has no row, and does not hold.
+    valueless = f"SELECT class FROM judged_classes EXCEPT SELECT class {present}"
+    match model:
+        case DistinctLDiversity(l=l):
+            return f"{valueless} UNION ALL SELECT class {present} GROUP BY class HAVING count(*) < {l}"
+        case ProbabilisticLDiversity(l=l):
+            numerator, denominator = at_least(l)
+            return (
+                f"{valueless} UNION ALL SELECT class {present} GROUP BY class "
+                f"HAVING max(records)::HUGEINT * {numerator} > sum(records) * {denominator}"
+            )
+        case EntropyLDiversity(l=l):
+            return (
+                f"{valueless} UNION ALL SELECT class {present} GROUP BY class "
+                f"HAVING ln(sum(records)) - sum(records * ln(records)) / sum(records) < {math.log(l) - SLACK!r}"
+            )
+        case RecursiveCLDiversity(c=c, l=l):
+            numerator, denominator = at_most(c)
+            return (
+                f"{valueless} UNION ALL SELECT class FROM (SELECT class, records, "
+                f"row_number() OVER (PARTITION BY class ORDER BY records DESC) AS rank {present}) GROUP BY class "
+                f"HAVING max(records)::HUGEINT * {denominator} "
+                f">= coalesce(sum(records) FILTER (rank >= {l}), 0) * {numerator}"
+            )
+        case DeltaDisclosure(delta=delta, absent_values=absent):
+            lacking = column.values if absent is AbsentValues.REJECT else 0
+            return (
+                f"SELECT class FROM {_SHARES} GROUP BY class HAVING count(*) < {lacking} OR "
+                f"max(abs(log2(records::DOUBLE * {column.records} / (size::DOUBLE * overall)))) > {delta} + {SLACK!r}"
+            )
+        case BetaLikeness(beta=beta, enhanced=enhanced):
+            numerator, denominator = at_most(beta)
+            holds = (
+                f"records::HUGEINT * {column.records} * {denominator} "
+                f"<= size::HUGEINT * overall * {numerator + denominator}"
+            )
+            if enhanced:
+                gained = f"records::DOUBLE * {column.records} / (size::DOUBLE * overall)"
+                holds += f" AND {gained} <= 1 + ln({column.records}::DOUBLE / overall) + {SLACK!r} * {gained}"
+            return f"SELECT class FROM {_SHARES} GROUP BY class HAVING NOT bool_and({holds})"
+        case _:
+            assert_never(model)
+
+
+_SHARES = (
+    "(SELECT s.class, s.records, c.size, d.records AS overall FROM spread AS s "
+    "JOIN judged_classes AS c USING (class) JOIN distribution AS d USING (position))"
+)
+
+
+def _beyond(session: Session, model: TCloseness, column: _Column) -> int:
+    """Number of classes that are further from the whole source than t."""
+    session.execute("CREATE TEMPORARY TABLE reference AS SELECT 0 AS superset, position, records FROM distribution")
+    session.execute(
+        f"CREATE TEMPORARY TABLE pairs AS SELECT class, 0 AS superset, size, {column.records} AS superset_size "
+        "FROM judged_classes"
+    )
+    numerator, denominator = at_most(model.t)
+    beyond: int = session.value(
+        f"SELECT count(*) FROM ({distances(model.distance, column.values, column.top)}) "
+        f"WHERE distance * {denominator} > one * {numerator}"
+    )
+    session.execute("DROP TABLE temp.reference")
+    session.execute("DROP TABLE temp.pairs")
+    return beyond
+
+
+def _failing_grassberger(session: Session, model: EntropyLDiversity) -> int:
+    """Classes of n records with n (G(n) - ln l) < sum of n_i G(n_i), or fewer than l values: Grassberger's estimate."""
+    counts = session.arrays(
+        "SELECT DISTINCT unnest([records, total]) AS n FROM (SELECT records, sum(records) OVER (PARTITION BY class)"
+        "::BIGINT AS total FROM spread WHERE NOT is_null)"
+    )["n"].astype(np.int64)
+    table = pa.table({"n": counts, "g": grassberger(counts)})
+    with session.relation("estimates", table):
+        failing: int = session.value(
+            "SELECT count(*) FROM judged_classes LEFT JOIN ("
+            f"SELECT class, total * (t.g - {math.log(model.l)!r}) - parts AS over, total, different FROM ("
+            "SELECT class, sum(records)::BIGINT AS total, sum(records * e.g) AS parts, count(*) AS different "
+            "FROM spread JOIN estimates AS e ON e.n = records WHERE NOT is_null GROUP BY class) "
+            f"JOIN estimates AS t ON t.n = total) USING (class) "
+            f"WHERE coalesce(over < -{SLACK!r} * total OR different < {model.l}, true)"
+        )
+    return failing
+
+
+def grassberger(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """G(n), by which n_i ln n_i is replaced to estimate an entropy from few records (Grassberger 2003, equation 27).
+
+    G(1) = -gamma - ln 2, G(2) = 2 - gamma - ln 2, G(2m + 1) = G(2m), G(2m + 2) = G(2m) + 2 / (2m + 1). So for even n
+    it is 2 H(n) - H(n/2) - gamma - ln 2, with harmonic numbers H.
+    """
+    even = counts // 2 * 2
+    return 2 * _harmonic(even) - _harmonic(even // 2) - np.euler_gamma - math.log(2)
+
+
+def _harmonic(n: NDArray[np.int64]) -> NDArray[np.float64]:
+    """1 + 1/2 + … + 1/n; by its asymptotic series where the next term is below the last digit."""
+    small = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, 1000))])
+    m = np.maximum(n, 1).astype(np.float64)
+    series = np.log(m) + np.euler_gamma + 1 / (2 * m) - 1 / (12 * m**2) + 1 / (120 * m**4)
+    return np.where(n < len(small), small[np.minimum(n, len(small) - 1)], series)

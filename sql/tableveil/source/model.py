@@ -1,0 +1,92 @@
+"""The source as everyone else sees it: its records, its columns, and the population they are a part of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tableveil.backend import alias as aliased
+from tableveil.backend import column, table, try_cast
+from tableveil.hierarchy import ValueKind
+from tableveil.policy import TableReference
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table: its type as DuckDB spells it, and the type it has in a release.
+
+    An ENUM's type lists values that the release may not hold, so that it is released as VARCHAR.
+    """
+
+    name: str
+    type: str
+    kind: ValueKind
+
+    @property
+    def released_type(self) -> str:
+        """The column's type where it is released as it is."""
+        return "VARCHAR" if self.kind is ValueKind.TEXT else self.type
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationRows:
+    """The rows of a table that are the population.
+
+    `columns` are the table's that are called as the policy's quasi-identifiers, in the policy's order; `types` are the
+    source's types of them. `field` is what the policy names the population by.
+    """
+
+    reference: TableReference
+    columns: tuple[Column, ...]
+    types: tuple[str, ...]
+    field: str
+
+    def table(self, alias: str = "") -> exp.Expr:
+        """The quasi-identifiers in a FROM clause, in the source's types.
+
+        `check_facts` makes sure that these types hold all values: one that they do not hold would be NULL here.
+        """
+        if all(found.type == type_ for found, type_ in zip(self.columns, self.types, strict=True)):
+            return _whole(self.reference, alias)
+        converted = [
+            column(found.name) if found.type == type_ else aliased(try_cast(column(found.name), type_), found.name)
+            for found, type_ in zip(self.columns, self.types, strict=True)
+        ]
+        return exp.select(*converted).from_(self.whole_table()).subquery(alias or None)
+
+    def whole_table(self) -> exp.Table:
+        """The table in a FROM clause, as it is."""
+        return _whole(self.reference)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The source table, by its full name, and its columns in table order.
+
+    If the policy names a `subset` column, the source's records are the rows where it is true: nothing that reads
+    `table` sees any other.
+    """
+
+    reference: TableReference
+    columns: tuple[Column, ...]
+    subset: str = ""
+    population: PopulationRows | None = None
+
+    def column(self, name: str) -> Column:
+        """The column of that name."""
+        return next(column for column in self.columns if column.name == name)
+
+    def table(self, alias: str = "") -> exp.Expr:
+        """The records in a FROM clause."""
+        if not self.subset:
+            return _whole(self.reference, alias)
+        return exp.select("*").from_(self.whole_table()).where(column(self.subset)).subquery(alias or None)
+
+    def whole_table(self) -> exp.Table:
+        """The table in a FROM clause, with the rows that are outside the subset."""
+        return _whole(self.reference)
+
+
+def _whole(reference: TableReference, alias: str = "") -> exp.Table:
+    return table(reference.table, reference.schema, reference.catalog, alias)

@@ -1,0 +1,77 @@
+"""Resolves the population that a policy names: another table, or the whole of the source's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tableveil.backend import Session
+from tableveil.errors import Fault, nearest, shortened
+from tableveil.hierarchy import ValueKind
+from tableveil.policy import Policy
+from tableveil.source.model import Column, PopulationRows, Source
+from tableveil.source.tables import columns_of, find_table
+
+_ALIKE = (
+    {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT},
+    {ValueKind.DATE, ValueKind.TIMESTAMP},
+    {ValueKind.TEXT},
+)
+"""Kinds whose values can be converted to each other's types; of others, the types must be the same."""
+
+
+def check_subset(policy: Policy, source: Source, names: Sequence[str]) -> list[Fault]:
+    """What is wrong with the policy's subset column; `names` are all columns of the source's table."""
+    assert policy.population is not None
+    name = policy.population.subset_column
+    field = "population.subset_column"
+    if name not in names:
+        return [Fault(field, shortened(name), "a column of the source", nearest(name, names))]
+    types = [column.type for column in source.columns if column.name == name]
+    if types == ["BOOLEAN"]:
+        return []
+    found = shortened(name) + (f" of type {shortened(types[0])}" if types else "")
+    return [Fault(field, found, "a column of type BOOLEAN: true for the rows to anonymize")]
+
+
+def resolve_population(session: Session, policy: Policy, source: Source) -> tuple[PopulationRows | None, list[Fault]]:
+    """The population's rows, None if the policy names none, and all faults found."""
+    population = policy.population
+    if population is None or not population.has_rows:
+        return None, []
+    # Names that the source lacks are reported with the source.
+    by_name = {column.name: column for column in source.columns}
+    wanted = [by_name[attribute.column] for attribute in policy.quasi_identifiers if attribute.column in by_name]
+    types = tuple(column.type for column in wanted)
+    if population.table is None:
+        return PopulationRows(source.reference, tuple(wanted), types, "population.subset_column"), []
+    field = "population.table"
+    reference, faults = find_table(session, population.table, field)
+    if reference is None:
+        return None, faults
+    found = {
+        column.name if isinstance(column, Column) else column[0]: column for column in columns_of(session, reference)
+    }
+    columns = []
+    for column in wanted:
+        theirs = found.get(column.name)
+        if theirs is None:
+            expected = "a table with a column called as each quasi-identifier"
+            missing = f"{shortened(str(reference))}, which has no column {shortened(column.name)}"
+            faults.append(Fault(field, missing, expected, nearest(column.name, found)))
+        elif isinstance(theirs, Column) and _alike(column, theirs):
+            columns.append(theirs)
+        else:
+            type_ = theirs.type if isinstance(theirs, Column) else theirs[1]
+            faults.append(
+                Fault(
+                    field,
+                    f"{shortened(column.name)} of type {shortened(type_)} in {shortened(str(reference))}",
+                    f"a type that compares with the source's, {shortened(column.type)}",
+                    "Make a table in which it is cast to that type, and name that.",
+                )
+            )
+    return (None if faults else PopulationRows(reference, tuple(columns), types, field)), faults
+
+
+def _alike(left: Column, right: Column) -> bool:
+    return left.type == right.type or any({left.kind, right.kind} <= kinds for kinds in _ALIKE)

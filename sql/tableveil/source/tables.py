@@ -1,0 +1,95 @@
+"""Tables of the database: whether there is one of a name, and what columns it has."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, column, create_table, drop, table
+from tableveil.errors import Fault, nearest, shortened
+from tableveil.hierarchy import ValueKind
+from tableveil.policy import TableReference
+from tableveil.source.model import Column
+
+STATE_SCHEMA = "tableveil"
+
+_KINDS = (
+    (re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER)"), ValueKind.INTEGER),
+    (re.compile(r"DECIMAL\(.*\)"), ValueKind.DECIMAL),
+    (re.compile(r"FLOAT|DOUBLE"), ValueKind.FLOAT),
+    (re.compile(r"DATE"), ValueKind.DATE),
+    (re.compile(r"TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE"), ValueKind.TIMESTAMP),
+    (re.compile(r"VARCHAR|JSON|ENUM\(.*\)", re.DOTALL), ValueKind.TEXT),
+    (re.compile(r"BOOLEAN|TIME|TIME_NS|TIME WITH TIME ZONE|UUID|BLOB|BIT"), ValueKind.OTHER),
+)
+
+
+def find_table(session: Session, wanted: TableReference, field: str) -> tuple[TableReference | None, list[Fault]]:
+    """The table's full name, or the faults of the reference, which the policy has at the path `field`."""
+    own: str = session.value("SELECT current_database()")
+    if wanted.catalog not in ("", own):
+        return None, [Fault(f"{field}.catalog", shortened(wanted.catalog), f"the server's database {shortened(own)}")]
+    schema = wanted.schema or "main"
+    if schema.casefold() == STATE_SCHEMA:
+        return None, [
+            Fault(f"{field}.schema", shortened(schema), "a schema of yours; this one holds Tableveil's own state")
+        ]
+    schemas = [
+        name
+        for (name,) in session.rows(
+            "SELECT schema_name FROM duckdb_schemas() WHERE database_name = ? AND NOT internal OR schema_name = 'main'",
+            [own],
+        )
+    ]
+    if schema not in schemas:
+        return None, [Fault(f"{field}.schema", shortened(schema), "a schema of the database", nearest(schema, schemas))]
+    tables = [
+        name
+        for (name,) in session.rows(
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND schema_name = ?", [own, schema]
+        )
+    ]
+    if wanted.table in tables:
+        return TableReference(own, schema, wanted.table), []
+    views = session.value(
+        "SELECT count(*) FROM duckdb_views() WHERE database_name = ? AND schema_name = ? AND view_name = ?",
+        [own, schema, wanted.table],
+    )
+    if views:
+        hint = "A view may change while it is read: create a table from it, and name that."
+        return None, [Fault(f"{field}.table", f"the view {shortened(wanted.table)}", "a table", hint)]
+    expected = f"a table of schema {shortened(schema)}"
+    return None, [Fault(f"{field}.table", shortened(wanted.table), expected, nearest(wanted.table, tables))]
+
+
+def columns_of(session: Session, reference: TableReference) -> list[Column | tuple[str, str]]:
+    """The table's columns; those of a type that cannot be released as (name, type)."""
+    rows = session.rows(
+        "SELECT column_name, data_type FROM duckdb_columns() "
+        "WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index",
+        [reference.catalog, reference.schema, reference.table],
+    )
+    collations = _collations(session, reference, [name for name, type_ in rows if type_ == "VARCHAR"])
+    columns: list[Column | tuple[str, str]] = []
+    for name, type_ in rows:
+        if name in collations:
+            # It makes values equal that look different: a class would have more records than look alike.
+            columns.append((name, f"{type_} COLLATE {collations[name]}"))
+            continue
+        kind = next((kind for pattern, kind in _KINDS if pattern.fullmatch(type_)), None)
+        columns.append((name, type_) if kind is None else Column(name, type_, kind))
+    return columns
+
+
+def _collations(session: Session, reference: TableReference, names: list[str]) -> dict[str, str]:
+    """The collations of the text columns that have one; only the text of a table's definition shows them."""
+    if not names:
+        return {}
+    # A table of our own, so that the names in its definition are known.
+    columns = [alias(column(name), f"c{i}") for i, name in enumerate(names)]
+    query = exp.select(*columns).from_(table(reference.table, reference.schema, reference.catalog)).limit(0)
+    session.execute(create_table(table("collations"), query, temporary=True))
+    definition = session.value("SELECT sql FROM duckdb_tables() WHERE table_name = 'collations' AND temporary")
+    session.execute(drop("TABLE", table("collations")))
+    return {names[int(i)]: collation for i, collation in re.findall(r"\bc(\d+) VARCHAR COLLATE ([\w.]+)", definition)}
