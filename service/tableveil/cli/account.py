@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
@@ -13,6 +12,7 @@ from rich.text import Text
 
 from tableveil.backend import render, table
 from tableveil.cli import wording
+from tableveil.cli.guarantees import guarantees
 from tableveil.cli.tables import facts, listing
 from tableveil.convert import privacy_in_words
 from tableveil.v1 import job_service_pb2, release_service_pb2
@@ -66,7 +66,7 @@ def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, Rende
     yield "Attributes", _attributes(release.attributes)
     yield "Risk of being re-identified", _risk(release.risk_before, release.risk_after)
     if release.guarantees:
-        yield "Privacy that is reached", _guarantees(release.guarantees)
+        yield "Privacy that is reached", guarantees(release, all_models=False)
     yield "Proof", _proof(release.score, release.proof)
     yield "Written", _objects(release)
     yield "Query it", _queries(release)
@@ -132,26 +132,6 @@ def _risk(before: release_service_pb2.Risk, after: release_service_pb2.Risk) -> 
         at_risk = _part(later.get(item.threshold, 0), after.records)
         rows.append((name, _part(item.records, before.records), at_risk))
     return listing(("", "before", "after"), rows, "", numbers=("before", "after"))
-
-
-def _guarantees(guarantees: Sequence[release_service_pb2.Guarantee]) -> RenderableType:
-    rows = [
-        (
-            wording.printable(one.model.replace("_", " ")),
-            wording.short(one.column),
-            wording.printable(one.parameter),
-            _reached(one.before) if one.HasField("before") else "",
-            _reached(one.after) if one.HasField("after") else "",
-        )
-        for one in guarantees
-    ]
-    return listing(("model", "of", "parameter", "before", "after"), rows, "", numbers=("before", "after"))
-
-
-def _reached(value: float) -> str:
-    if math.isinf(value):
-        return "without bound"
-    return wording.count(int(value)) if value.is_integer() else wording.score(value)
 
 
 def _proof(score: float, proof: release_service_pb2.Proof) -> Table:

@@ -6,11 +6,13 @@ from itertools import islice
 from pathlib import Path
 
 import click
+from rich.console import RenderableType
 
 from tableveil.cli import wording
 from tableveil.cli.account import account
 from tableveil.cli.explanation import explanation
 from tableveil.cli.frontier import show_frontier
+from tableveil.cli.guarantees import guarantees
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.jobs import job_details
 from tableveil.cli.tables import listing
@@ -52,12 +54,15 @@ def releases(session: Session, limit: int) -> None:
 @click.command()
 @click.argument("name", metavar="RELEASE|JOB|FRONTIER")
 @click.option("--explain", is_flag=True, help="Show why a release has its levels, instead of its account.")
+@click.option("--privacy", is_flag=True, help="Show what a release reaches of every privacy model, asked for or not.")
 @verb
-def show(session: Session, name: str, explain: bool) -> None:
+def show(session: Session, name: str, explain: bool, privacy: bool) -> None:
     """Show a release (3 or releases/3), a job (jobs/3) or a frontier (frontiers/3)."""
     output, client = session.output, session.client
-    if explain and name.startswith(("jobs/", "frontiers/")):
-        raise click.UsageError("--explain is for releases")
+    if (explain or privacy) and name.startswith(("jobs/", "frontiers/")):
+        raise click.UsageError(f"{'--explain' if explain else '--privacy'} is for releases")
+    if explain and privacy:
+        raise click.UsageError("--explain and --privacy show different things: use one of them")
     if name.startswith("frontiers/"):
         show_frontier(session, name)
         return
@@ -72,7 +77,13 @@ def show(session: Session, name: str, explain: bool) -> None:
     if output.as_json:
         output.json(release_service_pb2.GetReleaseResponse(release=release))
     else:
-        output.show(explanation(release) if explain else account(release))
+        output.show(_of_release(release, explain, privacy))
+
+
+def _of_release(release: release_service_pb2.Release, explain: bool, privacy: bool) -> RenderableType:
+    if privacy:
+        return guarantees(release, all_models=True)
+    return explanation(release) if explain else account(release)
 
 
 @click.command()

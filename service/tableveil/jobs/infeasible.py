@@ -25,7 +25,7 @@ def nothing_valid(policy: Policy, models: Sequence[PrivacyModel], why: Infeasibl
         "privacy_models",
         f"{found} ({failing})" if failing else found,
         f"at most {why.allowed} suppressed records, as suppression_limit {policy.suppression_limit} allows",
-        f"Feasible would be {', or '.join(_hints(policy, models, why))}." if not why.within_limit else _within(why),
+        f"{_beyond_the_limit(why)}Feasible would be {', or '.join(_hints(policy, models, why))}.",
     )
 
 
@@ -37,7 +37,10 @@ def _refused(policy: Policy, model: PrivacyModel, refusal: Refusal) -> str:
 
 
 def _hints(policy: Policy, models: Sequence[PrivacyModel], why: Infeasible) -> Iterator[str]:
-    yield f"a suppression_limit of at least {_rounded_up(why.suppressed, why.records)}"
+    if not why.within_limit:
+        yield f"a suppression_limit of at least {_rounded_up(why.suppressed, why.records)}"
+    elif not any(refusal.vetoes for refusal in why.refusals):
+        yield "suppressed records that are dropped"
     sufficient = [refusal for refusal in why.refusals if refusal.suffices and refusal.nearest]
     for refusal in sufficient:
         yield _named(policy, models, refusal)
@@ -49,6 +52,8 @@ def _hints(policy: Policy, models: Sequence[PrivacyModel], why: Infeasible) -> I
         yield "other levels"
     elif any(attribute.maximum_level is not None for attribute in policy.quasi_identifiers):
         yield "higher maximum levels"
+    elif any(refusal.vetoes for refusal in why.refusals):
+        yield "another population"
 
 
 def _named(policy: Policy, models: Sequence[PrivacyModel], refusal: Refusal) -> str:
@@ -57,10 +62,13 @@ def _named(policy: Policy, models: Sequence[PrivacyModel], refusal: Refusal) -> 
     return f"{refusal.nearest}{of if len(policy.privacy_models) > 1 else ''}"
 
 
-def _within(why: Infeasible) -> str:
+def _beyond_the_limit(why: Infeasible) -> str:
+    """What is wrong if it is not the number of suppressed records."""
+    if not why.within_limit:
+        return ""
     if any(refusal.vetoes for refusal in why.refusals):
-        return "More suppression would not help: relax the model that cannot hold, or change the population."
-    return "The suppressed records, kept with their values, do not meet the models together: drop them instead."
+        return "More suppression would not help. "
+    return "The suppressed records, kept with their values, do not meet the models together. "
 
 
 def _rounded_up(part: int, whole: int) -> str:

@@ -45,6 +45,7 @@ def run_job(database: Database, session: Session, job: int, policy: Policy, docu
         search=found,
         best=best,
         losses=_losses(problem.counter, plan),
+        chosen_by=choosing_models(policy),
         explanation=explanation,
         counter=problem.counter.name,
         counting=counting,

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from tableveil.backend import Database, Session, drop
 from tableveil.errors import ConflictError, InternalError, shortened
-from tableveil.policy import Policy, described
+from tableveil.policy import Policy, PrivacyModel, described
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import write
 from tableveil.release.objects import public, snapshot, write_objects, written_objects
@@ -42,7 +42,8 @@ from tableveil.state.releases import (
 class Evidence:
     """What the job knows about a release before it is written.
 
-    `best` is the transformation of the plan, `losses` its loss per quasi-identifier; `counting` says how classes were
+    `best` is the transformation of the plan, `losses` its loss per quasi-identifier; the rules of the explanation are
+    those of the privacy models that it was `chosen_by`; `counting` says how classes were
     counted; `document` is the policy as JSON; `elapsed` gives the seconds since the job started, `phases` the seconds
     of the phases so far; `guarantees` are what every privacy model reaches.
     """
@@ -54,6 +55,7 @@ class Evidence:
     search: SearchOutcome
     best: Candidate
     losses: tuple[float, ...]
+    chosen_by: tuple[PrivacyModel, ...]
     explanation: explain.Explanation
     counter: str
     counting: str
@@ -214,12 +216,12 @@ def _release(
         },
         warnings=evidence.warnings,
         policy=evidence.document,
-        explanation=_explanation(plan.policy, evidence.explanation),
+        explanation=_explanation(plan.policy, evidence),
         guarantees=evidence.guarantees,
     )
 
 
-def _explanation(policy: Policy, explanation: explain.Explanation) -> Explanation:
+def _explanation(policy: Policy, evidence: Evidence) -> Explanation:
     """The explanation with the names of columns and of privacy models."""
 
     def named(found: explain.Neighbour) -> Neighbour:
@@ -234,10 +236,11 @@ def _explanation(policy: Policy, explanation: explain.Explanation) -> Explanatio
             score=found.score,
             rejections=tuple(
                 Rejection(str(model), *astuple(rule))
-                for model, rule in zip(policy.privacy_models, found.rules, strict=True)
+                for model, rule in zip(evidence.chosen_by, found.rules, strict=True)
             ),
         )
 
+    explanation = evidence.explanation
     return Explanation(named(explanation.itself), tuple(map(named, explanation.neighbours)), explanation.complete)
 
 

@@ -9,6 +9,7 @@ import duckdb
 from rich.console import Console
 
 from tableveil.cli.account import account, query_lines
+from tableveil.cli.guarantees import guarantees
 from tableveil.v1 import policy_pb2, release_service_pb2
 from tests.service.client import samples
 
@@ -102,6 +103,8 @@ def test_every_privacy_model_is_named() -> None:
 
 def test_guarantees_are_shown_before_and_after() -> None:
     release = samples.release()
+    release.policy.privacy_models.add().t_closeness.column = "charge\x1b"
+    release.policy.privacy_models.add().t_closeness.column = "diagnosis"
     add = release.guarantees.add
     add(model="k_anonymity", parameter="k", before=1, after=12_345)
     add(model="t_closeness (ordered)", column="charge\x1b", parameter="t", before=0.75, after=0.12345678)
@@ -109,11 +112,20 @@ def test_guarantees_are_shown_before_and_after() -> None:
     lines = [line.rstrip() for line in shown(release).splitlines()]
     first = lines.index("Privacy that is reached")
     assert lines[first + 1 : first + 6] == [
-        "  model                  of          parameter         before   after",
-        "  k anonymity                        k                      1  12,345",
-        r"  t closeness (ordered)  charge\x1b  t                 0.7500  0.1235",
-        "  delta disclosure       charge      delta      without bound",
+        "  model                  of          parameter  before   after",
+        "  k anonymity                        k               1  12,345",
+        r"  t closeness (ordered)  charge\x1b  t          0.7500  0.1235",
+        "  1 more that the policy does not ask for: tableveil show releases/3 --privacy",
         "",
+    ]
+    console = Console(file=io.StringIO(), width=100)
+    console.print(guarantees(release, all_models=True))
+    assert isinstance(console.file, io.StringIO)
+    assert [line.rstrip() for line in console.file.getvalue().splitlines()] == [
+        "model                  of          parameter         before   after",
+        "k anonymity                        k                      1  12,345",
+        r"t closeness (ordered)  charge\x1b  t                 0.7500  0.1235",
+        "delta disclosure       charge      delta      without bound",
     ]
 
 

@@ -139,6 +139,8 @@ def test_show_a_release(run: Run, documents: Documents, service: FakeService, na
 def test_show_why(run: Run, service: FakeService) -> None:
     service.releases["releases/3"] = samples.release()
     assert run("show", "3", "--explain").stdout.startswith("Why this transformation\n")
+    assert run("show", "3", "--privacy").exit_code == 0
+    assert run("show", "3", "--privacy", "--explain").exit_code == 2
     refused = run("show", "jobs/1", "--explain")
     assert (refused.exit_code, "--explain is for releases" in refused.stderr) == (2, True)
 

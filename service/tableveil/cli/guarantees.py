@@ -1,0 +1,47 @@
+"""What a release reaches of the privacy models, asked for or not, before and after."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tableveil.cli import wording
+from tableveil.cli.tables import listing
+from tableveil.v1 import policy_pb2, release_service_pb2
+
+
+def guarantees(release: release_service_pb2.Release, all_models: bool) -> RenderableType:
+    """A table for a console, of the models that the policy asks for, with where the others are shown; or of all."""
+    shown = [one for one in release.guarantees if all_models or _asked(one, release.policy)]
+    rows = [
+        (
+            wording.printable(one.model.replace("_", " ")),
+            wording.short(one.column),
+            wording.printable(one.parameter),
+            _reached(one.before) if one.HasField("before") else "",
+            _reached(one.after) if one.HasField("after") else "",
+        )
+        for one in shown
+    ]
+    found = listing(("model", "of", "parameter", "before", "after"), rows, "", numbers=("before", "after"))
+    others = len(release.guarantees) - len(shown)
+    if not others:
+        return found
+    more = Text(f"{others} more that the policy does not ask for: tableveil show {release.name} --privacy", style="dim")
+    return Group(found, more) if rows else more
+
+
+def _asked(one: release_service_pb2.Guarantee, policy: policy_pb2.Policy) -> bool:
+    for model in policy.privacy_models:
+        kind = model.WhichOneof("kind")
+        if kind == one.model.partition(" ")[0] and getattr(getattr(model, kind), "column", "") == one.column:
+            return True
+    return False
+
+
+def _reached(value: float) -> str:
+    if math.isinf(value):
+        return "without bound"
+    return wording.count(int(value)) if value.is_integer() else wording.score(value)
