@@ -128,7 +128,59 @@ BAD: dict[str, Bad] = {
     ),
     "a quasi-identifier without a hierarchy": invalid({SEX: GONE}, SEX, "nothing suppression_only"),
     "a hierarchy for another role": invalid(
-        {"attributes[5].hierarchy": {"suppression_only": {}}}, "attributes[5].hierarchy", "SENSITIVE"
+        {"attributes[6].hierarchy": {"suppression_only": {}}}, "attributes[6].hierarchy", "INSENSITIVE"
+    ),
+    # --- Privacy models ---
+    "a model of an unknown column": invalid(
+        {"privacy_models[+]": {"distinct_l_diversity": {"column": "diagnosi", "l": 2}}},
+        "privacy_models[1].distinct_l_diversity.column",
+        "'diagnosi' 'diagnosis'",
+    ),
+    "a model of a column that is not sensitive": invalid(
+        {"privacy_models[+]": {"t_closeness": {"column": "ward", "t": "0.2"}}},
+        "privacy_models[1].t_closeness.column",
+        "'ward' INSENSITIVE SENSITIVE",
+    ),
+    "a t that is a percentage": invalid(
+        {"privacy_models[+]": {"t_closeness": {"column": "diagnosis", "t": "20"}}},
+        "privacy_models[1].t_closeness.t",
+        "20 0 1",
+    ),
+    "no t": invalid(
+        {"privacy_models[+]": {"t_closeness": {"column": "diagnosis"}}}, "privacy_models[1].t_closeness.t", "nothing"
+    ),
+    "a hierarchical distance without a hierarchy": invalid(
+        {
+            "privacy_models[+]": {
+                "t_closeness": {"column": "diagnosis", "t": "0.2", "distance": "DISTANCE_HIERARCHICAL"}
+            }
+        },
+        "privacy_models[1].t_closeness.distance",
+        "hierarchy",
+    ),
+    "k-map of nobody": invalid({"privacy_models[+]": {"k_map": {"k": 3}}}, "population", "k_map"),
+    "an unknown population": invalid(
+        {"privacy_models[+]": {"k_map": {"k": 3}}, "population": {"table": {"table": "peopel"}}},
+        "population.table.table",
+        "'peopel' 'people'",
+    ),
+    "a population without the quasi-identifiers": invalid(
+        {"privacy_models[+]": {"k_map": {"k": 3}}, "population": {"table": {"table": "sexes"}}},
+        "population.table",
+        "age",
+    ),
+    "an order that lacks a value": invalid(
+        {"attributes[5].order": {"values": ["A01"]}}, "attributes[5].order.values", "'B02'"
+    ),
+    "an order of numbers that are none": invalid(
+        {"attributes[5].order": {"by": "ORDER_BY_NUMBER"}}, "attributes[5].order.by", "'A01'"
+    ),
+    "more diversity than there is": Bad(
+        {"privacy_models[+]": {"distinct_l_diversity": {"column": "diagnosis", "l": 5}}},
+        INFEASIBLE,
+        "INFEASIBLE",
+        "privacy_models",
+        "privacy_models[1] 5-diversity",
     ),
     "a marker that is a column": invalid(
         {"suppressed_records": {"handling": "BLANK", "marker_column": "Sex"}},
@@ -158,7 +210,7 @@ BAD: dict[str, Bad] = {
     "k is above the number of rows": Bad({K: 241}, INFEASIBLE, "TOO_FEW_RECORDS", "privacy_models", "241 240"),
     "no privacy model": invalid({"privacy_models": []}, "privacy_models", "none at least one"),
     "the same privacy model twice": invalid(
-        {"privacy_models[+]": {"k_anonymity": {"k": 5}}}, "privacy_models[1]", "more than once"
+        {"privacy_models[+]": {"k_anonymity": {"k": 5}}}, "privacy_models[1]", "same model privacy_models[0]"
     ),
     "a limit above 1": invalid({"suppression_limit": "1.01"}, "suppression_limit", "1.01 from 0 to 1"),
     "a limit below 0": invalid({"suppression_limit": "-0.01"}, "suppression_limit", "-0.01 from 0 to 1"),

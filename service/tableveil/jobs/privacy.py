@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from tableveil.backend import Session
 from tableveil.classes import ClassCounter
 from tableveil.counting import BaseHistogram
 from tableveil.errors import Fault
 from tableveil.policy import Choose, Distance, NTCloseness, Policy, PrivacyModel, SensitiveModel, TCloseness
 from tableveil.privacy import Conjunction, Facts, privacy_of
+from tableveil.source import Source, estimated_values
 
 LARGEST_UNASKED = 1_000_000
-"""Records up to which columns are counted only to tell what the release reaches of models that nobody asked for."""
+MOST_UNASKED_VALUES = 10_000
+"""Records, and different values, up to which columns are counted that no model looks at: only to tell what the release
+reaches of models that nobody asked for. Of nearly unique values it reaches nothing."""
 
 
 def choosing_models(policy: Policy) -> tuple[PrivacyModel, ...]:
@@ -46,11 +50,14 @@ def population_size(policy: Policy, base: BaseHistogram) -> int | None:
     return base.population_records if population.size is None else population.size
 
 
-def counted_columns(policy: Policy, records: int) -> frozenset[str]:
-    """The sensitive columns whose values are counted: those that some model looks at, and of small sources all."""
+def counted_columns(session: Session, source: Source, policy: Policy, records: int) -> frozenset[str]:
+    """The sensitive columns whose values are counted: those that some model looks at, and others that cost little."""
     asked = {model.column for model in policy.privacy_models if isinstance(model, SensitiveModel)}
-    unasked = {attribute.column for attribute in policy.sensitive} if records <= LARGEST_UNASKED else set()
-    return frozenset(asked | unasked)
+    unasked = [attribute.column for attribute in policy.sensitive if attribute.column not in asked]
+    if not unasked or not 0 < records <= LARGEST_UNASKED:
+        return frozenset(asked)
+    estimates = estimated_values(session, source, unasked)
+    return frozenset(asked.union(name for name in unasked if estimates[name] <= MOST_UNASKED_VALUES))
 
 
 def ordered_columns(policy: Policy) -> frozenset[str]:

@@ -86,7 +86,7 @@ def dictionaries_of(
     """The dictionaries of the quasi-identifiers, of the sensitive columns, and the transformations they allow."""
     facts = check_facts(session, source, policy)
     faults = [*hierarchies.faults, *facts.faults, *check_population_size(policy, facts.records)]
-    counted = counted_columns(policy, facts.records)
+    counted = counted_columns(session, source, policy, facts.records)
     dictionaries, sensitive = [], []
     for i, attribute in enumerate(policy.attributes if facts.records else ()):
         hierarchy, reference = hierarchies.found.get(attribute.column, (None, ""))

@@ -126,8 +126,8 @@ def _check_privacy(
     )
     problems = check_people(session, policy, source_records, written)
     problems += check_values(session, policy, quasi_identifiers, marker, written)
-    session.execute("DROP VIEW temp.judged_classes")
-    session.execute("DROP TABLE IF EXISTS temp.pool")
+    session.execute("DROP VIEW temp.main.judged_classes")
+    session.execute("DROP TABLE IF EXISTS temp.main.pool")
     return problems
 
 

@@ -35,8 +35,8 @@ def check_people(session: Session, policy: Policy, source_records: int, written:
     for model in models:
         problems += _check_model(session, policy, model, source_records, written)
     if counted:
-        session.execute("DROP TABLE temp.population_classes")
-        session.execute("DROP TABLE temp.peopled")
+        session.execute("DROP TABLE temp.main.population_classes")
+        session.execute("DROP TABLE temp.main.peopled")
     return problems
 
 
@@ -136,7 +136,7 @@ def _check_presence(session: Session, model: DeltaPresence, written: Written) ->
         absent = session.value(
             f"SELECT count(*) FROM (SELECT {keys} FROM population_classes EXCEPT SELECT {keys} FROM source_classes)"
         )
-        session.execute("DROP TABLE temp.source_classes")
+        session.execute("DROP TABLE temp.main.source_classes")
         if absent:
             problems.append(f"{absent} classes of the population have no record in the source, against {model}")
     return problems

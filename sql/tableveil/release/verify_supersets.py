@@ -31,7 +31,7 @@ def beyond_all_supersets(session: Session, policy: Policy, model: NTCloseness, d
                 break
     left: int = session.value("SELECT count(*) FROM open_classes")
     for made in ("open_classes", "labelled_source", "labelled_classes", "keys", "reference", "pairs"):
-        session.execute(f"DROP TABLE IF EXISTS temp.{made}")
+        session.execute(f"DROP TABLE IF EXISTS temp.main.{made}")
     return left
 
 
@@ -121,4 +121,4 @@ def _make_labelled(session: Session, model: NTCloseness, written: Written) -> No
         "WHERE NOT c.pool"
     )
     for j in positions:
-        session.execute(f"DROP TABLE temp.numbered_{j}")
+        session.execute(f"DROP TABLE temp.main.numbered_{j}")

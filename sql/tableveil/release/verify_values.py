@@ -88,7 +88,7 @@ def _check_column(
             failing = _failing(session, policy, model, column, written)
             problems += [f"{failing} classes are not of {model}"] if failing else []
     for made in ("distribution", "source_values", "spread", "value_groups"):
-        session.execute(f"DROP TABLE IF EXISTS temp.{made}")
+        session.execute(f"DROP TABLE IF EXISTS temp.main.{made}")
     return problems
 
 
@@ -278,8 +278,8 @@ def _beyond(session: Session, model: TCloseness, column: _Column) -> int:
         f"SELECT count(*) FROM ({distances(model.distance, column.values, column.top)}) "
         f"WHERE distance * {denominator} > one * {numerator}"
     )
-    session.execute("DROP TABLE temp.reference")
-    session.execute("DROP TABLE temp.pairs")
+    session.execute("DROP TABLE temp.main.reference")
+    session.execute("DROP TABLE temp.main.pairs")
     return beyond
 
 

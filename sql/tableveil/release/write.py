@@ -82,30 +82,56 @@ def write_classes(session: Session, plan: ReleasePlan, rows: exp.Table, target: 
     Labels, `class_size`, `risk`, and per sensitive column how many different values a class has, and the exponential of
     their entropy: with that l, distinct and entropy l-diversity just hold. NULL counts for neither.
     """
-    labels = [column(released.name) for released in plan.quasi_identifiers()]
+    labels = [released.name for released in plan.quasi_identifiers()]
     names = class_columns(plan)
-    counted = exp.select(*labels, alias(exp.Count(this=exp.Star()), names.size)).from_(rows.copy())
-    for sensitive, distinct, entropy in names.diversity:
-        values = exp.Distinct(expressions=[column(sensitive)])
-        counted = counted.select(
-            alias(exp.Count(this=values), distinct), alias(call("entropy", column(sensitive)), entropy)
+    size = alias(exp.Count(this=exp.Star()), names.size)
+    counted = _by_labels(plan, rows, labels, "c").select(size).subquery("counted")
+    risk = exp.Div(this=cast(number(1), "DOUBLE"), expression=column(names.size, "counted"))
+    query = exp.select(
+        *(alias(column(f"c{i}", "counted"), label) for i, label in enumerate(labels)),
+        column(names.size, "counted"),
+        alias(risk, names.risk),
+    ).from_(counted)
+    for s, (sensitive, distinct, entropy) in enumerate(names.diversity):
+        diversity, of = _diversity(plan, rows, labels, sensitive), f"values{s}"
+        same = [
+            exp.NullSafeEQ(this=column(f"c{i}", "counted"), expression=column(f"v{i}", of)) for i in range(len(labels))
+        ]
+        query = query.join(diversity.subquery(of), on=exp.and_(*same), join_type="LEFT").select(
+            *(
+                alias(exp.Coalesce(this=column(found, of), expressions=[number(0)]), name)
+                for found, name in (("different", distinct), ("achieved", entropy))
+            )
         )
+    session.execute(create_table(target, query.order_by(*(column(f"c{i}", "counted") for i in range(len(labels))))))
+
+
+def _diversity(plan: ReleasePlan, rows: exp.Table, labels: list[str], sensitive: str) -> exp.Select:
+    """Per class with any values, how many are `different`, and the l that their entropy has `achieved`.
+
+    The values are grouped before they are counted: an aggregate that holds all values of a class does not spill.
+    """
+    present = column(sensitive, "r").is_(exp.null()).not_()
+    spread = _by_labels(plan, rows, labels, "v").select(alias(exp.Count(this=exp.Star()), "n"))
+    spread = spread.where(present).group_by(column(sensitive, "r"))
+    total = exp.Sum(this=column("n"))
+    logarithms = exp.Sum(this=exp.Mul(this=column("n"), expression=exp.Ln(this=column("n"))))
+    bits = exp.Sub(this=exp.Ln(this=total), expression=exp.Div(this=logarithms, expression=total.copy()))
+    # The last digits depend on the order of summation.
+    achieved = call("round", exp.Exp(this=bits), number(ENTROPY_DIGITS))
+    keys = [column(f"v{i}") for i in range(len(labels))]
+    query = exp.select(*keys, alias(exp.Count(this=exp.Star()), "different"), alias(achieved, "achieved"))
+    return query.from_(spread.subquery("spread")).group_by(*(key.copy() for key in keys))
+
+
+def _by_labels(plan: ReleasePlan, rows: exp.Table, labels: list[str], prefix: str) -> exp.Select:
+    """The released rows grouped by their labels, which are called by prefix and position."""
+    # Qualified: columns may have the names of these.
+    named = [alias(column(label, "r"), f"{prefix}{i}") for i, label in enumerate(labels)]
+    query = exp.select(*named).from_(exp.alias_(rows.copy(), "r", table=True))
     if plan.marker:
-        counted = counted.where(exp.Not(this=column(plan.marker)))
-    counted = counted.group_by(*(label.copy() for label in labels))
-    risk = exp.Div(this=cast(number(1), "DOUBLE"), expression=column(names.size))
-    query = (
-        exp.select(*(label.copy() for label in labels), column(names.size), alias(risk, names.risk))
-        .from_(counted.subquery("counted"))
-        .order_by(*(label.copy() for label in labels))
-    )
-    for _, distinct, entropy in names.diversity:
-        # The database's entropy is in bits, and 0 of no values. Its last digits depend on the order of summation.
-        least = call("round", exp.Pow(this=number(2), expression=column(entropy)), number(ENTROPY_DIGITS))
-        none = exp.EQ(this=column(distinct), expression=number(0))
-        achieved = exp.Case(ifs=[exp.If(this=none, true=cast(number(0), "DOUBLE"))], default=least)
-        query = query.select(column(distinct), alias(achieved, entropy))
-    session.execute(create_table(target, query))
+        query = query.where(exp.Not(this=column(plan.marker, "r")))
+    return query.group_by(*(column(label, "r") for label in labels))
 
 
 def class_columns(plan: ReleasePlan) -> ClassColumns:

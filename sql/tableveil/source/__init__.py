@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tableveil.source.facts import check_facts
+from tableveil.source.facts import check_facts, estimated_values
 from tableveil.source.fingerprint import fingerprint, population_fingerprint
 from tableveil.source.model import Column, PopulationRows, Source
 from tableveil.source.resolve import resolve_source
@@ -12,6 +12,7 @@ __all__ = [
     "PopulationRows",
     "Source",
     "check_facts",
+    "estimated_values",
     "fingerprint",
     "population_fingerprint",
     "resolve_source",

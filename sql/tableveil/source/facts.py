@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -119,6 +120,12 @@ def _check_population(session: Session, population: PopulationRows | None) -> li
         for (theirs, type_), count in zip(converted, counts, strict=True)
         if count
     ]
+
+
+def estimated_values(session: Session, source: Source, columns: Sequence[str]) -> dict[str, int]:
+    """About how many different values the columns have, by DuckDB's estimate."""
+    wanted = [alias(call("approx_count_distinct", column(name)), f"e{i}") for i, name in enumerate(columns)]
+    return dict(zip(columns, session.row(exp.select(*wanted).from_(source.table())), strict=True))
 
 
 def _check_people(session: Session, source: Source, person: str, records: int, present: int) -> list[Fault]:

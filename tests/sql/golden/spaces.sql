@@ -13,15 +13,11 @@ CREATE TABLE "main"." " AS SELECT * FROM (SELECT "d0"."l1" AS "a b", "source"."	
 ";
 
 -- released classes
-CREATE TABLE "main"." _c" AS SELECT "a b", "	", "class_size", CAST(1 AS DOUBLE) / "class_size" AS "risk", "distinct_l_
-", CASE WHEN "distinct_l_
-" = 0 THEN CAST(0 AS DOUBLE) ELSE ROUND(POWER(2, "entropy_l_
-"), 9) END AS "entropy_l_
-" FROM (SELECT "a b", "	", COUNT(*) AS "class_size", COUNT(DISTINCT "
-") AS "distinct_l_
-", ENTROPY("
-") AS "entropy_l_
-" FROM "main"." " WHERE NOT " ?" GROUP BY "a b", "	") AS counted ORDER BY "a b", "	";
+CREATE TABLE "main"." _c" AS SELECT "counted"."c0" AS "a b", "counted"."c1" AS "	", "counted"."class_size", CAST(1 AS DOUBLE) / "counted"."class_size" AS "risk", COALESCE("values0"."different", 0) AS "distinct_l_
+", COALESCE("values0"."achieved", 0) AS "entropy_l_
+" FROM (SELECT "r"."a b" AS "c0", "r"."	" AS "c1", COUNT(*) AS "class_size" FROM "main"." " AS r WHERE NOT "r"." ?" GROUP BY "r"."a b", "r"."	") AS counted LEFT JOIN (SELECT "v0", "v1", COUNT(*) AS "different", ROUND(EXP(LN(SUM("n")) - SUM("n" * LN("n")) / SUM("n")), 9) AS "achieved" FROM (SELECT "r"."a b" AS "v0", "r"."	" AS "v1", COUNT(*) AS "n" FROM "main"." " AS r WHERE NOT "r"." ?" AND NOT "r"."
+" IS NULL GROUP BY "r"."a b", "r"."	", "r"."
+") AS spread GROUP BY "v0", "v1") AS values0 ON "counted"."c0" IS NOT DISTINCT FROM "values0"."v0" AND "counted"."c1" IS NOT DISTINCT FROM "values0"."v1" ORDER BY "counted"."c0", "counted"."c1";
 
 -- a view of the released rows
 CREATE VIEW "main"." _v" AS SELECT "a b", "	", "
