@@ -21,6 +21,12 @@ MEMORY_FOR_CLASSES = 256 << 20
 """Bytes of classes remembered because a bound may ask for them again."""
 SECONDS_BETWEEN_REPORTS = 0.1
 
+WORTH_ASKING = 0.05
+IN_VAIN = 5
+ASKED_AGAIN = 8
+"""Privacy models are asked for lost records at every check, which costs about as much as counting, for as long as they
+know of some: of at least this share of those that may be suppressed. After five checks in vain, at every eighth."""
+
 
 class Findings:
     """Checks transformations for a strategy and keeps the best of them, by key: score, sum of levels, levels."""
@@ -37,6 +43,7 @@ class Findings:
         self._report = report
         self._started = self._reported_at = control.now()
         self._best_seconds: float | None = None
+        self._in_vain = 0
 
     @property
     def started(self) -> float:
@@ -61,7 +68,8 @@ class Findings:
     def look(self, at: Transformation) -> Check:
         """The classes of a transformation for a bound: it is not checked by that."""
         privacy = self.problem.privacy
-        return Check(self._counter, at, privacy.minimum_class_size, privacy if privacy.knows_lost else None)
+        ask = privacy.knows_lost and (self._in_vain < IN_VAIN or self.checked % ASKED_AGAIN == 0)
+        return Check(self._counter, at, privacy.minimum_class_size, privacy if ask else None)
 
     def excluded(self, check: Check) -> bool:
         """Whether nothing at or below the checked transformation is valid.
@@ -73,6 +81,9 @@ class Findings:
         # What looks at nothing but sizes comes first.
         if check.too_small > problem.suppressible or problem.privacy.vetoes(check.classes):
             return True
+        if check.losing is not None:
+            more = check.below - check.too_small
+            self._in_vain = 0 if more > WORTH_ASKING * problem.suppressible else self._in_vain + 1
         if check.below > problem.suppressible:
             return True
         nothing_suppressible = problem.suppressible == problem.counter.withheld
