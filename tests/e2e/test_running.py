@@ -222,7 +222,7 @@ def test_the_source_changes_under_the_search(serve: Serve, database: Path) -> No
     server = serve(database)
     with Client(server.address) as client:
         assert client.wait(client.submit(samples.message(staging(level=0))).name).state == SUCCEEDED
-        document = {**limited("2", "final"), "source": {"table": "stage"}, "rows_are_people": True}
+        document = {**limited("6", "final"), "source": {"table": "stage"}, "rows_are_people": True}
         del document["person_column"], document["attributes"][0]
         job = searching(client, document)
         assert client.wait(client.submit(samples.message(staging(level=1))).name).state == SUCCEEDED

@@ -17,6 +17,8 @@ from tableveil.server.settings import Settings
 
 logger = logging.getLogger("tableveil.server")
 
+WAKING_SECONDS = 0.5
+
 
 def run_server(settings: Settings) -> int:
     """Serves until SIGTERM or SIGINT and returns the exit code; call it in the main thread.
@@ -34,7 +36,9 @@ def run_server(settings: Settings) -> int:
     with _on_signals(stop):
         server = TableveilServer(settings)
         print(f"Tableveil {_version()} serves {settings.database} on {server.address}", flush=True)
-        stop.wait()
+        # Another thread may have been given the signal: this one, in which Python handles it, has to wake up by itself.
+        while not stop.wait(WAKING_SECONDS):
+            pass
         logger.info("stopping")
         # In a thread of its own, so that this one is free to handle the second signal.
         closing = threading.Thread(target=server.close, name="tableveil-close")
