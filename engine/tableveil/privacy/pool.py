@@ -34,6 +34,49 @@ class _PoolDetails:
         return self
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _JoinedDetails:
+    """Of some classes and the pool, which comes last."""
+
+    released: EquivalenceClasses
+    pool: EquivalenceClasses
+
+    @property
+    def nbytes(self) -> int:
+        return 0
+
+    def values(self, attribute: int) -> ClassValues:
+        these, those = self.released.values(attribute), self.pool.values(attribute)
+        return ClassValues(
+            np.append(these.classes, those.classes + len(self.released.counts)),
+            np.append(these.values, those.values),
+            np.append(these.counts, those.counts),
+        )
+
+    def population(self) -> NDArray[np.int64]:
+        return np.append(self.released.population(), self.pool.population())
+
+    def population_only(self) -> int:
+        return self.released.population_only()
+
+    def selected(self, mask: NDArray[np.bool_]) -> _JoinedDetails:
+        raise NotImplementedError("they are judged together")
+
+
+def with_pool(released: EquivalenceClasses, pool: EquivalenceClasses) -> EquivalenceClasses:
+    """The released classes and the pool beside them, for what looks at sizes, values and the population only.
+
+    The pool's key is none of these classes'.
+    """
+    return EquivalenceClasses(
+        released.layout,
+        tuple(np.append(word, -1) for word in released.words),
+        np.append(released.counts, pool.counts),
+        released.at,
+        _JoinedDetails(released, pool),
+    )
+
+
 def suppressed_pool(counter: ClassCounter, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> EquivalenceClasses:
     """The records of the source that are in none of the kept classes, withheld ones included: at least one, as a class.
 

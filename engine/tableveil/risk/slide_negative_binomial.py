@@ -67,5 +67,8 @@ def population_classes(found: ClassSizes, fraction: float) -> float:
     once_of_square = sizes * square * (1 - square) ** (sizes - 1) * classes
     # (1 - f)^i ((1 + f)^i - 1), of which the second factor alone could overflow.
     rest = ((1 - square) ** sizes - (1 - fraction) ** sizes) * classes
+    if not rest.sum() or not once.sum():
+        # A fraction so small that nothing is left of it in floats: the population cannot be told from infinite.
+        return math.inf
     factor = once_of_square.sum() / rest.sum() * (missed.sum() / once.sum()) ** 2
     return float(classes.sum() + classes[0] * factor)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from tableveil.lattice import Transformation
 from tableveil.privacy import Conjunction
-from tableveil.search.problem import Problem
+from tableveil.search.problem import Problem, valid
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,8 @@ class Infeasible:
 
     `suppressed` of `records` records would have to be suppressed there; `allowed` may be. `refusals` are those of the
     rules that refuse anything. If it is `within_limit`, it is not the number of suppressed records that is wrong: a
-    rule vetoes, or the suppressed records may not be released together.
+    rule vetoes, or the suppressed records, which are `kept`, may not be released together. With `more_general` levels,
+    beyond the lattice, something is valid.
     """
 
     transformation: Transformation
@@ -41,6 +40,8 @@ class Infeasible:
     allowed: int
     records: int
     refusals: tuple[Refusal, ...]
+    kept: bool
+    more_general: bool
 
     @property
     def within_limit(self) -> bool:
@@ -66,7 +67,7 @@ def why_infeasible(problem: Problem) -> Infeasible:
         if not refused and not vetoes:
             continue
         others = Conjunction(tuple(other for other in rules if other is not rule))
-        left = np.ones(len(counts), np.bool_) if rule.by_sample else others.releasable(classes)
+        left = others.releasable(classes)
         lost_to_others = int(counts[~left].sum())
         suffices = lost_to_others <= spare and not others.vetoes(classes)
         nearest = None
@@ -77,4 +78,14 @@ def why_infeasible(problem: Problem) -> Infeasible:
         refusals.append(Refusal(number, refused, vetoes, nearest, suffices))
     kept = privacy.releasable(classes)
     suppressed = counter.records - int(counts[kept].sum())
-    return Infeasible(top, suppressed, problem.suppressible, counter.records, tuple(refusals))
+    tops = tuple(attribute.top for attribute in counter.levels)
+    beyond = counter.classes(tops) if tops != top else None
+    return Infeasible(
+        transformation=top,
+        suppressed=suppressed,
+        allowed=problem.suppressible,
+        records=counter.records,
+        refusals=tuple(refusals),
+        kept=problem.keeps_suppressed,
+        more_general=beyond is not None and valid(problem, beyond, privacy.releasable(beyond)),
+    )

@@ -15,7 +15,7 @@ from tableveil.cli import wording
 from tableveil.cli.guarantees import guarantees
 from tableveil.cli.tables import facts, listing
 from tableveil.convert import privacy_in_words
-from tableveil.v1 import job_service_pb2, release_service_pb2
+from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 
 _EXCLUDED_BECAUSE = {
     "suppression": "they would suppress too many records",
@@ -80,12 +80,18 @@ def _result(release: release_service_pb2.Release) -> Table:
     limit = wording.share(Decimal(policy.suppression_limit or "0"))
     rows = [
         ("privacy", wording.printable("; ".join(map(privacy_in_words, policy.privacy_models)))),
+        ("chosen by", _chosen_by(policy)),
         ("score", f"{wording.score(release.score)} ({wording.printable(release.quality_model)})"),
         ("records", f"{wording.count(release.records)}, of which {wording.count(released)} released"),
         ("suppressed", f"{suppressed}; the policy allows {limit}"),
         ("classes", wording.count(release.classes)),
     ]
     return facts(row for row in rows if row[1])
+
+
+def _chosen_by(policy: policy_pb2.Policy) -> str:
+    blindly = policy.search.choose == policy_pb2.CHOOSE_QUASI_IDENTIFIERS_ONLY
+    return "models of quasi-identifiers only; those of sensitive columns judged what was chosen" if blindly else ""
 
 
 def _attributes(attributes: Sequence[release_service_pb2.AttributeResult]) -> RenderableType:

@@ -25,7 +25,8 @@ def guarantees(release: release_service_pb2.Release, all_models: bool) -> Render
         )
         for one in shown
     ]
-    found = listing(("model", "of", "parameter", "before", "after"), rows, "", numbers=("before", "after"))
+    none = "It was released before this was kept."
+    found = listing(("model", "of", "parameter", "before", "after"), rows, none, numbers=("before", "after"))
     others = len(release.guarantees) - len(shown)
     if not others:
         return found

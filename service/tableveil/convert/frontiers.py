@@ -11,7 +11,7 @@ from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import timestamp
 from tableveil.errors import Fault, shortened
-from tableveil.policy import Policy
+from tableveil.policy import Choose, Policy
 from tableveil.policy.frontier import FrontierGrid, check_grid, check_pairs, k_of
 from tableveil.state.frontiers import Frontier, Point
 from tableveil.v1 import frontier_service_pb2, policy_pb2
@@ -36,6 +36,10 @@ def frontier_from_proto(
     if policy is not None and own is None:
         hint = "A frontier varies the k of the policy's k-anonymity: add k_anonymity: {k: 5}."
         faults.append(Fault("privacy_models", "no k_anonymity", "k_anonymity among them", hint))
+    if policy is not None and policy.search.choose is Choose.QUASI_IDENTIFIERS_ONLY:
+        hint = "Leave it out: the points of a frontier are chosen by all models."
+        expected = "ALL_MODELS, because what a frontier finds is not checked a second time"
+        faults.append(Fault("search.choose", "QUASI_IDENTIFIERS_ONLY", expected, hint))
     limits, found = _limits(message)
     faults += found
     if policy is None or own is None or faults:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tableveil.classes import ClassCounter, EquivalenceClasses
 from tableveil.counting import BaseHistogram
 from tableveil.jobs.privacy import facts_for
-from tableveil.policy import Policy
+from tableveil.policy import Policy, SuppressedRecords
+from tableveil.privacy import suppressed_pool, with_pool
 from tableveil.privacy.guarantees import Guarantee, guarantees
 from tableveil.release import ReleasePlan
 
@@ -16,9 +17,12 @@ LARGEST_BEFORE = 2_000_000
 def guarantees_of(
     policy: Policy, base: BaseHistogram, counter: ClassCounter, plan: ReleasePlan
 ) -> tuple[Guarantee, ...]:
-    """Of the classes at level 0, if they are not too many, and of those that the plan keeps."""
+    """Of the classes at level 0, if they are not too many, and of what is released: classes, and the pool if it is."""
     before: EquivalenceClasses | None = None
     if max([base.combinations, *(histogram.rows for histogram in base.by_value)]) <= LARGEST_BEFORE:
         before = counter.classes((0,) * len(counter.levels))
     facts = facts_for(policy, base, counter)
-    return guarantees(facts, policy.privacy_models, before, plan.classes.selected(plan.kept))
+    after = plan.classes.selected(plan.kept)
+    if policy.suppressed_records is SuppressedRecords.KEEP and plan.suppressed_records:
+        after = with_pool(after, suppressed_pool(counter, plan.classes, plan.kept))
+    return guarantees(facts, policy.privacy_models, before, after)

@@ -25,8 +25,12 @@ def nothing_valid(policy: Policy, models: Sequence[PrivacyModel], why: Infeasibl
         "privacy_models",
         f"{found} ({failing})" if failing else found,
         f"at most {why.allowed} suppressed records, as suppression_limit {policy.suppression_limit} allows",
-        f"{_beyond_the_limit(why)}Feasible would be {', or '.join(_hints(policy, models, why))}.",
+        f"{_beyond_the_limit(why)}{_feasible(list(_hints(policy, models, why)))}",
     )
+
+
+def _feasible(hints: list[str]) -> str:
+    return f"Feasible would be {', or '.join(hints)}." if hints else "Nothing less of a single model would do."
 
 
 def _refused(policy: Policy, model: PrivacyModel, refusal: Refusal) -> str:
@@ -37,22 +41,27 @@ def _refused(policy: Policy, model: PrivacyModel, refusal: Refusal) -> str:
 
 
 def _hints(policy: Policy, models: Sequence[PrivacyModel], why: Infeasible) -> Iterator[str]:
-    if not why.within_limit:
-        yield f"a suppression_limit of at least {_rounded_up(why.suppressed, why.records)}"
-    elif not any(refusal.vetoes for refusal in why.refusals):
+    vetoes = any(refusal.vetoes for refusal in why.refusals)
+    if why.within_limit and not vetoes:
         yield "suppressed records that are dropped"
-    sufficient = [refusal for refusal in why.refusals if refusal.suffices and refusal.nearest]
+    # Suppressing everything releases nothing.
+    elif not why.within_limit and why.suppressed < why.records:
+        dropping = ", with suppressed records that are dropped" if why.kept else ""
+        yield f"a suppression_limit of at least {_rounded_up(why.suppressed, why.records)}{dropping}"
+    # Whether what a parameter would suppress may be kept is not known.
+    refusals = () if why.kept else why.refusals
+    sufficient = [refusal for refusal in refusals if refusal.suffices and refusal.nearest]
     for refusal in sufficient:
         yield _named(policy, models, refusal)
     if not sufficient:
-        together = [_named(policy, models, refusal) for refusal in why.refusals if refusal.nearest]
+        together = [_named(policy, models, refusal) for refusal in refusals if refusal.nearest]
         if len(together) > 1:
             yield f"less of several models (by themselves the nearest are {' and '.join(together)})"
     if policy.search.levels:
         yield "other levels"
-    elif any(attribute.maximum_level is not None for attribute in policy.quasi_identifiers):
+    elif why.more_general:
         yield "higher maximum levels"
-    elif any(refusal.vetoes for refusal in why.refusals):
+    elif vetoes:
         yield "another population"
 
 

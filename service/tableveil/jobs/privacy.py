@@ -69,10 +69,9 @@ def ordered_columns(policy: Policy) -> frozenset[str]:
     )
 
 
-def check_population_size(policy: Policy, records: int) -> list[Fault]:
-    """The fault of a population that is said to be smaller than its part."""
+def check_population(policy: Policy, base: BaseHistogram) -> list[Fault]:
+    """The faults of a population that is, or is said to be, smaller than its part."""
+    expected = f"at least the {base.records} records of the source, which is a part of it"
     size = None if policy.population is None else policy.population.size
-    if size is None or size >= records:
-        return []
-    expected = f"at least the {records} records of the source, which is a part of it"
-    return [Fault("population.size", str(size), expected)]
+    sizes = [("population.size", size), ("population.table", base.population_records)]
+    return [Fault(field, str(n), expected) for field, n in sizes if n is not None and n < base.records]

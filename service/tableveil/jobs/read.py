@@ -11,7 +11,7 @@ from tableveil.errors import Fault, InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels, RuleHierarchy
 from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.jobs.lattice import lattice_of
-from tableveil.jobs.privacy import check_population_size, counted_columns, ordered_columns
+from tableveil.jobs.privacy import check_population, counted_columns, ordered_columns
 from tableveil.jobs.report import Report
 from tableveil.lattice import Lattice
 from tableveil.policy import KAnonymity, Policy, Role
@@ -85,7 +85,7 @@ def dictionaries_of(
 ) -> tuple[list[Dictionary], list[SensitiveDictionary], Lattice]:
     """The dictionaries of the quasi-identifiers, of the sensitive columns, and the transformations they allow."""
     facts = check_facts(session, source, policy)
-    faults = [*hierarchies.faults, *facts.faults, *check_population_size(policy, facts.records)]
+    faults = [*hierarchies.faults, *facts.faults]
     counted = counted_columns(session, source, policy, facts.records)
     dictionaries, sensitive = [], []
     for i, attribute in enumerate(policy.attributes if facts.records else ()):
@@ -135,6 +135,8 @@ def count(session: Session, policy: Policy, report: Report) -> Counted:
         mark, dictionaries, sensitive, lattice = _read(session, source, policy, hierarchies)
         report.phase(JobPhase.COUNTING)
         base = build_base(session, source, dictionaries, sensitive)
+        if faults := check_population(policy, base):
+            raise _invalid(faults)
         sizes_before = ClassSizes(*class_size_histogram(session))
         population_mark = population_fingerprint(session, source, fingerprint_key(session))
     return Counted(policy, source, mark, population_mark, base, lattice, sizes_before)

@@ -9,7 +9,7 @@ from decimal import Decimal
 from tableveil.backend import Session
 from tableveil.counting import build_base, open_counter
 from tableveil.errors import InvalidError
-from tableveil.jobs.privacy import choosing_models, privacy_for
+from tableveil.jobs.privacy import privacy_for
 from tableveil.jobs.quality import quality_for
 from tableveil.jobs.read import dictionaries_of, hierarchies_of
 from tableveil.jobs.report import Report
@@ -49,7 +49,7 @@ def run_frontier(session: Session, job: int, policy: Policy, grid: FrontierGrid,
         lattice=lattice,
         counter=counter,
         quality=quality_for(policy, counter, suppressible[-1]),
-        rules=tuple(privacy_for(choosing_models(with_k(policy, k)), policy, base, counter) for k in grid.ks),
+        rules=tuple(privacy_for(with_k(policy, k).privacy_models, policy, base, counter) for k in grid.ks),
         suppressible=suppressible,
         keeps_suppressed=policy.suppressed_records is SuppressedRecords.KEEP,
     )

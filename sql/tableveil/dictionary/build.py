@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,7 @@ from tableveil.hierarchy import (
     AttributeLevels,
     InlineLevels,
     RuleHierarchy,
+    SuppressionOnly,
     attribute_levels,
     check_rule,
     field_of,
@@ -32,8 +33,8 @@ class Dictionary:
 
     `table_name` is a temporary table: `value` (the column's type), `code`, and per level i >= 1 `l<i>` (label) and
     `g<i>` (group number); NULL, if it occurs, has the last code. Values that only the population has are in it as well.
-    `nulls` counts the source's records with NULL; `hierarchy` says in the evidence what was used; `top_label` is what
-    every value ends as.
+    `nulls` counts the source's records with NULL, `distinct` its distinct values, NULL included; `hierarchy` says in
+    the evidence what was used; `top_label` is what every value ends as.
     """
 
     attribute: AttributePolicy
@@ -41,6 +42,7 @@ class Dictionary:
     table_name: str
     levels: AttributeLevels
     nulls: int
+    distinct: int
     hierarchy: str
     top_label: str
 
@@ -92,7 +94,10 @@ def build_dictionary(
     of_null = exp.select("records").from_(table(values_name)).where(column("value").is_(exp.null()))
     null_records = [records for (records,) in session.rows(of_null)]
     nulls = sum(null_records)
-    # |H| is about the source: a NULL that only the population has is no value that a record could have had.
+    # |H| is about the source: a value that only the population has is none that a record could have had.
+    own = sum(1 for _, _, records in rows if records)
+    if isinstance(hierarchy, SuppressionOnly):
+        labelled = replace(labelled, domain_size=float(own))
     null_counts = nulls > 0 and attribute.nulls is NullHandling.VALUE
     levels = attribute_levels(labelled, bool(null_records), null_counts)
     faults = _check_level_limits(attribute, levels, field)
@@ -100,7 +105,9 @@ def build_dictionary(
         return None, faults
     table_name = f"dictionary_{number_}"
     _write(session, table_name, values_name, levels)
-    return Dictionary(attribute, source_column, table_name, levels, nulls, reference, labelled.top_label), []
+    return Dictionary(
+        attribute, source_column, table_name, levels, nulls, own + (nulls > 0), reference, labelled.top_label
+    ), []
 
 
 def _distinct_values(session: Session, source: Source, name: str, number_: int) -> str:

@@ -159,7 +159,7 @@ def _release(
             level=level,
             top_level=dictionary.levels.top,
             loss=loss,
-            distinct_before=len(dictionary.levels.groups[0]),
+            distinct_before=dictionary.distinct,
             distinct_after=distinct_after[dictionary.attribute.column],
             hierarchy=dictionary.hierarchy,
             part=part,

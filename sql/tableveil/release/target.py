@@ -28,12 +28,18 @@ def check_target(session: Session, policy: Policy, source: Source | None) -> lis
     if target.schema not in schemas:
         hint = nearest(target.schema, schemas) or "Create it first: CREATE SCHEMA …"
         return [Fault("release.schema", shortened(target.schema), "a schema of the database", hint)]
-    if source is not None and source.reference.schema.casefold() == target.schema.casefold():
-        # DuckDB compares names without regard to case.
+    if source is None:
+        return []
+    read = {"the source": source.reference}
+    if source.population is not None:
+        read["the population"] = source.population.reference
+    for what, reference in read.items():
         for name in target.object_names:
-            if name.casefold() == source.reference.table.casefold():
-                expected = f"names other than the source's for all of {', '.join(map(shortened, target.object_names))}"
-                return [Fault("release.name", f"{shortened(name)}, which is the source", expected)]
+            # DuckDB compares names without regard to case.
+            here = reference.schema.casefold() == target.schema.casefold()
+            if here and name.casefold() == reference.table.casefold():
+                expected = f"names other than its for all of {', '.join(map(shortened, target.object_names))}"
+                return [Fault("release.name", f"{shortened(name)}, which is {what}", expected)]
     return []
 
 

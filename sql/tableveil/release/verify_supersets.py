@@ -22,7 +22,7 @@ def beyond_all_supersets(session: Session, policy: Policy, model: NTCloseness, d
     """
     # A class of n records is a superset of itself.
     session.execute(f"CREATE TEMPORARY TABLE open_classes AS SELECT * FROM judged_classes WHERE size < {model.n}")
-    _against_the_whole_source(session, model, distances)
+    _against_the_whole_source(session, model, distances, written)
     if session.value("SELECT count(*) FROM open_classes WHERE NOT pool"):
         _make_labelled(session, model, written)
         for levels in _more_general(written):
@@ -41,13 +41,14 @@ def _more_general(written: Written) -> Iterator[tuple[int, ...]]:
     yield from sorted(itertools.product(*ranges), key=lambda levels: (sum(levels), levels))[1:]
 
 
-def _against_the_whole_source(session: Session, model: NTCloseness, distances: str) -> None:
-    """It holds all records, withheld ones included: the only superset that the pool of suppressed records has."""
+def _against_the_whole_source(session: Session, model: NTCloseness, distances: str, written: Written) -> None:
+    """The only superset that the pool of suppressed records has; of classes, if no records are withheld from them."""
+    of = "pool" if any(labels.withholds for labels in written.labels) else "TRUE"
     session.execute("CREATE TEMPORARY TABLE reference AS SELECT 0 AS superset, position, records FROM distribution")
     session.execute(
         "CREATE TEMPORARY TABLE pairs AS SELECT class, 0 AS superset, size, superset_size "
         "FROM open_classes, (SELECT sum(records)::BIGINT AS superset_size FROM reference) "
-        f"WHERE superset_size >= {model.n}"
+        f"WHERE superset_size >= {model.n} AND {of}"
     )
     _close(session, model, distances)
 

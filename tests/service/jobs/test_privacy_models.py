@@ -23,6 +23,8 @@ from tableveil.policy import (
     DeltaPresence,
     Distance,
     DistinctLDiversity,
+    EstimatedKMap,
+    IfExists,
     KAnonymity,
     KMap,
     NullPosition,
@@ -167,10 +169,10 @@ def test_a_subset_is_anonymized_against_its_table(database: Database, session: S
 
 
 def test_a_population_that_lacks_the_source_s_people_refuses(database: Database, session: Session, run: Run) -> None:
-    session.execute("DELETE FROM people")
-    session.execute("INSERT INTO people VALUES (50, 'f')")
+    session.execute("UPDATE people SET age = 99, sex = 'x'")
+    low = tuple(replace(a, maximum_level=1) if a.column == "age" else a for a in POLICY.attributes)
     with pytest.raises(InfeasibleError, match=r"privacy_models\[0\], 3-map, refuses 60"):
-        run(database, asking(KMap(3), population=EVERYBODY))
+        run(database, asking(KMap(3), population=EVERYBODY, attributes=low))
 
 
 def test_an_absent_class_of_the_population_is_a_veto(database: Database, session: Session, run: Run) -> None:
@@ -189,6 +191,30 @@ def test_an_absent_class_of_the_population_is_a_veto(database: Database, session
 def test_a_population_smaller_than_the_source_is_a_fault(database: Database, run: Run) -> None:
     with pytest.raises(InvalidError, match=r"population\.size.*59.*at least the 60 records"):
         run(database, asking(KAnonymity(2), population=Population(size=59)))
+
+
+@pytest.mark.parametrize("left", [0, 59])
+def test_so_are_fewer_rows(database: Database, session: Session, run: Run, left: int) -> None:
+    session.execute("DELETE FROM people WHERE rowid >= ?", [left])
+    with pytest.raises(InvalidError, match=rf"population\.table.*{left}.*at least the 60 records"):
+        run(database, asking(EstimatedKMap(3, Decimal("0.05")), population=EVERYBODY))
+
+
+def test_the_population_is_never_replaced(database: Database, run: Run) -> None:
+    target = ReleaseTarget("main", "PEOPLE", if_exists=IfExists.REPLACE)
+    with pytest.raises(InvalidError, match=r"release\.name.*'PEOPLE', which is the population"):
+        run(database, asking(KMap(2), population=EVERYBODY, release=target))
+
+
+def test_what_only_the_population_has_is_no_value_of_the_source(database: Database, session: Session, run: Run) -> None:
+    alone = run(database, asking(KAnonymity(2)))
+    session.execute("INSERT INTO people SELECT 20, 's' || i FROM range(9) AS numbers(i)")
+    with_others = asking(
+        KAnonymity(2), population=EVERYBODY, release=ReleaseTarget("main", "r2"), repeat_reason="compared"
+    )
+    found = run(database, with_others)
+    assert found.score == alone.score
+    assert [a.distinct_before for a in found.attributes] == [a.distinct_before for a in alone.attributes]
 
 
 def test_a_population_that_changes_meanwhile(database: Database, session: Session, run: Run) -> None:
@@ -236,7 +262,8 @@ def test_the_nearest_parameter_is_named_and_holds(database: Database, run: Run, 
     if named is None:
         # Nothing helps but suppressing more: the flu is all there is at 30 to 39.
         assert isinstance(model, DistinctLDiversity | ProbabilisticLDiversity)
-        assert "a suppression_limit of at least" in str(raised.value.faults[0])
+        hint = raised.value.faults[0].hint
+        assert "a suppression_limit of at least" in hint or "Nothing less of a single model" in hint
         return
     parameter, value = named.groups()
     run(
@@ -298,3 +325,16 @@ def test_suppressed_records_keep_their_values_if_they_meet_the_models_together(
     assert all((age, sex) == (None, None) for age, sex, _ in gone)
     assert len({illness for _, _, illness in gone}) >= 2 or not gone
     assert session.value("SELECT count(*) FROM released") == release.records
+
+
+def test_kept_values_count_in_what_is_reached(database: Database, session: Session, run: Run) -> None:
+    """A hundred people at one age, and two more who have the same and are suppressed."""
+    session.execute("DELETE FROM patients")
+    session.execute("INSERT INTO patients SELECT i, 20, 'f', ['flu', 'ulcer'][1 + i % 2], 1000 FROM range(100) t(i)")
+    session.execute("INSERT INTO patients VALUES (100, 60, 'm', 'flu', 1000), (101, 70, 'f', 'flu', 1000)")
+    low = tuple(replace(a, maximum_level=0) if a.column == "age" else a for a in POLICY.attributes)
+    release = run(database, asking(KAnonymity(2), attributes=low, **KEEPING))
+    assert release.suppressed_records == 2
+    achieved = {(one.model, one.column): one.after for one in release.guarantees}
+    assert achieved["k_anonymity", ""] == 2
+    assert achieved["distinct_l_diversity", "illness"] == 1

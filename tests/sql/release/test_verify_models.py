@@ -204,7 +204,6 @@ def written_case(session: Session, seed: int) -> Case:
             for example in [next(row for row in searchable if key(row, levels) == k)]
             for at in above
         ]
-        + [[row[2] for row in rows]]
         for k in shown
     ]
     pool = [row[2] for row in rows if row[0] is None or key(row, levels) not in shown]

@@ -179,7 +179,8 @@ class EarthMover(ABC):
 
 def products(left: Integers, right: Integers, factor: int = 1) -> Integers:
     """The products times the factor, exactly; none is negative."""
-    if _most(left) * _most(right) * factor > LARGEST:
+    # A factor may be too large for any array, whatever the numbers are.
+    if max(_most(left), 1) * max(_most(right), 1) * factor > LARGEST:
         left, right = left.astype(object), right.astype(object)
     result: Integers = left * right * factor
     return result
@@ -188,7 +189,7 @@ def products(left: Integers, right: Integers, factor: int = 1) -> Integers:
 def multiples(numbers: Integers, factor: Fraction) -> Integers:
     """The integer part of each number times the factor, exactly; none is negative."""
     whole, rest = divmod(factor.numerator, factor.denominator)
-    if _most(numbers) * max(whole + 1, factor.denominator) > LARGEST:
+    if max(_most(numbers), 1) * max(whole + 1, factor.denominator) > LARGEST:
         numbers = numbers.astype(object)
     result: Integers = numbers * whole + numbers * rest // factor.denominator
     return result
