@@ -13,6 +13,10 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from benchmarks.against_reference import against_reference
+from benchmarks.game.payout_sweep import nation, state
+from benchmarks.game.pruning import pruning
+from benchmarks.game.reference_cases import reference_cases as game_cases
+from benchmarks.game.risk import risk
 from benchmarks.large import DEFAULT_ROWS, large
 from benchmarks.machine import machine
 from benchmarks.overhead import overhead
@@ -43,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "overhead": [overhead],
         "search": [functools.partial(section, options.shared) for section in SEARCH],
         "privacy": [*(functools.partial(section, options.shared) for section in PRIVACY), ordered],
+        "game": [lambda: game_cases(options.shared), nation, state, pruning, risk],
     }
     chosen = [section for name, part in parts.items() if options.only in (None, name) for section in part]
     sound = True
@@ -58,7 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
-        "--only", choices=("reference", "large", "overhead", "search", "privacy"), help="one part instead of all"
+        "--only",
+        choices=("reference", "large", "overhead", "search", "privacy", "game"),
+        help="one part instead of all",
     )
     parser.add_argument("--rows", type=_positive, default=DEFAULT_ROWS, help="of the large table (%(default)s)")
     parser.add_argument("--runs", type=_positive, default=3, help="with the large table (%(default)s)")

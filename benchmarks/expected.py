@@ -9,8 +9,18 @@ from typing import Any
 from benchmarks.problems import UnusableError
 from benchmarks.service import Run
 from tableveil.jobs import FailureKind
-from tableveil.policy import Aggregate, EntropyModel, HeightModel, LossModel, PrecisionModel, QualityModel
+from tableveil.policy import (
+    Aggregate,
+    EntropyModel,
+    HeightModel,
+    LossModel,
+    PrecisionModel,
+    PublisherPayoutModel,
+    QualityModel,
+)
 from tableveil.state.releases import AttributeResult, Release
+
+PAYOUT = "Publisher payout="
 
 TOLERANCE = 1e-9
 """Absolute or relative, whichever is larger: the reference tool truncates its parts to 10 digits."""
@@ -21,8 +31,8 @@ class Expected:
     """The reference's optimum; `score` None if nothing meets the policy.
 
     `unique` says that no other transformation it checked scored the same; `parts` are the score's values per
-    quasi-identifier in the data file's order, if it has any. If it is `to_beat`, a heuristic found it in limited time:
-    whatever is no worse is as good.
+    quasi-identifier in the data file's order, if it has any; `payout` is the publisher's, if there is a game. If it is
+    `to_beat`, a heuristic found it in limited time: whatever is no worse is as good.
     """
 
     score: float | None
@@ -33,6 +43,7 @@ class Expected:
     classes: int | None
     largest_class: int | None
     to_beat: bool
+    payout: float | None = None
 
     @classmethod
     def read(cls, content: Mapping[str, Any], place: str, to_beat: bool) -> Expected:
@@ -47,11 +58,18 @@ class Expected:
                 classes=content.get("classes"),
                 largest_class=content.get("class_max"),
                 to_beat=to_beat,
+                payout=_payout(content.get("metadata") or ()),
             )
         except KeyError:
             raise UnusableError(f"{place}: expected.score is missing") from None
         except (TypeError, ValueError, AttributeError) as error:
             raise UnusableError(f"{place}: expected cannot be understood: {error}") from None
+
+
+def _payout(metadata: Sequence[str]) -> float | None:
+    """What the reference says of the publisher's payout, such as `Publisher payout=3.55947E7`."""
+    told = [text.removeprefix(PAYOUT) for text in metadata if text.startswith(PAYOUT)]
+    return float(told[0]) if told else None
 
 
 def differences(expected: Expected, run: Run, model: QualityModel, file_order: Sequence[str]) -> list[str]:
@@ -71,9 +89,12 @@ def differences(expected: Expected, run: Run, model: QualityModel, file_order: S
     found = {attribute.column: attribute.level for attribute in run.release.attributes}
     differs = _score_differences(expected, run.release, model)
     if found == expected.transformation:
-        return (
-            differs + _count_differences(expected, run.release) + _part_differences(expected, run.release, file_order)
-        )
+        return [
+            *differs,
+            *_count_differences(expected, run.release),
+            *_part_differences(expected, run.release, file_order),
+            *_payout_differences(expected, run.release, model),
+        ]
     if expected.unique:
         levels = [
             f"{name} at {level} instead of {expected.transformation.get(name)}"
@@ -121,6 +142,16 @@ def _count_differences(expected: Expected, release: Release) -> list[str]:
         ("classes", release.classes, expected.classes),
     ]
     return [f"{found} {what} instead of {wanted}" for what, found, wanted in pairs if wanted not in (None, found)]
+
+
+def _payout_differences(expected: Expected, release: Release, model: QualityModel) -> list[str]:
+    if expected.payout is None or not isinstance(model, PublisherPayoutModel):
+        return []
+    name = f"publisher_payout ({model.success.lower()})"
+    found = [guarantee.after for guarantee in release.guarantees if guarantee.model == name]
+    if len(found) == 1 and found[0] is not None and close(found[0], expected.payout):
+        return []
+    return [f"payout {', '.join(map(repr, found)) or 'unknown'} instead of {expected.payout!r}"]
 
 
 def _part_differences(expected: Expected, release: Release, file_order: Sequence[str]) -> list[str]:

@@ -69,7 +69,7 @@ def _job(service: LocalService, k: int = K) -> Measured:
         "search per check": f"{1000 * release.proof.seconds / release.proof.checked:.1f} ms",
         "counted by": release.proof.counter,
     }
-    return Measured(run.seconds, {**release.phase_seconds, OUTSIDE: run.outside_phases}, _peak_memory(), facts)
+    return Measured(run.seconds, {**release.phase_seconds, OUTSIDE: run.outside_phases}, peak_memory(), facts)
 
 
 def _beside(service: LocalService) -> Measured:
@@ -79,10 +79,10 @@ def _beside(service: LocalService) -> Measured:
         session.execute(f"CREATE TABLE {TARGET.schema}.copied AS SELECT * FROM main.{TABLE}")
     copied = time.monotonic() - started
     grouped = service.group_by(TABLE, [attribute.column for attribute in wide_policy().quasi_identifiers])
-    return Measured(copied + grouped, {"CREATE TABLE AS": copied, "GROUP BY": grouped}, _peak_memory(), {})
+    return Measured(copied + grouped, {"CREATE TABLE AS": copied, "GROUP BY": grouped}, peak_memory(), {})
 
 
-def _peak_memory() -> int:
+def peak_memory() -> int:
     """Of this process since it was started; `getrusage` on Linux would count what it was forked from."""
     status = Path("/proc/self/status")
     if status.exists():

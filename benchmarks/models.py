@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal, InvalidOperation
 from typing import TypeVar
 
@@ -15,6 +15,7 @@ from tableveil.policy import (
     AverageClassSizeModel,
     AverageRisk,
     BetaLikeness,
+    BreakEven,
     CellSizes,
     DeltaDisclosure,
     DeltaPresence,
@@ -25,6 +26,7 @@ from tableveil.policy import (
     EntropyLDiversity,
     EntropyModel,
     EstimatedKMap,
+    Game,
     HeightModel,
     Inclusion,
     KAnonymity,
@@ -32,15 +34,19 @@ from tableveil.policy import (
     KLWeighting,
     KMap,
     LossModel,
+    NoAttack,
     NTCloseness,
     OrderBy,
     PopulationUniqueness,
     PrecisionModel,
     PrivacyModel,
+    Profitability,
+    PublisherPayoutModel,
     QualityModel,
     RecursiveCLDiversity,
     SampleUniqueness,
     SensitiveModel,
+    Success,
     TCloseness,
     UniquenessEstimator,
 )
@@ -129,6 +135,11 @@ def _likeness(enhanced: bool) -> Callable[[str, str], BetaLikeness]:
     return lambda column, beta: BetaLikeness(column, Decimal(beta), enhanced)
 
 
+def _profitability(success: Success) -> Callable[[], Profitability]:
+    # The reference tool suppresses what pays nothing.
+    return lambda: Profitability(success, BreakEven.SUPPRESS)
+
+
 def _member(text: str) -> str:
     """The name of a member as policies spell it."""
     return text.upper().replace("-", "_")
@@ -152,6 +163,10 @@ PRIVACY: Mapping[str, Callable[..., PrivacyModel]] = {
     "d-disclosure": _disclosure,
     "b-basic": _likeness(enhanced=False),
     "b-enhanced": _likeness(enhanced=True),
+    "profit-prosecutor": _profitability(Success.PROSECUTOR),
+    "profit-journalist": _profitability(Success.JOURNALIST),
+    "no-attack-prosecutor": lambda: NoAttack(Success.PROSECUTOR),
+    "no-attack-journalist": lambda: NoAttack(Success.JOURNALIST),
 }
 """By the name before the first `:` of an item of `priv`; called with the texts between the others."""
 
@@ -168,6 +183,12 @@ ALIASES: Mapping[str, str] = {
 }
 """Other names that cases may have for the same."""
 
+TOGETHER: Mapping[str, str] = {
+    "profit-prosecutor-noattack": "profit-prosecutor;no-attack-prosecutor",
+    "profit-journalist-noattack": "profit-journalist;no-attack-journalist",
+}
+"""Items of `priv` that are several models."""
+
 METRICS: Mapping[str, Callable[..., QualityModel]] = {
     "loss": _loss,
     "entropy": _entropy,
@@ -178,6 +199,8 @@ METRICS: Mapping[str, Callable[..., QualityModel]] = {
     "aecs": _average_class_size,
     "ambiguity": _ambiguity,
     "kl": _divergence,
+    "payout-prosecutor": lambda: PublisherPayoutModel(Success.PROSECUTOR),
+    "payout-journalist": lambda: PublisherPayoutModel(Success.JOURNALIST),
 }
 """By the name before the first `:` of `metric`; called with the texts between the others: aggregate, then factor."""
 
@@ -185,7 +208,7 @@ TYPES: Mapping[str, OrderBy] = {"string": OrderBy.TYPE, "integer": OrderBy.NUMBE
 """By the type that `types` gives a column: how its texts are ordered."""
 
 UNDERSTOOD = frozenset(
-    {"dataset", "qis", "priv", "supp", "metric", "sensitive", "subset", "population", "types", "time", "algo"}
+    {"dataset", "qis", "priv", "supp", "metric", "sensitive", "subset", "population", "types", "time", "algo", "cb"}
 )
 """Settings of a case that a policy can say."""
 
@@ -208,6 +231,7 @@ class Models:
         population_size: How many people there are.
         sampling_fraction: The share of them that is in the sample.
         orders: How the values of a column are ordered, by column, where the case says so.
+        game: What records are worth, if the case says so.
     """
 
     privacy: tuple[PrivacyModel, ...]
@@ -219,6 +243,7 @@ class Models:
     population_size: int | None = None
     sampling_fraction: Decimal | None = None
     orders: Mapping[str, OrderBy] = field(default_factory=dict)
+    game: Game | None = None
 
 
 def read_models(settings: Mapping[str, object]) -> Models:
@@ -252,6 +277,7 @@ def read_models(settings: Mapping[str, object]) -> Models:
         population_size=int(population["size"]) if "size" in population else None,
         sampling_fraction=population.get("fraction"),
         orders=orders,
+        game=_game(settings),
     )
 
 
@@ -298,6 +324,17 @@ def _orders(settings: Mapping[str, object], lacking: list[str]) -> dict[str, Ord
     return orders
 
 
+def _game(settings: Mapping[str, object]) -> Game | None:
+    """What `cb` says: the publisher's benefit and loss, the adversary's gain and cost."""
+    text = str(settings.get("cb") or "")
+    if not text:
+        return None
+    numbers = [_decimal({"cb": number}, "cb") for number in text.split(",")]
+    if len(numbers) != len(fields(Game)):
+        raise ValueError(f"case.cb cannot be read: {text}")
+    return Game(*numbers)
+
+
 Model = TypeVar("Model")
 
 
@@ -306,7 +343,8 @@ def _models(
 ) -> list[Model]:
     """The models in a setting that joins them by `;`; what is not offered is added to `lacking`."""
     found = []
-    for item in filter(None, str(settings.get(name, "")).split(";")):
+    text = ";".join(TOGETHER.get(item, item) for item in str(settings.get(name, "")).split(";"))
+    for item in filter(None, text.split(";")):
         kind, *parameters = item.split(":")
         kind = ALIASES.get(kind, kind)
         try:

@@ -111,6 +111,7 @@ class Tables:
             quality_model=models.quality,
             search=SearchOptions(models.time_limit),
             population=self._population(case.dataset, models),
+            game=models.game,
         )
         expected = Expected.read(case.expected, case.place, to_beat=models.time_limit is not None)
         return Prepared(case, expected, dataset.columns, policy, models.every)

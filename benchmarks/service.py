@@ -15,6 +15,7 @@ from tableveil.backend import Database, Session, Settings, column, create_table,
 from tableveil.convert import canonical_json, policy_from_proto, policy_to_proto
 from tableveil.errors import InvalidError, TableveilError
 from tableveil.jobs import Failure, JobManager, Releases
+from tableveil.jobs.work import ReleaseWork
 from tableveil.policy import IfExists, Policy, ReleaseTarget
 from tableveil.state.releases import Release
 
@@ -85,11 +86,11 @@ class LocalService:
             converted, faults = policy_from_proto(message)
             if converted is None or faults:
                 raise InvalidError("POLICY_INVALID", "; ".join(map(str, faults)), faults)
-            job = self._manager.submit(converted, canonical_json(message))
+            job = self._manager.submit(ReleaseWork(converted, canonical_json(message)))
         except TableveilError as error:
             return Run(time.monotonic() - started, None, Failure.of(error))
         *_, job = self._manager.watch(job.number, stopped=lambda: False)
         ended = time.monotonic()
-        if job.release is None:
+        if job.result is None:
             return Run(ended - started, None, job.failure)
-        return Run(ended - started, Releases(self._database).get(job.release), None)
+        return Run(ended - started, Releases(self._database).get(job.result), None)

@@ -85,8 +85,8 @@ def problem_of(
         people = round(len(sampled) / models.sampling_fraction)
     suppressible = int(models.suppression_limit * counter.records)
     tops = tuple(attribute.top for attribute in levels)
-    quality = quality_of(models.quality, counter, [1.0] * len(tops), suppressible)
-    privacy = privacy_of(models.privacy, counter, people)
+    quality = quality_of(models.quality, counter, [1.0] * len(tops), suppressible, models.game)
+    privacy = privacy_of(models.privacy, counter, people, models.game)
     return Problem(Lattice((0,) * len(tops), tops), counter, privacy, quality, suppressible)
 
 

@@ -17,9 +17,19 @@ from google.protobuf.descriptor import Descriptor
 from tableveil.backend import Database, Session, Settings
 from tableveil.convert import canonical_json, policy_from_proto
 from tableveil.document import read_policy
-from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
+from tableveil.hierarchy import (
+    HierarchyDefinition,
+    InlineLevels,
+    SafeHarborAge,
+    SafeHarborDate,
+    ValueKind,
+    attribute_levels,
+    label_values,
+    safe_harbor,
+)
 from tableveil.hierarchy.definition import RuleHierarchy
 from tableveil.jobs import JobManager
+from tableveil.jobs.work import ReleaseWork
 from tableveil.policy import Policy
 from tableveil.state.jobs import JobState
 from tableveil.state.migrate import migrate
@@ -95,12 +105,24 @@ def test_there_are_examples() -> None:
         "`dates`",
         "`redaction`",
         "`suppression_only`",
+        "Safe Harbor",
     }
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.title)
 def test_examples_are_valid(example: Example) -> None:
     converted(whole(example))
+
+
+def with_rows(definition: HierarchyDefinition | None) -> InlineLevels | RuleHierarchy:
+    """The definition, in rows if these need no table."""
+    match definition:
+        case SafeHarborAge():
+            return safe_harbor.age_levels()
+        case SafeHarborDate():
+            return safe_harbor.date_levels(definition)
+    assert isinstance(definition, InlineLevels | RuleHierarchy)
+    return definition
 
 
 TYPED: dict[ValueKind, Callable[[str], object]] = {
@@ -114,8 +136,7 @@ TYPED: dict[ValueKind, Callable[[str], object]] = {
 @pytest.mark.parametrize("example", WORKED, ids=lambda example: f"{example.title} {example.kind}")
 def test_worked_labels_and_shares(example: Example) -> None:
     (attribute,) = converted(whole(example)).attributes
-    hierarchy, kind = attribute.hierarchy, example.kind
-    assert isinstance(hierarchy, InlineLevels | RuleHierarchy)
+    hierarchy, kind = with_rows(attribute.hierarchy), example.kind
     assert kind is not None
 
     texts = [row[0] for row in example.rows]
@@ -206,7 +227,7 @@ def test_the_full_example_writes_the_objects_listed(database: Database) -> None:
         message = whole(EXAMPLES[0])
         manager = JobManager(database, concurrent_jobs=1)
         try:
-            job = manager.submit(converted(message), canonical_json(message))
+            job = manager.submit(ReleaseWork(converted(message), canonical_json(message)))
             while not job.state.ended:
                 time.sleep(0.01)
                 job = manager.get(job.number)

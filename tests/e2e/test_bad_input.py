@@ -38,6 +38,7 @@ TABLES = {
     "with_spans": f"SELECT *, to_days(id) AS stay FROM ({samples.PEOPLE})",
     "taken": "SELECT 1 AS mine",
     "half_taken_risk": "SELECT 1 AS mine",
+    "strangers": f"SELECT * REPLACE (50 AS age) FROM ({samples.PEOPLE})",
     "sexes": "SELECT * FROM (VALUES ('F', '*'), ('M', '*')) AS rows(sex, anyone)",
     "sexes_with_null": "SELECT * FROM (VALUES ('F', '*'), ('M', '*'), (NULL, '*')) AS rows(sex, anyone)",
 }
@@ -86,6 +87,12 @@ K = "privacy_models[0].k_anonymity.k"
 YEAR = {"dates": {"minimum": "2024-01-01", "maximum": "2024-12-31", "units": ["MONTH"]}}
 HOME = samples.attribute("home", "INSENSITIVE")
 LONG = "x" * 10_000
+STAKES = {"publisher_benefit": "1200", "publisher_loss": "300", "adversary_gain": "300", "adversary_cost": "4"}
+
+
+def game(model: Document, /, **stakes: str) -> Change:
+    return {"privacy_models[+]": model, "game": STAKES | stakes}
+
 
 BAD: dict[str, Bad] = {
     # --- What is not there ---
@@ -182,6 +189,47 @@ BAD: dict[str, Bad] = {
         "privacy_models",
         "privacy_models[1] 5-diversity",
     ),
+    # --- The game ---
+    "a game that is missing": invalid(
+        {"privacy_models[+]": {"profitability": {}}, "quality_model": {"publisher_payout": {}}},
+        "game",
+        "nothing profitability publisher_payout",
+    ),
+    "attacks for nothing": invalid(
+        game({"no_attack": {}}, adversary_cost="0"), "game.adversary_cost", "0 above 0 nine places"
+    ),
+    "attacks that never pay": invalid(
+        game({"profitability": {}}, adversary_gain="3.5"), "game.adversary_gain", "3.5 cost of 4 more"
+    ),
+    "a gain in another currency": invalid(
+        game({"profitability": {}}, adversary_gain="300 EUR"), "game.adversary_gain", "'300 EUR' decimal"
+    ),
+    "a population without the people of the source": invalid(
+        {
+            **game({"profitability": {"success": "SUCCESS_JOURNALIST"}}),
+            "population": {"table": {"table": "strangers"}},
+        },
+        "population.table",
+        "too few people records combinations",
+    ),
+    "an attack that pays whatever is released": Bad(
+        {**game({"no_attack": {}}, adversary_gain="964"), "suppression_limit": "0.5"},
+        INFEASIBLE,
+        "INFEASIBLE",
+        "privacy_models",
+        "privacy_models[1] no attack adversary_gain = 960",
+    ),
+    "k-anonymity at the record level": invalid(
+        {
+            "privacy_models": [{"k_anonymity": {"k": 4}}],
+            "quality_model": {"publisher_payout": {"success": "SUCCESS_JOURNALIST"}},
+            "game": STAKES,
+            "record_level": {},
+        },
+        "privacy_models[0]",
+        "k_anonymity one transformation record_level",
+    ),
+    # --- Suppressed records, and types ---
     "a marker that is a column": invalid(
         {"suppressed_records": {"handling": "BLANK", "marker_column": "Sex"}},
         "suppressed_records.marker_column",

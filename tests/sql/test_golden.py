@@ -163,7 +163,7 @@ def test_statements(recorded: Recorded, case: str) -> None:
     recorded.title("classes at (1, 0)")
     kept = privacy_of(policy.privacy_models, counter).releasable(classes)
     plan = ReleasePlan(policy, source, base.dictionaries, (1, 0), classes, kept, counter.records)
-    write.stage_suppressed(session, plan)
+    write.stage(session, plan)
     recorded.forget()
     rows = table(target, "main")
     write.write_rows(session, plan, rows)

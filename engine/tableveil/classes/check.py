@@ -71,8 +71,13 @@ class Check:
     def marginals(self) -> Marginals:
         """The records in classes that are lost as a whole, withheld ones not included."""
         if self._marginals is None:
-            self._marginals = self.counter.records_in(self.at, self._losses()[1])
+            self._marginals = self.counter.records_in(self.at, self.gone)
         return self._marginals
+
+    @property
+    def gone(self) -> NDArray[np.bool_]:
+        """Per class, whether it is lost as a whole."""
+        return self._losses()[1]
 
     def _losses(self) -> tuple[int, NDArray[np.bool_]]:
         """Records lost of classes that reach the size; and per class, whether all of it is lost."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +53,13 @@ class KeyLayout:
     def words(self) -> int:
         """Number of 64-bit integers a key takes."""
         return max(self.word, default=0) + 1
+
+    def pack(self, groups: Sequence[NDArray[np.integer[Any]]]) -> tuple[NDArray[np.int64], ...]:
+        """The words of the keys, of the group numbers of every attribute."""
+        words = tuple(np.zeros(len(groups[0]) if groups else 0, np.int64) for _ in range(self.words))
+        for word, stride, group in zip(self.word, self.stride, groups, strict=True):
+            words[word][:] += group * np.int64(stride)
+        return words
 
     def unpack(self, words: Sequence[NDArray[np.int64]], attribute: int) -> NDArray[np.int64]:
         """The group numbers of one attribute out of packed keys."""

@@ -1,6 +1,7 @@
 """Generalization hierarchies: how they are defined, what can be wrong with them, the labels and groups they give."""
 
 from tableveil.hierarchy.definition import (
+    SAFE_HARBOR_LEVEL,
     Dates,
     DateUnit,
     HierarchyDefinition,
@@ -10,17 +11,23 @@ from tableveil.hierarchy.definition import (
     MaskFrom,
     Redaction,
     RuleHierarchy,
+    SafeHarborAge,
+    SafeHarborDate,
+    SafeHarborHierarchy,
+    SafeHarborZip,
     StoredLevels,
     SuppressionOnly,
     TableLevels,
     field_of,
 )
+from tableveil.hierarchy.domains import UncountableError, log_leaves, require_discrete
 from tableveil.hierarchy.labelled import LabelledValues, ValueKind
 from tableveil.hierarchy.labelling import check_rule, label_values
 from tableveil.hierarchy.levels import AttributeLevels, attribute_levels
 from tableveil.hierarchy.listed import check_levels
 
 __all__ = [
+    "SAFE_HARBOR_LEVEL",
     "AttributeLevels",
     "DateUnit",
     "Dates",
@@ -32,13 +39,20 @@ __all__ = [
     "MaskFrom",
     "Redaction",
     "RuleHierarchy",
+    "SafeHarborAge",
+    "SafeHarborDate",
+    "SafeHarborHierarchy",
+    "SafeHarborZip",
     "StoredLevels",
     "SuppressionOnly",
     "TableLevels",
+    "UncountableError",
     "ValueKind",
     "attribute_levels",
     "check_levels",
     "check_rule",
     "field_of",
     "label_values",
+    "log_leaves",
+    "require_discrete",
 ]

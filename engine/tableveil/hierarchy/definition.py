@@ -100,7 +100,45 @@ class SuppressionOnly:
         return "the value or *"
 
 
-ListedHierarchy = InlineLevels | StoredLevels | TableLevels
+@dataclass(frozen=True, slots=True)
+class SafeHarborZip:
+    """Five-digit ZIP codes by HIPAA's Safe Harbor, with the number of people in each from a table of the database.
+
+    Level 1 is the first three digits, or 000 if no more than 20,000 people live in all ZIP codes that begin so; above
+    are two digits, one, and `*`.
+    """
+
+    catalog: str
+    schema: str
+    table: str
+    zip_column: str = "zip"
+    population_column: str = "population"
+
+
+@dataclass(frozen=True, slots=True)
+class SafeHarborAge:
+    """Ages in years by HIPAA's Safe Harbor: level 1 has those from 90 on together; above are wider ranges, and `*`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SafeHarborDate:
+    """Dates by HIPAA's Safe Harbor, in a declared range of days (ISO dates, inclusive): level 1 is the year.
+
+    With `birth_as_of`, a day, they are dates of birth: who is 90 in that day's year or older is among all who were born
+    in the same year or before.
+    """
+
+    minimum: str
+    maximum: str
+    birth_as_of: str = ""
+
+
+SafeHarborHierarchy = SafeHarborZip | SafeHarborAge | SafeHarborDate
+"""Level `SAFE_HARBOR_LEVEL` of each is what Safe Harbor allows (45 CFR 164.514(b)(2))."""
+
+SAFE_HARBOR_LEVEL = 1
+
+ListedHierarchy = InlineLevels | StoredLevels | TableLevels | SafeHarborHierarchy
 RuleHierarchy = Intervals | Dates | Redaction | SuppressionOnly
 HierarchyDefinition = ListedHierarchy | RuleHierarchy
 
@@ -112,6 +150,9 @@ _FIELDS: dict[type[HierarchyDefinition], str] = {
     Dates: "dates",
     Redaction: "redaction",
     SuppressionOnly: "suppression_only",
+    SafeHarborZip: "safe_harbor_zip",
+    SafeHarborAge: "safe_harbor_age",
+    SafeHarborDate: "safe_harbor_date",
 }
 
 

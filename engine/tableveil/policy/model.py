@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 
-from tableveil.hierarchy.definition import HierarchyDefinition
-from tableveil.policy.privacy import PrivacyModel
+from tableveil.hierarchy.definition import SAFE_HARBOR_LEVEL, HierarchyDefinition, SafeHarborHierarchy
+from tableveil.policy.game import Game, RecordLevel
+from tableveil.policy.privacy import PrivacyModel, SafeHarbor
 from tableveil.policy.quality import LossModel, QualityModel
 
 
@@ -205,7 +206,8 @@ DEFAULT_RISK_THRESHOLDS = tuple(Decimal(text) for text in ("0.05", "0.1", "0.2",
 class Policy:
     """A whole policy; `attributes` keeps the policy's order, which breaks ties between transformations.
 
-    `person_column` None states that rows are people.
+    `person_column` None states that rows are people. With `record_level`, combinations of values have transformations
+    of their own.
     """
 
     source: TableReference
@@ -223,6 +225,8 @@ class Policy:
     repeat_reason: str = ""
     request_id: str = ""
     population: Population | None = None
+    game: Game | None = None
+    record_level: RecordLevel | None = None
 
     @property
     def quasi_identifiers(self) -> tuple[AttributePolicy, ...]:
@@ -233,6 +237,13 @@ class Policy:
     def sensitive(self) -> tuple[AttributePolicy, ...]:
         """The attributes whose values the privacy models may protect, in policy order."""
         return tuple(a for a in self.attributes if a.role is Role.SENSITIVE)
+
+    def least_level(self, attribute: AttributePolicy) -> int:
+        """The least level that a quasi-identifier may have: its own minimum, or what `safe_harbor` asks for."""
+        asked = any(isinstance(model, SafeHarbor) for model in self.privacy_models)
+        if asked and isinstance(attribute.hierarchy, SafeHarborHierarchy):
+            return max(attribute.minimum_level, SAFE_HARBOR_LEVEL)
+        return attribute.minimum_level
 
     def role_field(self, position: int) -> str:
         """Path of the field that gives the attribute at a position its role."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
+from tableveil.policy.game import BreakEven, Success
+
 
 class CellSizes(StrEnum):
     """How the size of a class in the population is estimated from its size in the sample."""
@@ -144,6 +146,45 @@ class PopulationUniqueness:
         return f"population uniqueness {self.threshold:f} ({self.estimator.lower()})"
 
 
+# --- the game: what an attack would pay -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Profitability:
+    """No released record costs the publisher of the policy's game more than it gains (Wan et al. 2015).
+
+    `break_even` says what becomes of records that pay exactly nothing.
+    """
+
+    success: Success = Success.PROSECUTOR
+    break_even: BreakEven = BreakEven.KEEP
+
+    def __str__(self) -> str:
+        strictly = ", strictly" if self.break_even is BreakEven.SUPPRESS else ""
+        return f"profitability ({self.success.lower()}{strictly})"
+
+
+@dataclass(frozen=True, slots=True)
+class NoAttack:
+    """No attack on a released record pays for the adversary of the policy's game (Prasser et al. 2017)."""
+
+    success: Success = Success.PROSECUTOR
+
+    def __str__(self) -> str:
+        return f"no attack ({self.success.lower()})"
+
+
+@dataclass(frozen=True, slots=True)
+class SafeHarbor:
+    """Columns with a Safe Harbor hierarchy are released as HIPAA's Safe Harbor allows (45 CFR 164.514(b)(2)).
+
+    ZIP codes by three digits at most, ages from 90 on together, dates by year. By itself it says nothing of classes.
+    """
+
+    def __str__(self) -> str:
+        return "HIPAA Safe Harbor"
+
+
 # --- attribute disclosure: each of one sensitive column -------------------------------------------------------------
 
 
@@ -275,6 +316,9 @@ PrivacyModel = (
     | AverageRisk
     | SampleUniqueness
     | PopulationUniqueness
+    | Profitability
+    | NoAttack
+    | SafeHarbor
     | SensitiveModel
 )
 
@@ -287,6 +331,9 @@ PRIVACY_FIELDS: Mapping[type[PrivacyModel], str] = {
     AverageRisk: "average_risk",
     SampleUniqueness: "sample_uniqueness",
     PopulationUniqueness: "population_uniqueness",
+    Profitability: "profitability",
+    NoAttack: "no_attack",
+    SafeHarbor: "safe_harbor",
     DistinctLDiversity: "distinct_l_diversity",
     ProbabilisticLDiversity: "probabilistic_l_diversity",
     EntropyLDiversity: "entropy_l_diversity",

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 
+from tableveil.policy.game import Success
+
 BALANCED = 0.5
 """The generalization/suppression factor at which both count in full."""
 
@@ -100,6 +102,13 @@ class KLDivergenceModel:
     monotone: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class PublisherPayoutModel:
+    """What the publisher of the policy's game is not paid: benefit per record less the payouts (Wan et al. 2015)."""
+
+    success: Success = Success.PROSECUTOR
+
+
 QualityModel = (
     LossModel
     | EntropyModel
@@ -109,6 +118,7 @@ QualityModel = (
     | AverageClassSizeModel
     | AmbiguityModel
     | KLDivergenceModel
+    | PublisherPayoutModel
 )
 
 FIELDS: Mapping[type[QualityModel], str] = {
@@ -120,6 +130,7 @@ FIELDS: Mapping[type[QualityModel], str] = {
     AverageClassSizeModel: "average_class_size",
     AmbiguityModel: "ambiguity",
     KLDivergenceModel: "kl_divergence",
+    PublisherPayoutModel: "publisher_payout",
 }
 """The field of `quality_model` by which a policy asks for each."""
 
@@ -138,6 +149,8 @@ def _options(model: QualityModel) -> Iterator[str]:
         match getattr(model, option.name):
             case Aggregate() as aggregate:
                 yield aggregate.replace("_", " ").lower()
+            case Success() as success:
+                yield success.lower()
             case KLWeighting.PER_RECORD:
                 yield "every record weighted"
             case bool(chosen) if chosen:

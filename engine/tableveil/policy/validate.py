@@ -8,6 +8,7 @@ from tableveil.errors import Fault, shortened
 from tableveil.policy.model import Policy, Role, SuppressedRecords
 from tableveil.policy.quality import FIELDS, WITH_PARTS
 from tableveil.policy.validate_attributes import check_attributes
+from tableveil.policy.validate_game import check_game
 from tableveil.policy.validate_population import check_population
 from tableveil.policy.validate_privacy import check_privacy
 from tableveil.policy.validate_search import check_search
@@ -22,6 +23,7 @@ def validate_policy(policy: Policy) -> list[Fault]:
         *_check_person(policy),
         *check_privacy(policy),
         *check_population(policy),
+        *check_game(policy),
         *_check_suppressed_records(policy),
         *_check_numbers(policy),
         *_check_quality(policy),

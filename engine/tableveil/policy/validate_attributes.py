@@ -7,7 +7,16 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from tableveil.errors import Fault, nearest, shortened
-from tableveil.hierarchy import InlineLevels, StoredLevels, check_levels, check_rule, field_of
+from tableveil.hierarchy import (
+    InlineLevels,
+    SafeHarborDate,
+    SafeHarborZip,
+    StoredLevels,
+    check_levels,
+    check_rule,
+    field_of,
+    safe_harbor,
+)
 from tableveil.hierarchy.definition import RuleHierarchy, TableLevels
 from tableveil.policy.model import AttributePolicy, NullHandling, OrderBy, Policy, Role, ValueOrder
 
@@ -78,6 +87,14 @@ def _check_hierarchy(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
                 for i, name in enumerate(columns)
                 if columns.index(name) != i
             )
+        case SafeHarborZip(table=table, zip_column=codes, population_column=people):
+            if not table:
+                yield Fault(f"{field}.safe_harbor_zip.population.table", "nothing", "the name of a table")
+            if codes == people:
+                found = f"{shortened(people)}, the column of the ZIP codes"
+                yield Fault(f"{field}.safe_harbor_zip.population_column", found, "the column of the people in each")
+        case SafeHarborDate() as dates:
+            yield from safe_harbor.check_dates(dates, f"{field}.safe_harbor_date")
         case rule if isinstance(rule, RuleHierarchy):
             yield from check_rule(rule, f"{field}.{field_of(rule)}")
 

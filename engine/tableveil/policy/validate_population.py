@@ -24,7 +24,7 @@ def check_population(policy: Policy) -> Iterator[Fault]:
     """Faults of the population itself, and of what models need of it; one that none needs still has its report."""
     yield from _check_needs(policy)
     if policy.population is not None:
-        yield from _check_itself(policy.population)
+        yield from check_itself(policy.population)
         yield from _check_subset_column(policy, policy.population.subset_column)
 
 
@@ -48,7 +48,8 @@ def _fields(policy: Policy, kinds: tuple[type[PrivacyModel], ...]) -> list[str]:
     return sorted({PRIVACY_FIELDS[type(model)] for model in policy.privacy_models if isinstance(model, kinds)})
 
 
-def _check_itself(population: Population) -> Iterator[Fault]:
+def check_itself(population: Population) -> Iterator[Fault]:
+    """Faults of what it says."""
     if population.table is not None and not population.table.table:
         yield Fault("population.table.table", "nothing", "the name of a table")
     if population.size is not None and population.size < 1:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from tableveil.errors import Fault, shortened
 from tableveil.errors.wording import LONGEST_SHOWN
-from tableveil.policy.model import Choose, Policy
+from tableveil.policy.model import AttributePolicy, Choose, Policy
 from tableveil.policy.privacy import Inclusion, SensitiveModel
 from tableveil.policy.validate_attributes import MOST_NAMED, no_such_column
 
@@ -38,10 +38,8 @@ def _check_levels(policy: Policy) -> Iterator[Fault]:
         if attribute is None:
             unknown += 1
             yield no_such_column(level_field(column), column, "quasi-identifier", attributes, unknown)
-        elif level < max(attribute.minimum_level, 0):
-            least = attribute.minimum_level
-            expected = f"at least minimum_level, {least}" if least > 0 else "a level of at least 0"
-            yield Fault(level_field(column), str(level), expected)
+        elif level < max(policy.least_level(attribute), 0):
+            yield Fault(level_field(column), str(level), _at_least(policy, attribute))
         elif attribute.maximum_level is not None and level > attribute.maximum_level:
             yield Fault(level_field(column), str(level), f"at most maximum_level, {attribute.maximum_level}")
     for i, group in enumerate(policy.search.linked):
@@ -50,6 +48,13 @@ def _check_levels(policy: Policy) -> Iterator[Fault]:
             listed = ", ".join(f"{level} for {shortened(name)}" for name, level in list(chosen.items())[:MOST_NAMED])
             found = f"columns to which search.levels gives different levels: {listed}"
             yield Fault(f"search.linked[{i}]", found, "the same level for linked columns")
+
+
+def _at_least(policy: Policy, attribute: AttributePolicy) -> str:
+    least = policy.least_level(attribute)
+    if least > attribute.minimum_level:
+        return f"at least {least}, because of safe_harbor"
+    return f"at least minimum_level, {least}" if least > 0 else "a level of at least 0"
 
 
 def _check_linked(policy: Policy) -> Iterator[Fault]:
@@ -71,7 +76,7 @@ def _check_linked(policy: Policy) -> Iterator[Fault]:
             groups.setdefault(column, i)
         yield from check_common_level(
             field,
-            {column: attributes[column].minimum_level for column in group if column in attributes},
+            {column: policy.least_level(attributes[column]) for column in group if column in attributes},
             {
                 column: most
                 for column in group

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import EquivalenceClasses
+from tableveil.classes import ClassCounter, EquivalenceClasses
 from tableveil.policy import AverageRisk, PopulationUniqueness, SampleUniqueness
 from tableveil.privacy.facts import Facts
 from tableveil.privacy.model import ReleaseRule
@@ -55,7 +55,8 @@ class SampleRule(ReleaseRule, Generic[Model]):
         last = sizes[suppressed - 1]
         kept: NDArray[np.bool_] = classes.counts > last
         equal = np.flatnonzero(classes.counts == last)
-        kept[equal[self._most_specific_first(classes, equal)][suppressed - int(np.searchsorted(sizes, last)) :]] = True
+        order = smallest_first(self.facts.counter, classes.selected(classes.counts == last), classes.counts[equal])
+        kept[equal[order][suppressed - int(np.searchsorted(sizes, last)) :]] = True
         return kept
 
     def lost_together(self, classes: EquivalenceClasses) -> int:
@@ -78,20 +79,20 @@ class SampleRule(ReleaseRule, Generic[Model]):
         """How many of the smallest classes have to go."""
         return shortest_prefix(lambda length: length == len(sizes) or self.holds(sizes[length:]), len(sizes))
 
-    def _most_specific_first(self, classes: EquivalenceClasses, equal: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The order of some classes of equal size: by their loss, that of each attribute, then the key.
 
-        The loss of a class is the geometric mean of 1 + size * leaves / |H| over the quasi-identifiers, as in ARX. The
-        keys decide only between classes that lose the same in every attribute.
-        """
-        size = float(classes.counts[equal[0]])
-        leaves: list[NDArray[np.float64]] = []
-        loss = np.zeros(len(equal))
-        for j, (levels, level) in enumerate(zip(self.facts.counter.levels, classes.at, strict=True)):
-            leaves.append(levels.leaves[level][classes.groups(j)[equal]])
-            loss += np.log1p(size * leaves[j] / levels.domain_size)
-        order: NDArray[np.intp] = np.lexsort((*reversed(leaves), np.round(loss, DECIMALS)))
-        return order
+def smallest_first(counter: ClassCounter, classes: EquivalenceClasses, sizes: NDArray[np.int64]) -> NDArray[np.intp]:
+    """The order in which classes are suppressed: by these sizes, then their loss, that of each attribute, then the key.
+
+    The loss of a class is the geometric mean of 1 + records * leaves / |H| over the quasi-identifiers, as in ARX. The
+    keys decide only between classes that lose the same in every attribute.
+    """
+    leaves: list[NDArray[np.float64]] = []
+    loss = np.zeros(len(sizes))
+    for j, (levels, level) in enumerate(zip(counter.levels, classes.at, strict=True)):
+        leaves.append(levels.leaves[level][classes.groups(j)])
+        loss += np.log1p(classes.counts * leaves[j] / levels.domain_size)
+    order: NDArray[np.intp] = np.lexsort((*reversed(leaves), np.round(loss, DECIMALS), sizes))
+    return order
 
 
 def shortest_prefix(holds: Callable[[int], bool], longest: int) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes import ClassValues, EquivalenceClasses, SensitiveColumn
+from tableveil.game import InformationLoss, sizes_of
 from tableveil.policy import (
     PRIVACY_FIELDS,
     AbsentValues,
@@ -17,6 +18,7 @@ from tableveil.policy import (
     EntropyEstimator,
     PrivacyModel,
     RecursiveCLDiversity,
+    Success,
     UniquenessEstimator,
 )
 from tableveil.privacy.average_risk import average_risk
@@ -38,7 +40,7 @@ class Guarantee:
 
     Attributes:
         model: The field of `privacy_models` by which a policy asks for it, such as `t_closeness`, with what else of it
-            is not as by default.
+            is not as by default; or `publisher_payout`, of a policy with a game.
         column: The sensitive column, or an empty text.
         parameter: The parameter's name, such as `t`.
         before: At level 0, nothing suppressed. None: it does not apply there; infinity: no number is large enough.
@@ -113,6 +115,8 @@ def _reached(facts: Facts, asked: tuple[PrivacyModel, ...], classes: Equivalence
             named = f"population_uniqueness ({estimator.lower()})"
             share = population_uniqueness(sizes, facts.population_size, estimator) if some else None
             yield named, "", "threshold", share
+    if facts.game is not None:
+        yield from _played(facts, classes)
     for position, column in enumerate(facts.counter.sensitive):
         values = classes.values(position)
         for model, parameter, decisive, reached in MEASURES:
@@ -128,3 +132,30 @@ def _reached(facts: Facts, asked: tuple[PrivacyModel, ...], classes: Equivalence
                 mover = EARTH_MOVERS[distance](column, Distributions.whole(column.counts))
                 farthest = float(mover.distances(mover.against(values, counts)).max()) if some else None
                 yield f"t_closeness ({distance.lower()})", column.column, "t", farthest
+
+
+def _played(facts: Facts, classes: EquivalenceClasses) -> Iterator[Reached]:
+    """What all released records pay the publisher of the game together, and how many of them are attacked."""
+    stakes, counter = facts.stakes, facts.counter
+    known = (Success.PROSECUTOR,) if counter.population is None else (Success.PROSECUTOR, Success.JOURNALIST)
+    # What is measured has no information loss.
+    discrete = not any(levels.continuous for levels in counter.levels)
+    loss = InformationLoss(counter.levels).of(classes) if discrete else None
+    # The pool of suppressed records, which is without labels, pays nothing.
+    labelled = classes.words[0] >= 0
+    for success in known:
+        sizes = sizes_of(classes, success, counter)
+        yield (
+            f"no_attack ({success.lower()})",
+            "",
+            "attacked_records",
+            float(classes.counts[stakes.attacked(sizes)].sum()),
+        )
+        if loss is not None:
+            payouts = stakes.payouts(loss, sizes)
+            yield (
+                f"publisher_payout ({success.lower()})",
+                "",
+                "payout",
+                float((classes.counts * payouts)[labelled].sum()),
+            )

@@ -14,14 +14,18 @@ from tableveil.policy import (
     DistinctLDiversity,
     EntropyLDiversity,
     EstimatedKMap,
+    Game,
     Inclusion,
     KAnonymity,
     KMap,
+    NoAttack,
     NTCloseness,
     PopulationUniqueness,
     PrivacyModel,
     ProbabilisticLDiversity,
+    Profitability,
     RecursiveCLDiversity,
+    SafeHarbor,
     SampleUniqueness,
     TCloseness,
 )
@@ -37,7 +41,10 @@ from tableveil.privacy.k_map import EstimatedKMapRule, KMapRule
 from tableveil.privacy.likeness import BetaLikenessRule
 from tableveil.privacy.model import ReleaseRule
 from tableveil.privacy.n_t_closeness import NTClosenessRule
+from tableveil.privacy.no_attack import no_attack_rule
 from tableveil.privacy.presence import DeltaPresenceRule, InclusionRule
+from tableveil.privacy.profitability import profitability_rule
+from tableveil.privacy.safe_harbor import SafeHarborRule
 from tableveil.privacy.uniqueness import PopulationUniquenessRule, SampleUniquenessRule
 
 RULES: Mapping[type[PrivacyModel], Callable[[Any, Facts], ReleaseRule]] = {
@@ -49,6 +56,9 @@ RULES: Mapping[type[PrivacyModel], Callable[[Any, Facts], ReleaseRule]] = {
     AverageRisk: AverageRiskRule,
     SampleUniqueness: SampleUniquenessRule,
     PopulationUniqueness: PopulationUniquenessRule,
+    Profitability: profitability_rule,
+    NoAttack: no_attack_rule,
+    SafeHarbor: lambda model, facts: SafeHarborRule(model),
     DistinctLDiversity: DistinctLDiversityRule,
     ProbabilisticLDiversity: ProbabilisticLDiversityRule,
     EntropyLDiversity: entropy_l_diversity_rule,
@@ -61,8 +71,11 @@ RULES: Mapping[type[PrivacyModel], Callable[[Any, Facts], ReleaseRule]] = {
 
 
 def privacy_of(
-    models: Iterable[PrivacyModel], counter: ClassCounter, population_size: int | None = None
+    models: Iterable[PrivacyModel],
+    counter: ClassCounter,
+    population_size: int | None = None,
+    game: Game | None = None,
 ) -> Conjunction:
     """The rule that these models together make, for the source that the counter counts."""
-    facts = Facts(counter, population_size)
+    facts = Facts(counter, population_size, game)
     return Conjunction(tuple(RULES[type(model)](model, facts) for model in models))

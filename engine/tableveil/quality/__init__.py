@@ -2,7 +2,6 @@
 
 from tableveil.quality.aggregate import Aggregation, Score
 from tableveil.quality.choose import quality_of
-from tableveil.quality.domains import UncountableError
 from tableveil.quality.loss import Loss
 from tableveil.quality.model import Assessment, Evidence, QualityModel, Table
 
@@ -14,6 +13,5 @@ __all__ = [
     "QualityModel",
     "Score",
     "Table",
-    "UncountableError",
     "quality_of",
 ]

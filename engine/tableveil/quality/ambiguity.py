@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes import Check, ClassCounter, EquivalenceClasses, Marginals
+from tableveil.hierarchy.domains import UncountableError, log_leaves, require_discrete
 from tableveil.lattice import Transformation
 from tableveil.policy import AmbiguityModel
 from tableveil.quality.aggregate import Score
-from tableveil.quality.domains import UncountableError, log_leaves, require_discrete
 from tableveil.quality.model import Assessment, Table
 from tableveil.quality.record_costs import RecordCosts
 from tableveil.quality.rounding import SLACK, rounded

@@ -10,11 +10,13 @@ from tableveil.policy import (
     AverageClassSizeModel,
     DiscernibilityModel,
     EntropyModel,
+    Game,
     HeightModel,
     KLDivergenceModel,
     KLWeighting,
     LossModel,
     PrecisionModel,
+    PublisherPayoutModel,
 )
 from tableveil.policy import QualityModel as Named
 from tableveil.quality.ambiguity import Ambiguity
@@ -27,9 +29,12 @@ from tableveil.quality.kl_per_record import KLPerRecord
 from tableveil.quality.loss import Loss
 from tableveil.quality.model import QualityModel
 from tableveil.quality.precision import Precision
+from tableveil.quality.publisher_payout import PublisherPayout
 
 
-def quality_of(model: Named, counter: ClassCounter, weights: Sequence[float], suppressible: int) -> QualityModel:
+def quality_of(
+    model: Named, counter: ClassCounter, weights: Sequence[float], suppressible: int, game: Game | None = None
+) -> QualityModel:
     """The model over the counter's table, of which at most `suppressible` records may be suppressed.
 
     `weights` has one weight per quasi-identifier; models without parts per quasi-identifier have no use for them.
@@ -57,3 +62,6 @@ def quality_of(model: Named, counter: ClassCounter, weights: Sequence[float], su
             return KLPerRecord(model, counter, suppressible)
         case KLDivergenceModel():
             return KLDivergence(model, counter, suppressible)
+        case PublisherPayoutModel():
+            assert game is not None, "a policy that asks for it tells what records are worth"
+            return PublisherPayout(model, counter, game)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from tableveil.classes import EquivalenceClasses, Marginals
 from tableveil.hierarchy import AttributeLevels
+from tableveil.hierarchy.domains import log_combinations, log_leaves, require_discrete
 from tableveil.lattice import Transformation
 from tableveil.quality.bits import log_ratio
-from tableveil.quality.domains import log_combinations, log_leaves, require_discrete
 from tableveil.quality.record_costs import RecordCosts
 
 

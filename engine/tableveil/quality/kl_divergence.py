@@ -14,7 +14,7 @@ from tableveil.policy import KLDivergenceModel
 from tableveil.quality.aggregate import Score
 from tableveil.quality.bits import log_ratio
 from tableveil.quality.cross_entropy import Expectation
-from tableveil.quality.domains import crowding
+from tableveil.quality.crowding import crowding
 from tableveil.quality.model import Assessment, Table
 from tableveil.quality.rounding import SLACK, rounded
 from tableveil.quality.sizes import Subclasses

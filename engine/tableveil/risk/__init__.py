@@ -1,6 +1,50 @@
-"""Re-identification risk computed from class sizes."""
+"""Re-identification risk computed from class sizes, and from the distinct combinations of values."""
 
+from tableveil.risk.attribute_risk import (
+    MOST_SUBSETS,
+    AttributeRisk,
+    SubsetRisks,
+    default_size,
+    largest_size,
+    number_of_subsets,
+    proposed_identifiers,
+    subset_risks,
+)
+from tableveil.risk.class_sizes import ClassSizeEstimate, PopulationEstimates, population_estimates
+from tableveil.risk.frequencies import Frequencies, check_people
+from tableveil.risk.individual import IndividualRisk, WeightFacts, check_weights, individual_risk, individual_risks
 from tableveil.risk.population import population_uniqueness
 from tableveil.risk.prosecutor import ClassSizes, ProsecutorRisk, prosecutor_risk
+from tableveil.risk.reidentification import AttackRisk, ReidentificationRisk, reidentification_risk
+from tableveil.risk.special_uniques import SpecialUniques, intruder_success, score_of
 
-__all__ = ["ClassSizes", "ProsecutorRisk", "population_uniqueness", "prosecutor_risk"]
+__all__ = [
+    "MOST_SUBSETS",
+    "AttackRisk",
+    "AttributeRisk",
+    "ClassSizeEstimate",
+    "ClassSizes",
+    "Frequencies",
+    "IndividualRisk",
+    "PopulationEstimates",
+    "ProsecutorRisk",
+    "ReidentificationRisk",
+    "SpecialUniques",
+    "SubsetRisks",
+    "WeightFacts",
+    "check_people",
+    "check_weights",
+    "default_size",
+    "individual_risk",
+    "individual_risks",
+    "intruder_success",
+    "largest_size",
+    "number_of_subsets",
+    "population_estimates",
+    "population_uniqueness",
+    "proposed_identifiers",
+    "prosecutor_risk",
+    "reidentification_risk",
+    "score_of",
+    "subset_risks",
+]

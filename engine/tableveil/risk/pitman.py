@@ -24,10 +24,20 @@ DIRECT = 16
 
 
 def pitman(found: ClassSizes, population: int) -> float | None:
-    """Unique records of a population of that size, from a sample that has some.
+    """Unique records of a population of that size, from a sample that has some. None: no parameters fit."""
+    parameters = pitman_parameters(found)
+    return None if parameters is None else expected_uniques(*parameters, population)
 
-    The parameters theta and alpha are those under which Pitman's sampling formula makes the sample most likely: both
-    derivatives of its logarithm are 0. None if there are none such: all records of the sample are unique.
+
+def expected_uniques(theta: float, alpha: float, population: int) -> float:
+    """Unique records of a population of that size under the model, as it grows."""
+    return math.exp(_log_gamma_ratio(theta, alpha) + alpha * math.log(population))
+
+
+def pitman_parameters(found: ClassSizes) -> tuple[float, float] | None:
+    """Theta and alpha, under which Pitman's sampling formula makes a sample that has unique records most likely.
+
+    Both derivatives of its logarithm are 0. None if there are none such: all records of the sample are unique.
 
     Source: Hoshino 2001, "Applying Pitman's sampling formula to microdata disclosure risk assessment".
     """
@@ -55,8 +65,7 @@ def pitman(found: ClassSizes, population: int) -> float | None:
 
     low, high = SMALLEST_ALPHA, 1 - SMALLEST_ALPHA
     alpha = low if slope(low) <= 0 else root(slope, low, high)
-    theta = sum_for(alpha) - alpha
-    return math.exp(_log_gamma_ratio(theta, alpha) + alpha * math.log(population))
+    return sum_for(alpha) - alpha, alpha
 
 
 class Joining:

@@ -9,6 +9,9 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
+SMALL = 1 << 16
+"""Sizes below it are counted without sorting."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClassSizes:
@@ -20,8 +23,22 @@ class ClassSizes:
     @classmethod
     def of(cls, counts: NDArray[np.int64]) -> ClassSizes:
         """The histogram of one size per class."""
-        sizes, classes = np.unique(counts, return_counts=True)
-        return cls(sizes.astype(np.int64), classes.astype(np.int64))
+        return cls(*summed_by_size(counts))
+
+
+def summed_by_size(
+    sizes: NDArray[np.int64], records: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The sizes that occur, ascending, and for each the sum of its `records`; how often it occurs without."""
+    large = sizes >= SMALL
+    if not large.any():
+        sums = np.bincount(sizes, records)
+        occurring = np.flatnonzero(sums)
+        return occurring, sums[occurring].astype(np.int64)
+    small, of_small = summed_by_size(sizes[~large], None if records is None else records[~large])
+    distinct, numbers = np.unique(sizes[large], return_inverse=True)
+    of_large = np.bincount(numbers, None if records is None else records[large]).astype(np.int64)
+    return np.concatenate((small, distinct)), np.concatenate((of_small, of_large))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +66,6 @@ def prosecutor_risk(found: ClassSizes, thresholds: Sequence[Decimal]) -> Prosecu
     records, classes = int(per_size.sum()), int(found.classes.sum())
     if records == 0:
         return ProsecutorRisk(0, 0, 0.0, 0.0, 0.0, 0, tuple((threshold, 0) for threshold in thresholds))
-    at_risk = []
-    for threshold in thresholds:
-        numerator, denominator = threshold.as_integer_ratio()
-        # size < denominator / numerator, that is, size <= ceil(denominator / numerator) - 1.
-        largest = -(-denominator // numerator) - 1
-        at_risk.append((threshold, int(per_size[found.sizes <= min(largest, 2**62)].sum())))
     return ProsecutorRisk(
         records=records,
         classes=classes,
@@ -62,5 +73,14 @@ def prosecutor_risk(found: ClassSizes, thresholds: Sequence[Decimal]) -> Prosecu
         average=classes / records,
         lowest=1.0 / int(found.sizes[-1]),
         unique_records=int(per_size[found.sizes == 1].sum()),
-        records_at_risk=tuple(at_risk),
+        records_at_risk=tuple(
+            (threshold, int(per_size[found.sizes <= largest_at_risk(threshold)].sum())) for threshold in thresholds
+        ),
     )
+
+
+def largest_at_risk(threshold: Decimal) -> int:
+    """The size of the largest classes whose risk, 1 / size, is above the threshold; no larger than 2^62."""
+    numerator, denominator = threshold.as_integer_ratio()
+    # size < denominator / numerator, that is, size <= ceil(denominator / numerator) - 1.
+    return min(-(-denominator // numerator) - 1, 2**62)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -14,12 +15,31 @@ LOGITS = tuple(np.linspace(-25, 25, 201).tolist())
 """Of beta: between two of them a change of sign is looked for."""
 
 
-def slide_negative_binomial(found: ClassSizes, population: int) -> float | None:
-    """Unique records of a population of that size, from a sample that has some.
+@dataclass(frozen=True, slots=True)
+class SlideNegativeBinomial:
+    """A population of `classes` classes, each of one record and a negative binomial number more: NB(alpha, beta)."""
 
-    A class of the population has one record and a negative binomial number more, of parameters alpha and beta. Those
-    are chosen with which as many classes of one and of two are expected in the sample as are there. If several would
-    do, the most unique records are told; None if there are none such.
+    classes: float
+    alpha: float
+    log_beta: float
+
+    @property
+    def uniques(self) -> float:
+        """Unique records."""
+        return self.classes * math.exp(self.alpha * self.log_beta)
+
+
+def slide_negative_binomial(found: ClassSizes, population: int) -> float | None:
+    """Unique records of a population of that size, from a sample that has some; None if no parameters fit."""
+    model = fitted(found, population)
+    return None if model is None else model.uniques
+
+
+def fitted(found: ClassSizes, population: int) -> SlideNegativeBinomial | None:
+    """The population of that size with which as many classes of one and of two are expected in the sample as are there.
+
+    The sample has unique records. If several alpha and beta would do, those with the most unique records in the
+    population are taken; None if there are none such.
 
     Source: Chen and Keller-McNulty 1998, "Estimation of identification disclosure risk in microdata".
     """
@@ -51,7 +71,8 @@ def slide_negative_binomial(found: ClassSizes, population: int) -> float | None:
 
     at = [(logit, surplus(logit)) for logit in LOGITS]
     roots = [root(surplus, low, high) for (low, first), (high, second) in pairwise(at) if (first < 0) != (second < 0)]
-    return max((total * math.exp(-alpha_for(x) * math.log1p(math.exp(-x))) for x in roots), default=None)
+    models = [SlideNegativeBinomial(total, alpha_for(x), -math.log1p(math.exp(-x))) for x in roots]
+    return max(models, key=lambda model: model.uniques, default=None)
 
 
 def population_classes(found: ClassSizes, fraction: float) -> float:

@@ -76,6 +76,31 @@ JOB_PHASE_WRITING: JobPhase.ValueType  # 4
 JOB_PHASE_VERIFYING: JobPhase.ValueType  # 5
 Global___JobPhase: _TypeAlias = JobPhase  # noqa: Y015
 
+class _JobKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _JobKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_JobKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    JOB_KIND_UNSPECIFIED: _JobKind.ValueType  # 0
+    JOB_KIND_RELEASE: _JobKind.ValueType  # 1
+    JOB_KIND_FRONTIER: _JobKind.ValueType  # 2
+    JOB_KIND_PAYOUT_SWEEP: _JobKind.ValueType  # 3
+    """What publishers would be paid for several gains and losses."""
+    JOB_KIND_RISK_ANALYSIS: _JobKind.ValueType  # 4
+    """Risks of a table or release as it is."""
+
+class JobKind(_JobKind, metaclass=_JobKindEnumTypeWrapper): ...
+
+JOB_KIND_UNSPECIFIED: JobKind.ValueType  # 0
+JOB_KIND_RELEASE: JobKind.ValueType  # 1
+JOB_KIND_FRONTIER: JobKind.ValueType  # 2
+JOB_KIND_PAYOUT_SWEEP: JobKind.ValueType  # 3
+"""What publishers would be paid for several gains and losses."""
+JOB_KIND_RISK_ANALYSIS: JobKind.ValueType  # 4
+"""Risks of a table or release as it is."""
+Global___JobKind: _TypeAlias = JobKind  # noqa: Y015
+
 @_typing.final
 class CheckPolicyRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
@@ -346,6 +371,8 @@ class Job(_message.Message):
     WARNINGS_FIELD_NUMBER: _builtins.int
     QUEUE_POSITION_FIELD_NUMBER: _builtins.int
     FRONTIER_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    RESULT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """jobs/{id}"""
     state: Global___JobState.ValueType
@@ -357,6 +384,10 @@ class Job(_message.Message):
     """Jobs ahead of this one in the queue."""
     frontier: _builtins.str
     """frontiers/{id}, once succeeded, if the job computed a frontier; such a job has no target and no release."""
+    kind: Global___JobKind.ValueType
+    """What comes out if the job succeeds."""
+    result: _builtins.str
+    """The name of what came out, once succeeded: releases/{id}, frontiers/{id}, payoutSweeps/{id}, riskAnalyses/{id}."""
     @_builtins.property
     def source(self) -> _policy_pb2.TableReference: ...
     @_builtins.property
@@ -395,10 +426,12 @@ class Job(_message.Message):
         warnings: _abc.Iterable[_builtins.str] | None = ...,
         queue_position: _builtins.int = ...,
         frontier: _builtins.str = ...,
+        kind: Global___JobKind.ValueType = ...,
+        result: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "progress", b"progress", "source", b"source", "start_time", b"start_time", "submit_time", b"submit_time", "target", b"target"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "frontier", b"frontier", "name", b"name", "phase", b"phase", "progress", b"progress", "queue_position", b"queue_position", "release", b"release", "request_id", b"request_id", "source", b"source", "start_time", b"start_time", "state", b"state", "submit_time", b"submit_time", "target", b"target", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "frontier", b"frontier", "kind", b"kind", "name", b"name", "phase", b"phase", "progress", b"progress", "queue_position", b"queue_position", "release", b"release", "request_id", b"request_id", "result", b"result", "source", b"source", "start_time", b"start_time", "state", b"state", "submit_time", b"submit_time", "target", b"target", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -19,6 +19,34 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _Success:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _SuccessEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Success.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    SUCCESS_UNSPECIFIED: _Success.ValueType  # 0
+    """As SUCCESS_PROSECUTOR."""
+    SUCCESS_PROSECUTOR: _Success.ValueType  # 1
+    """1 / size of its class among the released records."""
+    SUCCESS_JOURNALIST: _Success.ValueType  # 2
+    """1 / number of records of the population that have its labels; of the source, if there are no rows of a population."""
+    SUCCESS_MARKETER: _Success.ValueType  # 3
+    """The average over all released records: of the journalist's with rows of a population, else of the prosecutor's."""
+
+class Success(_Success, metaclass=_SuccessEnumTypeWrapper):
+    """The probability that an attack on a released record succeeds."""
+
+SUCCESS_UNSPECIFIED: Success.ValueType  # 0
+"""As SUCCESS_PROSECUTOR."""
+SUCCESS_PROSECUTOR: Success.ValueType  # 1
+"""1 / size of its class among the released records."""
+SUCCESS_JOURNALIST: Success.ValueType  # 2
+"""1 / number of records of the population that have its labels; of the source, if there are no rows of a population."""
+SUCCESS_MARKETER: Success.ValueType  # 3
+"""The average over all released records: of the journalist's with rows of a population, else of the prosecutor's."""
+Global___Success: _TypeAlias = Success  # noqa: Y015
+
 class _OrderBy:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -283,6 +311,30 @@ ABSENT_VALUES_IGNORE: AbsentValues.ValueType  # 2
 """As in ARX; for comparison with it."""
 Global___AbsentValues: _TypeAlias = AbsentValues  # noqa: Y015
 
+class _BreakEven:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _BreakEvenEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_BreakEven.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    BREAK_EVEN_UNSPECIFIED: _BreakEven.ValueType  # 0
+    """As BREAK_EVEN_KEEP."""
+    BREAK_EVEN_KEEP: _BreakEven.ValueType  # 1
+    """As published."""
+    BREAK_EVEN_SUPPRESS: _BreakEven.ValueType  # 2
+    """As in ARX."""
+
+class BreakEven(_BreakEven, metaclass=_BreakEvenEnumTypeWrapper):
+    """What becomes of a record that pays nothing and costs nothing."""
+
+BREAK_EVEN_UNSPECIFIED: BreakEven.ValueType  # 0
+"""As BREAK_EVEN_KEEP."""
+BREAK_EVEN_KEEP: BreakEven.ValueType  # 1
+"""As published."""
+BREAK_EVEN_SUPPRESS: BreakEven.ValueType  # 2
+"""As in ARX."""
+Global___BreakEven: _TypeAlias = BreakEven  # noqa: Y015
+
 class _SuppressedRecordsHandling:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -478,6 +530,8 @@ class Policy(_message.Message):
     REPEAT_REASON_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     POPULATION_FIELD_NUMBER: _builtins.int
+    GAME_FIELD_NUMBER: _builtins.int
+    RECORD_LEVEL_FIELD_NUMBER: _builtins.int
     default_role: Global___Role.ValueType
     """Role of columns that `attributes` does not list. Unspecified: every column must be listed."""
     person_column: _builtins.str
@@ -520,6 +574,14 @@ class Policy(_message.Message):
     def population(self) -> Global___Population:
         """Whom the source's people are a part of, for models that count or estimate it."""
 
+    @_builtins.property
+    def game(self) -> Global___Game:
+        """What records are worth to publisher and adversary, for models that ask whether attacks pay."""
+
+    @_builtins.property
+    def record_level(self) -> Global___RecordLevel:
+        """Gives every combination of values the transformation that pays most for it. Unset: one transformation for all."""
+
     def __init__(
         self,
         *,
@@ -538,16 +600,78 @@ class Policy(_message.Message):
         repeat_reason: _builtins.str = ...,
         request_id: _builtins.str = ...,
         population: Global___Population | None = ...,
+        game: Global___Game | None = ...,
+        record_level: Global___RecordLevel | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "release", b"release", "repeat_reason", b"repeat_reason", "request_id", b"request_id", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "game", b"game", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "request_id", b"request_id", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_person: _TypeAlias = _typing.Literal["person_column", "rows_are_people"]  # noqa: Y015
     _WhichOneofArgType_person: _TypeAlias = _typing.Literal["person", b"person"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_person) -> _WhichOneofReturnType_person | None: ...
 
 Global___Policy: _TypeAlias = Policy  # noqa: Y015
+
+@_typing.final
+class Game(_message.Message):
+    """What each record is worth (Wan et al. 2015). Exact decimals in one currency."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PUBLISHER_BENEFIT_FIELD_NUMBER: _builtins.int
+    PUBLISHER_LOSS_FIELD_NUMBER: _builtins.int
+    ADVERSARY_GAIN_FIELD_NUMBER: _builtins.int
+    ADVERSARY_COST_FIELD_NUMBER: _builtins.int
+    publisher_benefit: _builtins.str
+    """Gained by releasing a record as it is; above 0."""
+    publisher_loss: _builtins.str
+    """Lost by a successful attack on a record."""
+    adversary_gain: _builtins.str
+    """Gained by a successful attack on a record; above the cost."""
+    adversary_cost: _builtins.str
+    """Of trying one, successful or not; above 0."""
+    def __init__(
+        self,
+        *,
+        publisher_benefit: _builtins.str = ...,
+        publisher_loss: _builtins.str = ...,
+        adversary_gain: _builtins.str = ...,
+        adversary_cost: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["adversary_cost", b"adversary_cost", "adversary_gain", b"adversary_gain", "publisher_benefit", b"publisher_benefit", "publisher_loss", b"publisher_loss"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Game: _TypeAlias = Game  # noqa: Y015
+
+@_typing.final
+class RecordLevel(_message.Message):
+    """Record-level generalization (Wan et al. 2015). It is for the quality model publisher_payout of the journalist, with
+    profitability and no_attack of the journalist and safe_harbor as privacy models.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ADVERSARY_KNOWS_METHOD_FIELD_NUMBER: _builtins.int
+    adversary_knows_method: _builtins.bool
+    """Chooses such that the release also pays against an adversary who can tell who would have got these labels by this
+    method.
+    """
+    def __init__(
+        self,
+        *,
+        adversary_knows_method: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["adversary_knows_method", b"adversary_knows_method"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RecordLevel: _TypeAlias = RecordLevel  # noqa: Y015
 
 @_typing.final
 class Population(_message.Message):
@@ -734,6 +858,9 @@ class Hierarchy(_message.Message):
     REDACTION_FIELD_NUMBER: _builtins.int
     SUPPRESSION_ONLY_FIELD_NUMBER: _builtins.int
     CSV_FIELD_NUMBER: _builtins.int
+    SAFE_HARBOR_ZIP_FIELD_NUMBER: _builtins.int
+    SAFE_HARBOR_AGE_FIELD_NUMBER: _builtins.int
+    SAFE_HARBOR_DATE_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def inline(self) -> Global___InlineHierarchy: ...
     @_builtins.property
@@ -752,6 +879,12 @@ class Hierarchy(_message.Message):
     def csv(self) -> Global___CsvHierarchy:
         """Read by the client, which stores it on the server and refers to it as `stored`."""
 
+    @_builtins.property
+    def safe_harbor_zip(self) -> Global___SafeHarborZip: ...
+    @_builtins.property
+    def safe_harbor_age(self) -> Global___SafeHarborAge: ...
+    @_builtins.property
+    def safe_harbor_date(self) -> Global___SafeHarborDate: ...
     def __init__(
         self,
         *,
@@ -763,12 +896,15 @@ class Hierarchy(_message.Message):
         redaction: Global___Redaction | None = ...,
         suppression_only: Global___SuppressionOnly | None = ...,
         csv: Global___CsvHierarchy | None = ...,
+        safe_harbor_zip: Global___SafeHarborZip | None = ...,
+        safe_harbor_age: Global___SafeHarborAge | None = ...,
+        safe_harbor_date: Global___SafeHarborDate | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["csv", b"csv", "dates", b"dates", "inline", b"inline", "intervals", b"intervals", "kind", b"kind", "redaction", b"redaction", "stored", b"stored", "suppression_only", b"suppression_only", "table", b"table"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["csv", b"csv", "dates", b"dates", "inline", b"inline", "intervals", b"intervals", "kind", b"kind", "redaction", b"redaction", "safe_harbor_age", b"safe_harbor_age", "safe_harbor_date", b"safe_harbor_date", "safe_harbor_zip", b"safe_harbor_zip", "stored", b"stored", "suppression_only", b"suppression_only", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["csv", b"csv", "dates", b"dates", "inline", b"inline", "intervals", b"intervals", "kind", b"kind", "redaction", b"redaction", "stored", b"stored", "suppression_only", b"suppression_only", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["csv", b"csv", "dates", b"dates", "inline", b"inline", "intervals", b"intervals", "kind", b"kind", "redaction", b"redaction", "safe_harbor_age", b"safe_harbor_age", "safe_harbor_date", b"safe_harbor_date", "safe_harbor_zip", b"safe_harbor_zip", "stored", b"stored", "suppression_only", b"suppression_only", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["inline", "stored", "table", "intervals", "dates", "redaction", "suppression_only", "csv"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["inline", "stored", "table", "intervals", "dates", "redaction", "suppression_only", "csv", "safe_harbor_zip", "safe_harbor_age", "safe_harbor_date"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -1025,6 +1161,90 @@ class SuppressionOnly(_message.Message):
 Global___SuppressionOnly: _TypeAlias = SuppressionOnly  # noqa: Y015
 
 @_typing.final
+class SafeHarborZip(_message.Message):
+    """Five-digit ZIP codes as HIPAA's Safe Harbor wants them: at level 1 the first three digits, or 000 if no more than
+    20,000 people live in all ZIP codes that begin so; then two digits, one, and "*".
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    POPULATION_FIELD_NUMBER: _builtins.int
+    ZIP_COLUMN_FIELD_NUMBER: _builtins.int
+    POPULATION_COLUMN_FIELD_NUMBER: _builtins.int
+    zip_column: _builtins.str
+    """Empty: "zip"."""
+    population_column: _builtins.str
+    """Empty: "population"."""
+    @_builtins.property
+    def population(self) -> Global___TableReference:
+        """A table of the server's database with the number of people in every ZIP code that may occur."""
+
+    def __init__(
+        self,
+        *,
+        population: Global___TableReference | None = ...,
+        zip_column: _builtins.str = ...,
+        population_column: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["population", b"population"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["population", b"population", "population_column", b"population_column", "zip_column", b"zip_column"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SafeHarborZip: _TypeAlias = SafeHarborZip  # noqa: Y015
+
+@_typing.final
+class SafeHarborAge(_message.Message):
+    """Ages in years as HIPAA's Safe Harbor wants them: at level 1 those from 90 on together; then by 5, 10, 20, 40 years,
+    and "*".
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SafeHarborAge: _TypeAlias = SafeHarborAge  # noqa: Y015
+
+@_typing.final
+class SafeHarborDate(_message.Message):
+    """Dates as HIPAA's Safe Harbor wants them: at level 1 the year; then the decade, and "*"."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MINIMUM_FIELD_NUMBER: _builtins.int
+    MAXIMUM_FIELD_NUMBER: _builtins.int
+    BIRTH_AS_OF_FIELD_NUMBER: _builtins.int
+    minimum: _builtins.str
+    """First and last day of the range, as YYYY-MM-DD."""
+    maximum: _builtins.str
+    birth_as_of: _builtins.str
+    """Of dates of birth, a day as YYYY-MM-DD, such as that of the release: who is 90 then or in its year is among all
+    who were born in that year or before.
+    """
+    def __init__(
+        self,
+        *,
+        minimum: _builtins.str = ...,
+        maximum: _builtins.str = ...,
+        birth_as_of: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["birth_as_of", b"birth_as_of", "maximum", b"maximum", "minimum", b"minimum"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SafeHarborDate: _TypeAlias = SafeHarborDate  # noqa: Y015
+
+@_typing.final
 class PrivacyModel(_message.Message):
     """A requirement on what is released. docs/models.md says what each protects from. Thresholds are exact decimals."""
 
@@ -1046,6 +1266,9 @@ class PrivacyModel(_message.Message):
     N_T_CLOSENESS_FIELD_NUMBER: _builtins.int
     DELTA_DISCLOSURE_FIELD_NUMBER: _builtins.int
     BETA_LIKENESS_FIELD_NUMBER: _builtins.int
+    PROFITABILITY_FIELD_NUMBER: _builtins.int
+    NO_ATTACK_FIELD_NUMBER: _builtins.int
+    SAFE_HARBOR_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def k_anonymity(self) -> Global___KAnonymity: ...
     @_builtins.property
@@ -1078,6 +1301,12 @@ class PrivacyModel(_message.Message):
     def delta_disclosure(self) -> Global___DeltaDisclosure: ...
     @_builtins.property
     def beta_likeness(self) -> Global___BetaLikeness: ...
+    @_builtins.property
+    def profitability(self) -> Global___Profitability: ...
+    @_builtins.property
+    def no_attack(self) -> Global___NoAttack: ...
+    @_builtins.property
+    def safe_harbor(self) -> Global___SafeHarbor: ...
     def __init__(
         self,
         *,
@@ -1097,12 +1326,15 @@ class PrivacyModel(_message.Message):
         n_t_closeness: Global___NTCloseness | None = ...,
         delta_disclosure: Global___DeltaDisclosure | None = ...,
         beta_likeness: Global___BetaLikeness | None = ...,
+        profitability: Global___Profitability | None = ...,
+        no_attack: Global___NoAttack | None = ...,
+        safe_harbor: Global___SafeHarbor | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["average_risk", b"average_risk", "beta_likeness", b"beta_likeness", "delta_disclosure", b"delta_disclosure", "delta_presence", b"delta_presence", "distinct_l_diversity", b"distinct_l_diversity", "entropy_l_diversity", b"entropy_l_diversity", "estimated_k_map", b"estimated_k_map", "inclusion", b"inclusion", "k_anonymity", b"k_anonymity", "k_map", b"k_map", "kind", b"kind", "n_t_closeness", b"n_t_closeness", "population_uniqueness", b"population_uniqueness", "probabilistic_l_diversity", b"probabilistic_l_diversity", "recursive_cl_diversity", b"recursive_cl_diversity", "sample_uniqueness", b"sample_uniqueness", "t_closeness", b"t_closeness"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["average_risk", b"average_risk", "beta_likeness", b"beta_likeness", "delta_disclosure", b"delta_disclosure", "delta_presence", b"delta_presence", "distinct_l_diversity", b"distinct_l_diversity", "entropy_l_diversity", b"entropy_l_diversity", "estimated_k_map", b"estimated_k_map", "inclusion", b"inclusion", "k_anonymity", b"k_anonymity", "k_map", b"k_map", "kind", b"kind", "n_t_closeness", b"n_t_closeness", "no_attack", b"no_attack", "population_uniqueness", b"population_uniqueness", "probabilistic_l_diversity", b"probabilistic_l_diversity", "profitability", b"profitability", "recursive_cl_diversity", b"recursive_cl_diversity", "safe_harbor", b"safe_harbor", "sample_uniqueness", b"sample_uniqueness", "t_closeness", b"t_closeness"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["average_risk", b"average_risk", "beta_likeness", b"beta_likeness", "delta_disclosure", b"delta_disclosure", "delta_presence", b"delta_presence", "distinct_l_diversity", b"distinct_l_diversity", "entropy_l_diversity", b"entropy_l_diversity", "estimated_k_map", b"estimated_k_map", "inclusion", b"inclusion", "k_anonymity", b"k_anonymity", "k_map", b"k_map", "kind", b"kind", "n_t_closeness", b"n_t_closeness", "population_uniqueness", b"population_uniqueness", "probabilistic_l_diversity", b"probabilistic_l_diversity", "recursive_cl_diversity", b"recursive_cl_diversity", "sample_uniqueness", b"sample_uniqueness", "t_closeness", b"t_closeness"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["average_risk", b"average_risk", "beta_likeness", b"beta_likeness", "delta_disclosure", b"delta_disclosure", "delta_presence", b"delta_presence", "distinct_l_diversity", b"distinct_l_diversity", "entropy_l_diversity", b"entropy_l_diversity", "estimated_k_map", b"estimated_k_map", "inclusion", b"inclusion", "k_anonymity", b"k_anonymity", "k_map", b"k_map", "kind", b"kind", "n_t_closeness", b"n_t_closeness", "no_attack", b"no_attack", "population_uniqueness", b"population_uniqueness", "probabilistic_l_diversity", b"probabilistic_l_diversity", "profitability", b"profitability", "recursive_cl_diversity", b"recursive_cl_diversity", "safe_harbor", b"safe_harbor", "sample_uniqueness", b"sample_uniqueness", "t_closeness", b"t_closeness"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["k_anonymity", "k_map", "estimated_k_map", "delta_presence", "inclusion", "average_risk", "sample_uniqueness", "population_uniqueness", "distinct_l_diversity", "probabilistic_l_diversity", "entropy_l_diversity", "recursive_cl_diversity", "t_closeness", "n_t_closeness", "delta_disclosure", "beta_likeness"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["k_anonymity", "k_map", "estimated_k_map", "delta_presence", "inclusion", "average_risk", "sample_uniqueness", "population_uniqueness", "distinct_l_diversity", "probabilistic_l_diversity", "entropy_l_diversity", "recursive_cl_diversity", "t_closeness", "n_t_closeness", "delta_disclosure", "beta_likeness", "profitability", "no_attack", "safe_harbor"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -1516,6 +1748,68 @@ class BetaLikeness(_message.Message):
 Global___BetaLikeness: _TypeAlias = BetaLikeness  # noqa: Y015
 
 @_typing.final
+class Profitability(_message.Message):
+    """No released record costs the publisher of the policy's game more than it gains (Wan et al. 2015)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SUCCESS_FIELD_NUMBER: _builtins.int
+    BREAK_EVEN_FIELD_NUMBER: _builtins.int
+    success: Global___Success.ValueType
+    break_even: Global___BreakEven.ValueType
+    def __init__(
+        self,
+        *,
+        success: Global___Success.ValueType = ...,
+        break_even: Global___BreakEven.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["break_even", b"break_even", "success", b"success"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Profitability: _TypeAlias = Profitability  # noqa: Y015
+
+@_typing.final
+class NoAttack(_message.Message):
+    """No attack on a released record pays for the adversary of the policy's game (Prasser et al. 2017)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SUCCESS_FIELD_NUMBER: _builtins.int
+    success: Global___Success.ValueType
+    def __init__(
+        self,
+        *,
+        success: Global___Success.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["success", b"success"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NoAttack: _TypeAlias = NoAttack  # noqa: Y015
+
+@_typing.final
+class SafeHarbor(_message.Message):
+    """Columns with a Safe Harbor hierarchy are released as HIPAA's Safe Harbor allows: at level 1 or above."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SafeHarbor: _TypeAlias = SafeHarbor  # noqa: Y015
+
+@_typing.final
 class SuppressedRecords(_message.Message):
     """What becomes of suppressed records in the release."""
 
@@ -1554,6 +1848,7 @@ class QualityModel(_message.Message):
     AVERAGE_CLASS_SIZE_FIELD_NUMBER: _builtins.int
     AMBIGUITY_FIELD_NUMBER: _builtins.int
     KL_DIVERGENCE_FIELD_NUMBER: _builtins.int
+    PUBLISHER_PAYOUT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def loss(self) -> Global___Loss: ...
     @_builtins.property
@@ -1570,6 +1865,8 @@ class QualityModel(_message.Message):
     def ambiguity(self) -> Global___Ambiguity: ...
     @_builtins.property
     def kl_divergence(self) -> Global___KLDivergence: ...
+    @_builtins.property
+    def publisher_payout(self) -> Global___PublisherPayout: ...
     def __init__(
         self,
         *,
@@ -1581,12 +1878,13 @@ class QualityModel(_message.Message):
         average_class_size: Global___AverageClassSize | None = ...,
         ambiguity: Global___Ambiguity | None = ...,
         kl_divergence: Global___KLDivergence | None = ...,
+        publisher_payout: Global___PublisherPayout | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["ambiguity", b"ambiguity", "average_class_size", b"average_class_size", "discernibility", b"discernibility", "entropy", b"entropy", "height", b"height", "kind", b"kind", "kl_divergence", b"kl_divergence", "loss", b"loss", "precision", b"precision"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ambiguity", b"ambiguity", "average_class_size", b"average_class_size", "discernibility", b"discernibility", "entropy", b"entropy", "height", b"height", "kind", b"kind", "kl_divergence", b"kl_divergence", "loss", b"loss", "precision", b"precision", "publisher_payout", b"publisher_payout"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ambiguity", b"ambiguity", "average_class_size", b"average_class_size", "discernibility", b"discernibility", "entropy", b"entropy", "height", b"height", "kind", b"kind", "kl_divergence", b"kl_divergence", "loss", b"loss", "precision", b"precision"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ambiguity", b"ambiguity", "average_class_size", b"average_class_size", "discernibility", b"discernibility", "entropy", b"entropy", "height", b"height", "kind", b"kind", "kl_divergence", b"kl_divergence", "loss", b"loss", "precision", b"precision", "publisher_payout", b"publisher_payout"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["loss", "entropy", "precision", "height", "discernibility", "average_class_size", "ambiguity", "kl_divergence"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["loss", "entropy", "precision", "height", "discernibility", "average_class_size", "ambiguity", "kl_divergence", "publisher_payout"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -1804,6 +2102,27 @@ class KLDivergence(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___KLDivergence: _TypeAlias = KLDivergence  # noqa: Y015
+
+@_typing.final
+class PublisherPayout(_message.Message):
+    """What the publisher of the policy's game is not paid: benefit per record less the payouts (Wan et al. 2015)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SUCCESS_FIELD_NUMBER: _builtins.int
+    success: Global___Success.ValueType
+    def __init__(
+        self,
+        *,
+        success: Global___Success.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["success", b"success"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PublisherPayout: _TypeAlias = PublisherPayout  # noqa: Y015
 
 @_typing.final
 class Search(_message.Message):

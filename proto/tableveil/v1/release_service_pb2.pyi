@@ -372,6 +372,7 @@ class AttributeResult(_message.Message):
     DISTINCT_AFTER_FIELD_NUMBER: _builtins.int
     HIERARCHY_FIELD_NUMBER: _builtins.int
     PART_FIELD_NUMBER: _builtins.int
+    LEVELS_FIELD_NUMBER: _builtins.int
     column: _builtins.str
     level: _builtins.int
     top_level: _builtins.int
@@ -383,6 +384,10 @@ class AttributeResult(_message.Message):
     """The hierarchy used, as name@version if it is stored."""
     part: _builtins.float
     """What the quality model counted for the column, before its weight. Unset: its score has no such parts."""
+    @_builtins.property
+    def levels(self) -> _containers.RepeatedCompositeFieldContainer[Global___LevelRecords]:
+        """With record_level: the levels of the released records, ascending; `level` is the highest."""
+
     def __init__(
         self,
         *,
@@ -394,16 +399,41 @@ class AttributeResult(_message.Message):
         distinct_after: _builtins.int = ...,
         hierarchy: _builtins.str = ...,
         part: _builtins.float | None = ...,
+        levels: _abc.Iterable[Global___LevelRecords] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_part", b"_part", "part", b"part"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_part", b"_part", "column", b"column", "distinct_after", b"distinct_after", "distinct_before", b"distinct_before", "hierarchy", b"hierarchy", "level", b"level", "loss", b"loss", "part", b"part", "top_level", b"top_level"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_part", b"_part", "column", b"column", "distinct_after", b"distinct_after", "distinct_before", b"distinct_before", "hierarchy", b"hierarchy", "level", b"level", "levels", b"levels", "loss", b"loss", "part", b"part", "top_level", b"top_level"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__part: _TypeAlias = _typing.Literal["part"]  # noqa: Y015
     _WhichOneofArgType__part: _TypeAlias = _typing.Literal["_part", b"_part"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__part) -> _WhichOneofReturnType__part | None: ...
 
 Global___AttributeResult: _TypeAlias = AttributeResult  # noqa: Y015
+
+@_typing.final
+class LevelRecords(_message.Message):
+    """How many released records have a level."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LEVEL_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    level: _builtins.int
+    records: _builtins.int
+    def __init__(
+        self,
+        *,
+        level: _builtins.int = ...,
+        records: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["level", b"level", "records", b"records"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LevelRecords: _TypeAlias = LevelRecords  # noqa: Y015
 
 @_typing.final
 class Proof(_message.Message):

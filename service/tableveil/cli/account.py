@@ -64,10 +64,12 @@ def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, Rende
         yield "Warnings", Group(*(Text(wording.printable(text), style="yellow") for text in release.warnings))
     yield "Result", _result(release)
     yield "Attributes", _attributes(release.attributes)
+    if any(result.levels for result in release.attributes):
+        yield "Levels of the released records", _levels(release.attributes)
     yield "Risk of being re-identified", _risk(release.risk_before, release.risk_after)
     if release.guarantees:
         yield "Privacy that is reached", guarantees(release, all_models=False)
-    yield "Proof", _proof(release.score, release.proof)
+    yield "Proof", _proof(release)
     yield "Written", _objects(release)
     yield "Query it", _queries(release)
     yield "Time", Text(_time(release.seconds, release.phase_seconds))
@@ -82,11 +84,23 @@ def _result(release: release_service_pb2.Release) -> Table:
         ("privacy", wording.printable("; ".join(map(privacy_in_words, policy.privacy_models)))),
         ("chosen by", _chosen_by(policy)),
         ("score", f"{wording.score(release.score)} ({wording.printable(release.quality_model)})"),
+        ("payout", _payout(release)),
         ("records", f"{wording.count(release.records)}, of which {wording.count(released)} released"),
         ("suppressed", f"{suppressed}; the policy allows {limit}"),
         ("classes", wording.count(release.classes)),
     ]
     return facts(row for row in rows if row[1])
+
+
+def _payout(release: release_service_pb2.Release) -> str:
+    """What the publisher is paid, of what unattacked records as they are would pay: the score is the difference."""
+    policy = release.policy
+    if not policy.quality_model.HasField("publisher_payout"):
+        return ""
+    most = release.records * float(policy.game.publisher_benefit)
+    paid = most - release.score
+    part = wording.share(paid / most if most else 0.0)
+    return f"{paid:,.2f} of at most {most:,.2f} ({part}); the score is what is missing"
 
 
 def _chosen_by(policy: policy_pb2.Policy) -> str:
@@ -100,7 +114,7 @@ def _attributes(attributes: Sequence[release_service_pb2.AttributeResult]) -> Re
     rows = [
         (
             wording.short(result.column),
-            f"{result.level} of {result.top_level}{_extreme(result)}",
+            f"{_level(result)} of {result.top_level}{_extreme(result)}",
             wording.share(result.loss),
             *((wording.score(result.part),) if parts else ()),
             f"{wording.count(result.distinct_before)} \N{RIGHTWARDS ARROW} {wording.count(result.distinct_after)}",
@@ -119,10 +133,27 @@ def _attributes(attributes: Sequence[release_service_pb2.AttributeResult]) -> Re
     return listing(columns, rows, "none", numbers=("loss", "part of score", "distinct values"))
 
 
+def _level(result: release_service_pb2.AttributeResult) -> str:
+    lowest = result.levels[0].level if result.levels else result.level
+    return str(result.level) if lowest == result.level else f"{lowest} to {result.level}"
+
+
 def _extreme(result: release_service_pb2.AttributeResult) -> str:
     if result.level == 0:
         return ", unchanged"
-    return ", nothing left" if result.level == result.top_level else ""
+    return ", nothing left" if result.level == result.top_level and len(result.levels) <= 1 else ""
+
+
+def _levels(attributes: Sequence[release_service_pb2.AttributeResult]) -> RenderableType:
+    """How many records have each level, where combinations of values have levels of their own."""
+    names = [str(level) for level in range(max(result.top_level for result in attributes) + 1)]
+    rows = []
+    for result in attributes:
+        records = {one.level: one.records for one in result.levels}
+        whole = sum(records.values())
+        shown = [_part(records[level], whole) if level in records else "" for level in range(len(names))]
+        rows.append((wording.short(result.column), *shown))
+    return listing(("quasi-identifier", *names), rows, "none", numbers=names)
 
 
 def _risk(before: release_service_pb2.Risk, after: release_service_pb2.Risk) -> RenderableType:
@@ -140,12 +171,13 @@ def _risk(before: release_service_pb2.Risk, after: release_service_pb2.Risk) -> 
     return listing(("", "before", "after"), rows, "", numbers=("before", "after"))
 
 
-def _proof(score: float, proof: release_service_pb2.Proof) -> Table:
+def _proof(release: release_service_pb2.Release) -> Table:
+    proof = release.proof
     checked = wording.count(proof.transformations_checked)
     if proof.times_counted > proof.transformations_checked:
         checked += f", and {wording.count(proof.times_counted - proof.transformations_checked)} counted for bounds"
     rows = [
-        ("verdict", _verdict(score, proof)),
+        ("verdict", _verdict(release)),
         ("strategy", wording.printable(proof.strategy)),
         ("transformations", wording.large_count(proof.lattice_size)),
         ("checked", checked),
@@ -160,16 +192,18 @@ def _proof(score: float, proof: release_service_pb2.Proof) -> Table:
     return facts(row for row in rows if row[1])
 
 
-def _verdict(score: float, proof: release_service_pb2.Proof) -> str:
+def _verdict(release: release_service_pb2.Release) -> str:
+    proof = release.proof
     if proof.lattice_size == "1":
         return "the only transformation that the policy allows"
-    return "optimal: nothing that meets the policy scores better" if proof.optimal else _gap(score, proof)
-
-
-def _gap(score: float, proof: release_service_pb2.Proof) -> str:
-    part = f" ({wording.share(proof.gap / score)})" if score > 0 else ""
+    if proof.optimal:
+        return "optimal: nothing that meets the policy scores better"
+    part = f" ({wording.share(proof.gap / release.score)})" if release.score > 0 else ""
     bound, gap = wording.score(proof.lower_bound), wording.score(proof.gap)
-    return f"stopped before the proof was complete: nothing scores below {bound}, {gap}{part} less"
+    why = "stopped before the proof was complete"
+    if release.policy.HasField("record_level"):
+        why = "good against an adversary who knows the method, but not proven to be the best"
+    return f"{why}: nothing scores below {bound}, {gap}{part} less"
 
 
 def _objects(release: release_service_pb2.Release) -> RenderableType:

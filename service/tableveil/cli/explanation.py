@@ -22,6 +22,8 @@ def explanation(release: release_service_pb2.Release) -> RenderableType:
         parts.append(_indented(facts(_summary(release.explanation))))
         if release.explanation.neighbours:
             parts += [Text(""), _indented(_neighbours(release))]
+    elif release.policy.HasField("record_level"):
+        parts.append(Text("  Every combination of values has the levels that pay most for it: see its account."))
     else:
         parts.append(Text("  It was released before explanations were kept."))
     parts += [Text(""), Text("Next best that were checked", style="bold")]

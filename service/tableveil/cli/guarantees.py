@@ -11,6 +11,9 @@ from tableveil.cli import wording
 from tableveil.cli.tables import listing
 from tableveil.v1 import policy_pb2, release_service_pb2
 
+LARGE = 1000
+"""From here on, two decimal places tell enough: sums of money."""
+
 
 def guarantees(release: release_service_pb2.Release, all_models: bool) -> RenderableType:
     """A table for a console, of the models that the policy asks for, with where the others are shown; or of all."""
@@ -35,6 +38,8 @@ def guarantees(release: release_service_pb2.Release, all_models: bool) -> Render
 
 
 def _asked(one: release_service_pb2.Guarantee, policy: policy_pb2.Policy) -> bool:
+    if one.model.startswith("publisher_payout"):
+        return policy.HasField("game")
     for model in policy.privacy_models:
         kind = model.WhichOneof("kind")
         if kind == one.model.partition(" ")[0] and getattr(getattr(model, kind), "column", "") == one.column:
@@ -45,4 +50,6 @@ def _asked(one: release_service_pb2.Guarantee, policy: policy_pb2.Policy) -> boo
 def _reached(value: float) -> str:
     if math.isinf(value):
         return "without bound"
-    return wording.count(int(value)) if value.is_integer() else wording.score(value)
+    if value.is_integer():
+        return wording.count(int(value))
+    return wording.score(value) if abs(value) < LARGE else f"{value:,.2f}"

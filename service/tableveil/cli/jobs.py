@@ -37,7 +37,7 @@ def jobs(session: Session, limit: int) -> None:
             wording.table_name(job.source),
             wording.target_name(job.target),
             wording.moment(job.submit_time),
-            job.release or job.frontier or wording.printable(job.failure.code),
+            job.result or wording.printable(job.failure.code),
         )
         for job in found
     ]
@@ -54,7 +54,7 @@ def watch(session: Session, job: str) -> None:
     """
     ended = follow(session, resource_name(JOBS, job), session.output.out)
     if not session.output.as_json:
-        session.output.show(f"See what came out with `tableveil show {ended.release or ended.frontier}`.")
+        session.output.show(f"See what came out with `tableveil show {ended.result}`.")
 
 
 @click.command()
@@ -85,8 +85,7 @@ def job_details(job: job_service_pb2.Job) -> RenderableType:
         ("started", wording.moment(job.start_time)),
         ("ended", wording.moment(job.end_time)),
         ("search", findings(job.progress)),
-        ("release", job.release),
-        ("frontier", job.frontier),
+        ("result", job.result),
         *(("warning", wording.printable(warning)) for warning in job.warnings),
     ]
     parts: list[RenderableType] = [Text(job.name, style="bold"), facts([row for row in rows if row[1]])]

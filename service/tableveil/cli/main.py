@@ -21,6 +21,8 @@ _MODULES = {
     "watch": "jobs",
     "cancel": "jobs",
     "frontier": "frontier",
+    "sweep": "sweep",
+    "risk": "risk",
     "releases": "releases",
     "show": "releases",
     "export": "releases",

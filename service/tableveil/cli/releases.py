@@ -15,6 +15,8 @@ from tableveil.cli.frontier import show_frontier
 from tableveil.cli.guarantees import guarantees
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.jobs import job_details
+from tableveil.cli.risk import show_risk_analysis
+from tableveil.cli.sweep import CHART, OVERWRITE_CHART, show_payout_sweep
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import LIMIT, Session, verb
 from tableveil.client import ExportFormat
@@ -52,17 +54,31 @@ def releases(session: Session, limit: int) -> None:
 
 
 @click.command()
-@click.argument("name", metavar="RELEASE|JOB|FRONTIER")
+@click.argument("name", metavar="RELEASE|JOB|FRONTIER|PAYOUT_SWEEP|RISK_ANALYSIS")
 @click.option("--explain", is_flag=True, help="Show why a release has its levels, instead of its account.")
 @click.option("--privacy", is_flag=True, help="Show what a release reaches of every privacy model, asked for or not.")
+@CHART
+@OVERWRITE_CHART
 @verb
-def show(session: Session, name: str, explain: bool, privacy: bool) -> None:
-    """Show a release (3 or releases/3), a job (jobs/3) or a frontier (frontiers/3)."""
+def show(session: Session, name: str, explain: bool, privacy: bool, chart: Path | None, overwrite: bool) -> None:
+    """Show what there is of a name.
+
+    A release (3 or releases/3), a job (jobs/3), a frontier (frontiers/3), a payout sweep (payoutSweeps/3) or a risk
+    analysis (riskAnalyses/3).
+    """
     output, client = session.output, session.client
-    if (explain or privacy) and name.startswith(("jobs/", "frontiers/")):
+    if (explain or privacy) and name.startswith(("jobs/", "frontiers/", "payoutSweeps/", "riskAnalyses/")):
         raise click.UsageError(f"{'--explain' if explain else '--privacy'} is for releases")
     if explain and privacy:
         raise click.UsageError("--explain and --privacy show different things: use one of them")
+    if chart is not None and not name.startswith("payoutSweeps/"):
+        raise click.UsageError("--chart is for payout sweeps")
+    if name.startswith("payoutSweeps/"):
+        show_payout_sweep(session, name, chart, overwrite)
+        return
+    if name.startswith("riskAnalyses/"):
+        show_risk_analysis(session, name)
+        return
     if name.startswith("frontiers/"):
         show_frontier(session, name)
         return

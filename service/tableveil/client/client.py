@@ -12,7 +12,7 @@ import grpc
 
 from tableveil.client.failures import UnreachableError, error_from, error_of_call, failure_in, faults_from
 from tableveil.client.formats import ExportFormat
-from tableveil.client.names import FRONTIERS, JOBS, RELEASES, resource_name
+from tableveil.client.names import FRONTIERS, JOBS, PAYOUT_SWEEPS, RELEASES, RISK_ANALYSES, resource_name
 from tableveil.client.uploads import upload_requests
 from tableveil.client.watching import watch
 from tableveil.errors import Fault, InvalidError, TableveilError
@@ -20,13 +20,17 @@ from tableveil.v1 import (
     frontier_service_pb2,
     hierarchy_service_pb2,
     job_service_pb2,
+    payout_service_pb2,
     policy_pb2,
     release_service_pb2,
+    risk_service_pb2,
 )
 from tableveil.v1.frontier_service_pb2_grpc import FrontierServiceStub
 from tableveil.v1.hierarchy_service_pb2_grpc import HierarchyServiceStub
 from tableveil.v1.job_service_pb2_grpc import JobServiceStub
+from tableveil.v1.payout_service_pb2_grpc import PayoutServiceStub
 from tableveil.v1.release_service_pb2_grpc import ReleaseServiceStub
+from tableveil.v1.risk_service_pb2_grpc import RiskServiceStub
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,6 +88,8 @@ class Client:
         self._releases = ReleaseServiceStub(self._channel)
         self._hierarchies = HierarchyServiceStub(self._channel)
         self._frontiers = FrontierServiceStub(self._channel)
+        self._payouts = PayoutServiceStub(self._channel)
+        self._risks = RiskServiceStub(self._channel)
 
     def __enter__(self) -> Self:
         return self
@@ -264,6 +270,56 @@ class Client:
         """The frontier, all of its points."""
         request = frontier_service_pb2.GetFrontierRequest(name=resource_name(FRONTIERS, frontier))
         return self._ask(self._frontiers.GetFrontier, request).frontier
+
+    def submit_payout_sweep(
+        self,
+        policy: policy_pb2.Policy,
+        gains: Iterable[str] = (),
+        if_method_known: bool = False,
+        base_directory: Path = Path(),
+    ) -> job_service_pb2.Job:
+        """Queues a job that finds what the best releases of each method pay; wait for it as for any other.
+
+        Args:
+            policy: The policy, of which the game's benefit and cost matter; its CSV hierarchies are stored first.
+            gains: Exact decimals such as `300`: what a successful attack gains the adversary, and costs the publisher;
+                none means 0 to 2000 by 100.
+            if_method_known: Whether to find, too, what record-level releases pay if the adversary knows the method.
+            base_directory: Where the paths of CSV hierarchies start.
+
+        Raises:
+            InvalidError: With everything that is wrong with the policy and what is asked for.
+        """
+        request = payout_service_pb2.SubmitPayoutSweepRequest(
+            policy=self.prepare(policy, base_directory), gains=gains, if_method_known=if_method_known
+        )
+        return self._ask(self._payouts.SubmitPayoutSweep, request).job
+
+    def get_payout_sweep(self, payout_sweep: str) -> payout_service_pb2.PayoutSweep:
+        """The payout sweep, all of its points."""
+        request = payout_service_pb2.GetPayoutSweepRequest(name=resource_name(PAYOUT_SWEEPS, payout_sweep))
+        return self._ask(self._payouts.GetPayoutSweep, request).payout_sweep
+
+    def submit_risk_analysis(self, risk: risk_service_pb2.RiskRequest) -> job_service_pb2.Job:
+        """Queues a job that measures the risks of a table or of a release; wait for it as for any other.
+
+        Raises:
+            InvalidError: With everything that is wrong with what is asked for.
+        """
+        request = risk_service_pb2.SubmitRiskAnalysisRequest(risk=risk)
+        return self._ask(self._risks.SubmitRiskAnalysis, request).job
+
+    def get_risk_analysis(self, risk_analysis: str) -> risk_service_pb2.RiskAnalysis:
+        """The risk analysis: the owner's, not for publication."""
+        request = risk_service_pb2.GetRiskAnalysisRequest(name=resource_name(RISK_ANALYSES, risk_analysis))
+        return self._ask(self._risks.GetRiskAnalysis, request).risk_analysis
+
+    def read_record_risks(self, risk_analysis: str) -> pa.RecordBatchReader:
+        """The risks of each combination of values, with the values, as a stream of batches; close it to stop early."""
+        from tableveil.client.objects import ObjectReader
+
+        request = risk_service_pb2.ReadRecordRisksRequest(name=resource_name(RISK_ANALYSES, risk_analysis))
+        return ObjectReader(self._risks.ReadRecordRisks(request), self._error_of)
 
     def create_hierarchy(self, name: str, rows: Iterable[Sequence[str]]) -> hierarchy_service_pb2.StoredHierarchyInfo:
         """Stores rows of a value and its labels as the next version of the hierarchy; the same rows again do not."""

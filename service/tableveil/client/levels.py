@@ -12,11 +12,16 @@ def use_levels_of(policy: policy_pb2.Policy, release: release_service_pb2.Releas
     """Gives every quasi-identifier of the policy, as `search.levels`, the level it has in the release.
 
     Raises:
-        InvalidError: The policy gives levels already, or its quasi-identifiers are not those of the release.
+        InvalidError: The policy gives levels already, its quasi-identifiers are not those of the release, or the
+            release's records have levels of their own.
     """
     if policy.search.levels:
         hint = f"Remove them from the policy to use those of {release.name}."
         raise InvalidError.of("LEVELS_GIVEN", "search.levels", "levels", f"nothing beside {release.name}", hint)
+    if any(result.levels for result in release.attributes):
+        found = f"{release.name}, whose records have levels of their own"
+        hint = "Levels of record_level go with single combinations of values: on other data, choose them anew."
+        raise InvalidError.of("LEVELS_OF_RECORDS", "search.levels", found, "a release of one transformation", hint)
     levels = {result.column: result.level for result in release.attributes}
     columns = {
         attribute.column for attribute in policy.attributes if attribute.role == policy_pb2.ROLE_QUASI_IDENTIFIER

@@ -1,4 +1,4 @@
-"""Names of jobs, releases and frontiers: `jobs/3`, or just `3` where it is clear what is meant."""
+"""Names of jobs and of what comes out of them: `jobs/3`, or just `3` where it is clear what is meant."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from tableveil.errors import InvalidError, shortened
 JOBS = "jobs"
 RELEASES = "releases"
 FRONTIERS = "frontiers"
+PAYOUT_SWEEPS = "payoutSweeps"
+RISK_ANALYSES = "riskAnalyses"
 
 
 def resource_name(collection: str, text: str) -> str:

@@ -1,19 +1,36 @@
-"""Objects of a release as Arrow, read from the call piece by piece."""
+"""Tables as Arrow, read from the call piece by piece."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Protocol
 
 import grpc
 import pyarrow as pa
 
 from tableveil.errors import TableveilError
-from tableveil.v1 import release_service_pb2
 
-# The name is private to the types of grpc, and there is no other.
-Pieces: TypeAlias = "grpc._CallIterator[release_service_pb2.ReadObjectResponse]"
+
+class Piece(Protocol):
+    """A message with the next bytes of an Arrow IPC stream."""
+
+    @property
+    def arrow_ipc(self) -> bytes:
+        """The bytes."""
+        ...
+
+
+class Pieces(Protocol):
+    """A call that streams them."""
+
+    def __next__(self) -> Piece:
+        """The next message."""
+        ...
+
+    def cancel(self) -> object:
+        """Ends the call."""
+        ...
 
 
 ErrorOf = Callable[[grpc.RpcError], TableveilError]

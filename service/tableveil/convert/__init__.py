@@ -10,8 +10,11 @@ from tableveil.convert.names import (
     frontier_number,
     job_name,
     job_number,
+    payout_sweep_name,
+    payout_sweep_number,
     release_name,
     release_number,
+    risk_analysis_number,
 )
 from tableveil.convert.pages import (
     hierarchy_token,
@@ -20,10 +23,12 @@ from tableveil.convert.pages import (
     read_hierarchy_token,
     read_number_token,
 )
+from tableveil.convert.payout_sweeps import payout_sweep_from_proto, payout_sweep_to_proto
 from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.policy_to_proto import policy_to_proto
 from tableveil.convert.privacy import privacy_in_words
 from tableveil.convert.releases import release_to_proto
+from tableveil.convert.risk_analyses import risk_analysis_to_proto, risk_request_from_proto
 
 __all__ = [
     "canonical_json",
@@ -41,6 +46,10 @@ __all__ = [
     "job_to_proto",
     "number_token",
     "page_size",
+    "payout_sweep_from_proto",
+    "payout_sweep_name",
+    "payout_sweep_number",
+    "payout_sweep_to_proto",
     "policy_from_json",
     "policy_from_proto",
     "policy_to_proto",
@@ -50,5 +59,8 @@ __all__ = [
     "release_name",
     "release_number",
     "release_to_proto",
+    "risk_analysis_number",
+    "risk_analysis_to_proto",
+    "risk_request_from_proto",
     "stored_hierarchy_to_proto",
 ]

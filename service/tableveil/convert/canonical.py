@@ -1,16 +1,17 @@
-"""One text per policy: what is stored as the document, and what tells whether two requests are the same."""
+"""One text per request: what is stored as the document, and what tells whether two requests are the same."""
 
 from __future__ import annotations
 
 import json
 
 from google.protobuf import json_format
+from google.protobuf.message import Message
 
 from tableveil.v1 import policy_pb2
 
 
-def canonical_json(message: policy_pb2.Policy) -> str:
-    """The policy in proto's JSON form with the proto's field names; equal messages give equal texts."""
+def canonical_json(message: Message) -> str:
+    """The request in proto's JSON form with the proto's field names; equal messages give equal texts."""
     document = json_format.MessageToDict(message, preserving_proto_field_name=True)
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 

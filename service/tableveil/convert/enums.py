@@ -6,10 +6,11 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from tableveil import hierarchy, policy
+from tableveil.game import sweep
 from tableveil.jobs import model
 from tableveil.state import jobs as job_state
 from tableveil.state import releases
-from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2, release_service_pb2
+from tableveil.v1 import faults_pb2, job_service_pb2, payout_service_pb2, policy_pb2, release_service_pb2
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -39,6 +40,8 @@ class EnumMap(Generic[E]):
 
 ABSENT_VALUES = EnumMap(policy_pb2.AbsentValues, policy.AbsentValues)
 AGGREGATES = EnumMap(policy_pb2.Aggregate, policy.Aggregate)
+AMONG = EnumMap(payout_service_pb2.Among, sweep.Among)
+BREAK_EVEN = EnumMap(policy_pb2.BreakEven, policy.BreakEven)
 CELL_SIZES = EnumMap(policy_pb2.CellSizes, policy.CellSizes)
 CHOOSE = EnumMap(policy_pb2.Choose, policy.Choose)
 DATE_UNITS = EnumMap(policy_pb2.DateUnit, hierarchy.DateUnit)
@@ -46,6 +49,7 @@ DISTANCES = EnumMap(policy_pb2.Distance, policy.Distance)
 ENTROPY_ESTIMATORS = EnumMap(policy_pb2.EntropyEstimator, policy.EntropyEstimator)
 FAILURE_KINDS = EnumMap(faults_pb2.FailureKind, model.FailureKind)
 IF_EXISTS = EnumMap(policy_pb2.IfExists, policy.IfExists)
+JOB_KINDS = EnumMap(job_service_pb2.JobKind, job_state.JobKind)
 JOB_PHASES = EnumMap(job_service_pb2.JobPhase, job_state.JobPhase)
 JOB_STATES = EnumMap(job_service_pb2.JobState, job_state.JobState)
 KL_WEIGHTINGS = EnumMap(policy_pb2.KLWeighting, policy.KLWeighting)
@@ -54,8 +58,10 @@ NULL_HANDLING = EnumMap(policy_pb2.NullHandling, policy.NullHandling)
 NULL_POSITIONS = EnumMap(policy_pb2.NullPosition, policy.NullPosition)
 OBJECT_KINDS = EnumMap(release_service_pb2.ReleaseObjectKind, releases.ObjectKind)
 ORDERS = EnumMap(policy_pb2.OrderBy, policy.OrderBy)
+PAYOUT_METHODS = EnumMap(payout_service_pb2.PayoutMethod, sweep.Method)
 RELEASE_KINDS = EnumMap(policy_pb2.ReleaseKind, policy.ReleaseKind)
 ROLES = EnumMap(policy_pb2.Role, policy.Role)
 SEARCH_STRATEGIES = EnumMap(policy_pb2.SearchStrategy, policy.Strategy)
+SUCCESS = EnumMap(policy_pb2.Success, policy.Success)
 SUPPRESSED_RECORDS = EnumMap(policy_pb2.SuppressedRecordsHandling, policy.SuppressedRecords)
 UNIQUENESS_ESTIMATORS = EnumMap(policy_pb2.UniquenessEstimator, policy.UniquenessEstimator)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tableveil.convert.collect import Faults
 from tableveil.convert.enums import DATE_UNITS, MASK_FROM
-from tableveil.convert.tables import DEFAULT_SCHEMA
+from tableveil.convert.tables import DEFAULT_SCHEMA, table_from_proto
 from tableveil.convert.times import timestamp
 from tableveil.errors import shortened
 from tableveil.hierarchy import (
@@ -15,6 +17,9 @@ from tableveil.hierarchy import (
     Intervals,
     MaskFrom,
     Redaction,
+    SafeHarborAge,
+    SafeHarborDate,
+    SafeHarborZip,
     StoredLevels,
     SuppressionOnly,
     TableLevels,
@@ -53,6 +58,20 @@ def hierarchy_from_proto(
             return _redaction(message.redaction, f"{path}.redaction", faults)
         case "suppression_only":
             return SuppressionOnly()
+        case "safe_harbor_zip":
+            zips = message.safe_harbor_zip
+            place = table_from_proto(zips.population)
+            default = SafeHarborZip(place.catalog, place.schema, place.table)
+            return replace(
+                default,
+                zip_column=zips.zip_column or default.zip_column,
+                population_column=zips.population_column or default.population_column,
+            )
+        case "safe_harbor_age":
+            return SafeHarborAge()
+        case "safe_harbor_date":
+            dates = message.safe_harbor_date
+            return SafeHarborDate(dates.minimum, dates.maximum, dates.birth_as_of)
         case "csv" if before_upload:
             return _csv(message.csv, column, f"{path}.csv", faults)
         case "csv":
@@ -120,6 +139,19 @@ def hierarchy_to_proto(definition: HierarchyDefinition) -> policy_pb2.Hierarchy:
             )
         case SuppressionOnly():
             message.suppression_only.SetInParent()
+        case SafeHarborZip(catalog, schema, table, zip_column, population_column):
+            reference = policy_pb2.TableReference(catalog=catalog, schema=schema, table=table)
+            message.safe_harbor_zip.CopyFrom(
+                policy_pb2.SafeHarborZip(
+                    population=reference, zip_column=zip_column, population_column=population_column
+                )
+            )
+        case SafeHarborAge():
+            message.safe_harbor_age.SetInParent()
+        case SafeHarborDate(minimum, maximum, birth_as_of):
+            message.safe_harbor_date.CopyFrom(
+                policy_pb2.SafeHarborDate(minimum=minimum, maximum=maximum, birth_as_of=birth_as_of)
+            )
     return message
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from tableveil.convert.enums import JOB_PHASES, JOB_STATES
+from tableveil.convert.enums import JOB_KINDS, JOB_PHASES, JOB_STATES
 from tableveil.convert.failures import failure_to_proto
-from tableveil.convert.names import frontier_name, job_name, release_name
+from tableveil.convert.names import frontier_name, job_name, release_name, result_name
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import timestamp
 from tableveil.jobs.model import Job, JobProgress
+from tableveil.state.jobs import JobKind
 from tableveil.v1 import job_service_pb2, policy_pb2
 
 
@@ -20,15 +21,19 @@ def job_to_proto(job: Job) -> job_service_pb2.Job:
         phase=JOB_PHASES.to_proto(job.phase),
         request_id=request.request_id,
         source=table_to_proto(request.source),
-        target=None
-        if request.grid
-        else policy_pb2.ReleaseTarget(schema=request.target_schema, name=request.target_name),
+        target=(
+            policy_pb2.ReleaseTarget(schema=request.target_schema, name=request.target_name)
+            if request.kind is JobKind.RELEASE
+            else None
+        ),
         submit_time=timestamp(request.submitted_at),
         start_time=timestamp(job.started_at),
         end_time=timestamp(job.ended_at),
         progress=_progress(job.progress) if job.progress else None,
-        release="" if job.release is None else release_name(job.release),
-        frontier="" if job.frontier is None else frontier_name(job.frontier),
+        kind=JOB_KINDS.to_proto(request.kind),
+        result="" if job.result is None else result_name(request.kind, job.result),
+        release="" if job.result is None or request.kind is not JobKind.RELEASE else release_name(job.result),
+        frontier="" if job.result is None or request.kind is not JobKind.FRONTIER else frontier_name(job.result),
         failure=failure_to_proto(job.failure) if job.failure else None,
         warnings=job.warnings,
         queue_position=job.queue_position,

@@ -5,6 +5,14 @@ from __future__ import annotations
 import re
 
 from tableveil.errors import InvalidError, shortened
+from tableveil.state.jobs import JobKind
+
+_COLLECTIONS = {
+    JobKind.RELEASE: "releases",
+    JobKind.FRONTIER: "frontiers",
+    JobKind.PAYOUT_SWEEP: "payoutSweeps",
+    JobKind.RISK_ANALYSIS: "riskAnalyses",
+}
 
 # Fits a 64-bit number whatever the digits.
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
@@ -25,6 +33,16 @@ def frontier_name(number: int) -> str:
     return f"frontiers/{number}"
 
 
+def payout_sweep_name(number: int) -> str:
+    """The name of a payout sweep."""
+    return result_name(JobKind.PAYOUT_SWEEP, number)
+
+
+def result_name(kind: JobKind, number: int) -> str:
+    """The name of what came out of a job of that kind."""
+    return f"{_COLLECTIONS[kind]}/{number}"
+
+
 def job_number(name: str, field: str = "name") -> int:
     """The number in a job's name; `field` is where the request has the name."""
     return _parse("jobs", name, field)
@@ -38,6 +56,16 @@ def release_number(name: str, field: str = "name") -> int:
 def frontier_number(name: str, field: str = "name") -> int:
     """The number in a frontier's name; `field` is where the request has the name."""
     return _parse("frontiers", name, field)
+
+
+def payout_sweep_number(name: str, field: str = "name") -> int:
+    """The number in a payout sweep's name; `field` is where the request has the name."""
+    return _parse(_COLLECTIONS[JobKind.PAYOUT_SWEEP], name, field)
+
+
+def risk_analysis_number(name: str, field: str = "name") -> int:
+    """The number in a risk analysis's name; `field` is where the request has the name."""
+    return _parse(_COLLECTIONS[JobKind.RISK_ANALYSIS], name, field)
 
 
 def _parse(collection: str, name: str, field: str) -> int:

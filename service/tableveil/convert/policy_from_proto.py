@@ -13,6 +13,7 @@ from tableveil.convert.attributes import attribute_from_proto
 from tableveil.convert.collect import Faults
 from tableveil.convert.decimals import LONGEST_DECIMAL
 from tableveil.convert.enums import CHOOSE, IF_EXISTS, RELEASE_KINDS, ROLES, SEARCH_STRATEGIES, SUPPRESSED_RECORDS
+from tableveil.convert.game import game_from_proto
 from tableveil.convert.population import population_from_proto
 from tableveil.convert.privacy import privacy_from_proto
 from tableveil.convert.quality import quality_from_proto
@@ -24,6 +25,7 @@ from tableveil.policy import (
     IfExists,
     Policy,
     PrivacyModel,
+    RecordLevel,
     ReleaseKind,
     ReleaseTarget,
     SearchOptions,
@@ -119,6 +121,10 @@ class _Reader:
             request_id=message.request_id,
             population=(
                 population_from_proto(message.population, self._faults) if message.HasField("population") else None
+            ),
+            game=game_from_proto(message.game, self._faults) if message.HasField("game") else None,
+            record_level=(
+                RecordLevel(message.record_level.adversary_knows_method) if message.HasField("record_level") else None
             ),
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tableveil.convert.attributes import attribute_to_proto
 from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import CHOOSE, IF_EXISTS, RELEASE_KINDS, ROLES, SEARCH_STRATEGIES, SUPPRESSED_RECORDS
+from tableveil.convert.game import game_to_proto
 from tableveil.convert.population import population_to_proto
 from tableveil.convert.privacy import privacy_to_proto
 from tableveil.convert.quality import quality_to_proto
@@ -34,7 +35,10 @@ def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
         repeat_reason=policy.repeat_reason,
         request_id=policy.request_id,
         population=None if policy.population is None else population_to_proto(policy.population),
+        game=None if policy.game is None else game_to_proto(policy.game),
     )
+    if policy.record_level is not None:
+        message.record_level.adversary_knows_method = policy.record_level.adversary_knows_method
     if policy.person_column is None:
         message.rows_are_people = True
     else:

@@ -12,21 +12,25 @@ from tableveil.convert.collect import Faults
 from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import (
     ABSENT_VALUES,
+    BREAK_EVEN,
     CELL_SIZES,
     DISTANCES,
     ENTROPY_ESTIMATORS,
+    SUCCESS,
     UNIQUENESS_ESTIMATORS,
     EnumMap,
 )
 from tableveil.policy import (
     PRIVACY_FIELDS,
     AbsentValues,
+    BreakEven,
     CellSizes,
     DeltaPresence,
     Distance,
     EntropyEstimator,
     EstimatedKMap,
     PrivacyModel,
+    Success,
     UniquenessEstimator,
 )
 from tableveil.v1 import policy_pb2
@@ -35,9 +39,11 @@ _MODELS = {name: model for model, name in PRIVACY_FIELDS.items()}
 
 _ENUMS: Mapping[type[StrEnum], EnumMap[Any]] = {
     AbsentValues: ABSENT_VALUES,
+    BreakEven: BREAK_EVEN,
     CellSizes: CELL_SIZES,
     Distance: DISTANCES,
     EntropyEstimator: ENTROPY_ESTIMATORS,
+    Success: SUCCESS,
     UniquenessEstimator: UNIQUENESS_ESTIMATORS,
 }
 

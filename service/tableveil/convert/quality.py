@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tableveil.convert.collect import Faults
-from tableveil.convert.enums import AGGREGATES, KL_WEIGHTINGS
+from tableveil.convert.enums import AGGREGATES, KL_WEIGHTINGS, SUCCESS
 from tableveil.policy import (
     BALANCED,
     Aggregate,
@@ -16,7 +16,9 @@ from tableveil.policy import (
     KLWeighting,
     LossModel,
     PrecisionModel,
+    PublisherPayoutModel,
     QualityModel,
+    Success,
 )
 from tableveil.v1 import policy_pb2
 
@@ -49,6 +51,11 @@ def quality_from_proto(message: policy_pb2.QualityModel, faults: Faults) -> Qual
             field = "quality_model.kl_divergence.weighting"
             weighting = faults.enum(divergence.weighting, KL_WEIGHTINGS, field, KLWeighting.TEXTBOOK)
             return KLDivergenceModel(weighting, divergence.monotone)
+        case "publisher_payout":
+            field = "quality_model.publisher_payout.success"
+            return PublisherPayoutModel(
+                faults.enum(message.publisher_payout.success, SUCCESS, field, Success.PROSECUTOR)
+            )
         case _:
             loss = message.loss
             return LossModel(aggregate(loss.aggregate, LossModel().aggregate), _factor(loss), loss.monotone)
@@ -89,6 +96,8 @@ def quality_to_proto(model: QualityModel) -> policy_pb2.QualityModel:
             message.kl_divergence.CopyFrom(
                 policy_pb2.KLDivergence(weighting=KL_WEIGHTINGS.to_proto(weighting), monotone=monotone)
             )
+        case PublisherPayoutModel(success):
+            message.publisher_payout.success = SUCCESS.to_proto(success)
     return message
 
 

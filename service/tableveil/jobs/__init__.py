@@ -4,6 +4,19 @@ from tableveil.jobs.frontiers import Frontiers
 from tableveil.jobs.hierarchies import Hierarchies
 from tableveil.jobs.manager import JobManager
 from tableveil.jobs.model import Failure, FailureKind, Job, JobProgress
+from tableveil.jobs.payout_sweeps import PayoutSweeps
 from tableveil.jobs.releases import Releases
+from tableveil.jobs.risk_analyses import RiskAnalyses
 
-__all__ = ["Failure", "FailureKind", "Frontiers", "Hierarchies", "Job", "JobManager", "JobProgress", "Releases"]
+__all__ = [
+    "Failure",
+    "FailureKind",
+    "Frontiers",
+    "Hierarchies",
+    "Job",
+    "JobManager",
+    "JobProgress",
+    "PayoutSweeps",
+    "Releases",
+    "RiskAnalyses",
+]

@@ -29,6 +29,23 @@ def nothing_valid(policy: Policy, models: Sequence[PrivacyModel], why: Infeasibl
     )
 
 
+def check_limit(policy: Policy, suppressed: int, records: int) -> None:
+    """Raises `InfeasibleError` if more records have to be suppressed than the policy allows, whatever is chosen."""
+    allowed = policy.suppressible(records)
+    if suppressed <= allowed:
+        return
+    # Suppressing everything releases nothing.
+    hints = [f"a suppression_limit of at least {_rounded_up(suppressed, records)}"] if suppressed < records else []
+    raise InfeasibleError.of(
+        "INFEASIBLE",
+        "suppression_limit",
+        f"{suppressed} of {records} records ({suppressed / records:.2%}) that have to be suppressed: there are no "
+        "levels at which the privacy models release them",
+        f"at most {allowed} suppressed records, as suppression_limit {policy.suppression_limit} allows",
+        _feasible(hints),
+    )
+
+
 def _feasible(hints: list[str]) -> str:
     return f"Feasible would be {', or '.join(hints)}." if hints else "Nothing less of a single model would do."
 

@@ -23,7 +23,7 @@ def lattice_of(policy: Policy, tops: Sequence[int]) -> tuple[Lattice | None, lis
         for column, top in zip(columns, tops, strict=True)
         if levels and levels[column] > top
     ]
-    bottom = [attribute.minimum_level for attribute in attributes]
+    bottom = [policy.least_level(attribute) for attribute in attributes]
     most = [top if a.maximum_level is None else a.maximum_level for a, top in zip(attributes, tops, strict=True)]
     axes: list[Axis] = []
     for i, group in enumerate(policy.search.linked):

@@ -19,7 +19,6 @@ from tableveil.errors import (
     ConflictError,
     Fault,
     InternalError,
-    InvalidError,
     NotFoundError,
     TableveilError,
     shortened,
@@ -27,13 +26,9 @@ from tableveil.errors import (
 from tableveil.jobs.model import Failure, FailureKind, Job, JobProgress
 from tableveil.jobs.read import check_request, check_rows
 from tableveil.jobs.report import Report
-from tableveil.jobs.run import run_job
-from tableveil.jobs.run_frontier import run_frontier
-from tableveil.policy import Policy
-from tableveil.policy.frontier import FrontierGrid
-from tableveil.release import check_existing, check_ledger
+from tableveil.jobs.work import Work
+from tableveil.policy import Policy, ReleaseTarget
 from tableveil.search import Control, Progress, Stopped
-from tableveil.source import resolve_source
 from tableveil.state import jobs as store
 from tableveil.state.jobs import Event, JobPhase, JobState, Outcome, Request, StoredJob
 from tableveil.state.migrate import migrate
@@ -51,7 +46,7 @@ class _Active:
     """A queued or running job."""
 
     job: Job
-    policy: Policy
+    work: Work
     control: Control = field(default_factory=Control)
 
 
@@ -96,25 +91,24 @@ class JobManager:
                 return list(error.faults)
         return []
 
-    def submit(self, policy: Policy, document: str, grid: FrontierGrid | None = None) -> Job:
+    def submit(self, work: Work) -> Job:
         """Queues a job; with a request id that is known, returns the job it named, unless that was interrupted.
 
-        `document` is the policy as JSON. What can be checked without reading the source's rows is checked now. With a
-        `grid` the job computes a frontier, for which the policy's target does not matter.
+        What can be checked without reading the source's rows is checked now.
 
         Raises:
             InvalidError: the policy does not fit the database, or repeats a release without a reason.
             ConflictError: the target exists or another job writes it, or the request id named another policy.
             BusyError: the queue is full, or the server is stopping.
         """
-        digest = _digest(document)
+        digest = _digest(work.document)
         with self._submitting, self._database.session() as session:
-            if policy.request_id and (known := store.find_request(session, policy.request_id, grid is not None)):
-                if (known.digest, known.grid) != (digest, grid):
+            if work.request_id and (known := store.find_request(session, work.request_id, work.kind)):
+                if (known.digest, known.options) != (digest, work.options):
                     raise ConflictError.of(
                         "REQUEST_ID_REUSED",
                         "request_id",
-                        f"{shortened(policy.request_id)}, which named another policy as jobs/{known.number}",
+                        f"{shortened(work.request_id)}, which named another policy as jobs/{known.number}",
                         "a request id of its own for every policy",
                     )
                 job = self.get(known.number)
@@ -122,28 +116,24 @@ class JobManager:
                 if job.state is not JobState.INTERRUPTED:
                     return job
             self._check_room()
-            check = check_request if grid is None else resolve_source
-            source, complete, faults = check(session, policy)
-            if source is None or faults:
-                raise InvalidError.about("POLICY_INVALID", "the policy does not fit the database", faults)
-            if grid is None:
-                check_existing(session, complete)
-                check_ledger(session, complete, source, None)
-                self._check_target_free(policy)
+            source, target = work.admit(session), work.target
+            if target is not None:
+                self._check_target_free(target)
             request = Request(
                 store.next_number(session),
-                policy.request_id,
-                document,
+                work.request_id,
+                work.document,
                 digest,
-                source.reference,
-                policy.release.schema if grid is None else "",
-                policy.release.name if grid is None else "",
+                source,
+                target.schema if target else "",
+                target.name if target else "",
                 store.now(session),
-                grid,
+                work.kind,
+                work.options,
             )
             store.insert_request(session, request)
             with self._changed:
-                self._active[request.number] = _Active(Job(request, JobState.QUEUED), policy)
+                self._active[request.number] = _Active(Job(request, JobState.QUEUED), work)
                 self._queue.append(request.number)
                 self._changed.notify_all()
         logger.info("jobs/%d queued", request.number)
@@ -226,19 +216,19 @@ class JobManager:
                     "Submit again when some have ended.",
                 )
 
-    def _check_target_free(self, policy: Policy) -> None:
-        wanted = {name.casefold() for name in policy.release.object_names}
+    def _check_target_free(self, target: ReleaseTarget) -> None:
+        wanted = {name.casefold() for name in target.object_names}
         with self._changed:
             for active in self._active.values():
-                if active.job.state.ended or active.job.request.grid is not None:
+                other = active.work.target
+                if active.job.state.ended or other is None:
                     continue
-                target = active.policy.release
-                same_schema = target.schema.casefold() == policy.release.schema.casefold()
-                if same_schema and wanted & {name.casefold() for name in target.object_names}:
+                same_schema = other.schema.casefold() == target.schema.casefold()
+                if same_schema and wanted & {name.casefold() for name in other.object_names}:
                     raise ConflictError.of(
                         "TARGET_IN_USE",
                         "release.name",
-                        f"{shortened(policy.release.name)}, which jobs/{active.job.number} is about to write",
+                        f"{shortened(target.name)}, which jobs/{active.job.number} is about to write",
                         "a target that no other job writes",
                         "Wait until that job has ended, or choose another name.",
                     )
@@ -269,11 +259,7 @@ class JobManager:
                 recorder = _Recorder(journal, number, lambda **changes: self._change(active, **changes))
                 active.control.raise_if_cancelled()
                 report = Report(recorder.phase, recorder.progress)
-                request = active.job.request
-                if request.grid is None:
-                    run_job(self._database, session, number, active.policy, request.policy, report)
-                else:
-                    run_frontier(session, number, active.policy, request.grid, request.policy, report)
+                active.work.run(self._database, session, number, report)
         except Stopped:
             return Failure.of(CancelledError("CANCELLED", "the job was cancelled"))
         except TableveilError as error:
@@ -397,8 +383,7 @@ def _from_store(stored: StoredJob) -> Job:
         started_at=stored.started_at,
         ended_at=outcome.at if outcome else None,
         progress=progress,
-        release=outcome.release if outcome else None,
+        result=outcome.result if outcome else None,
         failure=Failure.from_json(outcome.failure) if outcome and outcome.failure else None,
         warnings=outcome.warnings if outcome else (),
-        frontier=outcome.frontier if outcome else None,
     )

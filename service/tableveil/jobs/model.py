@@ -81,7 +81,7 @@ class JobProgress:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job and where it stands; once succeeded, `release` or `frontier` is set. Times are UTC without a zone."""
+    """A job and where it stands; once succeeded, `result` numbers what came out. Times are UTC without a zone."""
 
     request: Request
     state: JobState
@@ -89,11 +89,10 @@ class Job:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     progress: JobProgress | None = None
-    release: int | None = None
+    result: int | None = None
     failure: Failure | None = None
     warnings: tuple[str, ...] = ()
     queue_position: int = 0
-    frontier: int | None = None
 
     @property
     def number(self) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tableveil.classes import ClassCounter
 from tableveil.errors import InvalidError, shortened
+from tableveil.hierarchy import UncountableError
 from tableveil.policy import Policy, described
 from tableveil.quality import QualityModel, quality_of
-from tableveil.quality.domains import UncountableError
 
 
 def quality_for(policy: Policy, counter: ClassCounter, suppressible: int) -> QualityModel:
@@ -15,20 +15,27 @@ def quality_for(policy: Policy, counter: ClassCounter, suppressible: int) -> Qua
     Raises:
         InvalidError: It counts what the policy's hierarchies do not let it.
     """
-    attributes = policy.quasi_identifiers
     try:
-        return quality_of(policy.quality_model, counter, [attribute.weight for attribute in attributes], suppressible)
+        weights = [attribute.weight for attribute in policy.quasi_identifiers]
+        return quality_of(policy.quality_model, counter, weights, suppressible, policy.game)
     except UncountableError as error:
-        model, hint = described(policy.quality_model), "Or choose another quality model, such as loss."
-        if error.attribute is None:
-            found = f"{model}, for hierarchies with too many combinations of values to be counted"
-            expected = "hierarchies of fewer values"
-            raise InvalidError.of("QUALITY_UNCOUNTABLE", "quality_model", found, expected, hint) from None
-        attribute = attributes[error.attribute]
-        raise InvalidError.of(
-            "QUALITY_UNCOUNTABLE",
-            f"attributes[{policy.attributes.index(attribute)}].hierarchy",
-            f"a range of {shortened(attribute.column)} that is measured, not counted",
-            f"values that can be counted, because {model} counts combinations of them",
-            f"Decimals and floats are measured: round them to whole numbers. {hint}",
-        ) from None
+        hint = "Or choose another quality model, such as loss."
+        raise uncountable(policy, error, described(policy.quality_model), hint) from None
+
+
+def uncountable(
+    policy: Policy, error: UncountableError, counting: str, hint: str = "", code: str = "QUALITY_UNCOUNTABLE"
+) -> InvalidError:
+    """The error of a policy whose hierarchies do not let `counting` count values."""
+    attributes = policy.quasi_identifiers
+    if error.attribute is None:
+        found = f"{counting}, for hierarchies with too many combinations of values to be counted"
+        return InvalidError.of(code, "quality_model", found, "hierarchies of fewer values", hint)
+    attribute = attributes[error.attribute]
+    return InvalidError.of(
+        code,
+        f"attributes[{policy.attributes.index(attribute)}].hierarchy",
+        f"a range of {shortened(attribute.column)} that is measured, not counted",
+        f"values that can be counted, because {counting} counts combinations of them",
+        f"Decimals and floats are measured: round them to whole numbers. {hint}".rstrip(),
+    )

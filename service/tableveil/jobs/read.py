@@ -11,7 +11,13 @@ from tableveil.errors import Fault, InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels, RuleHierarchy
 from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.jobs.lattice import lattice_of
-from tableveil.jobs.privacy import check_population, counted_columns, ordered_columns
+from tableveil.jobs.privacy import (
+    check_contained,
+    check_population,
+    counted_columns,
+    ordered_columns,
+    plays_in_population,
+)
 from tableveil.jobs.report import Report
 from tableveil.lattice import Lattice
 from tableveil.policy import KAnonymity, Policy, Role
@@ -135,11 +141,19 @@ def count(session: Session, policy: Policy, report: Report) -> Counted:
         mark, dictionaries, sensitive, lattice = _read(session, source, policy, hierarchies)
         report.phase(JobPhase.COUNTING)
         base = build_base(session, source, dictionaries, sensitive)
-        if faults := check_population(policy, base):
-            raise _invalid(faults)
+        check_people(session, policy, base)
         sizes_before = ClassSizes(*class_size_histogram(session))
         population_mark = population_fingerprint(session, source, fingerprint_key(session))
     return Counted(policy, source, mark, population_mark, base, lattice, sizes_before)
+
+
+def check_people(session: Session, policy: Policy, base: BaseHistogram) -> None:
+    """Raises `InvalidError` if the source's people are not a part of the population, as far as the policy cares."""
+    faults = check_population(policy, base)
+    if not faults and plays_in_population(policy):
+        faults = check_contained(session, base)
+    if faults:
+        raise _invalid(faults)
 
 
 def hierarchies_of(session: Session, policy: Policy, store: bool) -> FoundHierarchies:

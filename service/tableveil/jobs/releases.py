@@ -60,19 +60,24 @@ class Releases:
             expected = f"an object of releases/{number}"
             hint = nearest(name, names) or f"It has {', '.join(map(shortened, names))}."
             raise NotFoundError.of("OBJECT_NOT_FOUND", "object", shortened(name), expected, hint)
-        if not release.current:
-            raise ConflictError.of(
-                "RELEASE_REPLACED",
-                "release",
-                f"releases/{number}, which a later release has replaced",
-                "a release whose objects are still its own",
-            )
+        require_current(release)
         with self._database.session() as session:
-            yield session.batches(_readable(session, release.target_schema, name), ROWS_PER_BATCH)
+            yield session.batches(readable(session, release.target_schema, name), ROWS_PER_BATCH)
 
 
-def _readable(session: Session, schema: str, name: str) -> exp.Select:
-    """The query for all columns of an object, as types that Arrow has."""
+def require_current(release: Release) -> None:
+    """Raises `ConflictError` for a release that was replaced: its objects are another one's now."""
+    if not release.current:
+        raise ConflictError.of(
+            "RELEASE_REPLACED",
+            "release",
+            f"releases/{release.number}, which a later release has replaced",
+            "a release whose objects are still its own",
+        )
+
+
+def readable(session: Session, schema: str, name: str) -> exp.Select:
+    """The query for all columns of a table or view, as types that Arrow has."""
     # By its full name: the schema may be called as the database is.
     catalog: str = session.value("SELECT current_database()")
     columns = session.rows(

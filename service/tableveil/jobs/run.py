@@ -11,6 +11,7 @@ from tableveil.jobs.privacy import choosing_models, judging_models, privacy_for
 from tableveil.jobs.quality import quality_for
 from tableveil.jobs.read import Counted, count
 from tableveil.jobs.report import Report
+from tableveil.jobs.run_record_level import run_record_level
 from tableveil.policy import LossModel, Policy, SuppressedRecords
 from tableveil.quality import Loss
 from tableveil.release import Evidence, ReleasePlan, check_disclosure, publish
@@ -29,6 +30,8 @@ def run_job(database: Database, session: Session, job: int, policy: Policy, docu
     Raises:
         TableveilError: nothing was written.
     """
+    if policy.record_level is not None:
+        return run_record_level(database, session, job, policy, document, report)
     counted = count(session, policy, report)
     problem, found = _search(session, counted, report)
     best = _best(problem, found, counted)

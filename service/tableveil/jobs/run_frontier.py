@@ -11,7 +11,7 @@ from tableveil.counting import build_base, open_counter
 from tableveil.errors import InvalidError
 from tableveil.jobs.privacy import privacy_for
 from tableveil.jobs.quality import quality_for
-from tableveil.jobs.read import dictionaries_of, hierarchies_of
+from tableveil.jobs.read import check_people, dictionaries_of, hierarchies_of
 from tableveil.jobs.report import Report
 from tableveil.policy import Policy, SuppressedRecords
 from tableveil.policy.frontier import FrontierGrid, with_k
@@ -40,6 +40,7 @@ def run_frontier(session: Session, job: int, policy: Policy, grid: FrontierGrid,
         dictionaries, sensitive, lattice = dictionaries_of(session, source, policy, hierarchies)
         report.phase(JobPhase.COUNTING)
         base = build_base(session, source, dictionaries, sensitive)
+        check_people(session, policy, base)
     report.phase(JobPhase.SEARCHING)
     counter = open_counter(session, base, lattice.bottom)
     suppressible = tuple(
@@ -81,8 +82,8 @@ def run_frontier(session: Session, job: int, policy: Policy, grid: FrontierGrid,
         )
         frontiers.insert(session, stored)
         # The manager looks for the outcome: a commit that reports success may have written nothing.
-        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(session), frontier=number)
-        jobs.insert_outcome(session, job, outcome)
+        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(session), number)
+        jobs.insert_outcome(session, job, outcome, jobs.JobKind.FRONTIER)
     return number
 
 

@@ -15,8 +15,10 @@ from tableveil.server.frontier_service import FrontierService
 from tableveil.server.hierarchy_service import HierarchyService
 from tableveil.server.interceptor import CallInterceptor
 from tableveil.server.job_service import JobService
-from tableveil.server.ports import Frontiers, Hierarchies, Jobs, Releases
+from tableveil.server.payout_service import PayoutService
+from tableveil.server.ports import Jobs, Stores
 from tableveil.server.release_service import ReleaseService
+from tableveil.server.risk_service import RiskService
 from tableveil.server.settings import CHECKS_AT_ONCE, LARGEST_MESSAGE, RESERVED_THREADS, UPLOADS_AT_ONCE
 from tableveil.server.slots import Slots
 from tableveil.v1 import (
@@ -26,15 +28,26 @@ from tableveil.v1 import (
     hierarchy_service_pb2_grpc,
     job_service_pb2,
     job_service_pb2_grpc,
+    payout_service_pb2,
+    payout_service_pb2_grpc,
     release_service_pb2,
     release_service_pb2_grpc,
+    risk_service_pb2,
+    risk_service_pb2_grpc,
 )
 
 logger = logging.getLogger("tableveil.server")
 
 SERVICES = tuple(
     service.full_name
-    for module in (job_service_pb2, release_service_pb2, hierarchy_service_pb2, frontier_service_pb2)
+    for module in (
+        job_service_pb2,
+        release_service_pb2,
+        hierarchy_service_pb2,
+        frontier_service_pb2,
+        payout_service_pb2,
+        risk_service_pb2,
+    )
     for service in module.DESCRIPTOR.services_by_name.values()
 )
 
@@ -53,15 +66,7 @@ _OPTIONS = (
 class Endpoint:
     """Listens from the start, answers after `start`."""
 
-    def __init__(
-        self,
-        jobs: Jobs,
-        releases: Releases,
-        hierarchies: Hierarchies,
-        frontiers: Frontiers,
-        address: str,
-        stream_limit: int,
-    ) -> None:
+    def __init__(self, jobs: Jobs, stores: Stores, address: str, stream_limit: int) -> None:
         """Binds the port; see `bind` for what it raises. `address` is a checked one."""
         # Streams cannot take all threads, so unary calls and health checks find one at any time.
         self._threads = ThreadPoolExecutor(stream_limit + RESERVED_THREADS, thread_name_prefix="tableveil-call")
@@ -75,11 +80,13 @@ class Endpoint:
             raise
         checks, uploads = Slots(CHECKS_AT_ONCE, "running checks"), Slots(UPLOADS_AT_ONCE, "running uploads")
         job_service_pb2_grpc.add_JobServiceServicer_to_server(JobService(jobs, checks), server)
-        release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(ReleaseService(releases), server)
+        release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(ReleaseService(stores.releases), server)
         hierarchy_service_pb2_grpc.add_HierarchyServiceServicer_to_server(
-            HierarchyService(hierarchies, uploads), server
+            HierarchyService(stores.hierarchies, uploads), server
         )
-        frontier_service_pb2_grpc.add_FrontierServiceServicer_to_server(FrontierService(jobs, frontiers), server)
+        frontier_service_pb2_grpc.add_FrontierServiceServicer_to_server(FrontierService(jobs, stores.frontiers), server)
+        payout_service_pb2_grpc.add_PayoutServiceServicer_to_server(PayoutService(jobs, stores.payout_sweeps), server)
+        risk_service_pb2_grpc.add_RiskServiceServicer_to_server(RiskService(jobs, stores.risk_analyses), server)
         self._health = health.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)

@@ -6,6 +6,7 @@ import grpc
 
 from tableveil.convert import frontier_from_proto, frontier_number, frontier_to_proto, job_to_proto
 from tableveil.errors import InvalidError
+from tableveil.jobs.work import FrontierWork
 from tableveil.server.ports import Frontiers, Jobs
 from tableveil.v1 import frontier_service_pb2 as v1
 from tableveil.v1 import frontier_service_pb2_grpc
@@ -27,7 +28,7 @@ class FrontierService(frontier_service_pb2_grpc.FrontierServiceServicer):
             faults += self._jobs.check(policy, rows=False)
         if policy is None or grid is None:
             raise InvalidError.about("POLICY_INVALID", "the frontier cannot be computed as asked", faults)
-        return v1.SubmitFrontierResponse(job=job_to_proto(self._jobs.submit(policy, document, grid)))
+        return v1.SubmitFrontierResponse(job=job_to_proto(self._jobs.submit(FrontierWork(policy, grid, document))))
 
     def GetFrontier(  # noqa: N802
         self, request: v1.GetFrontierRequest, context: grpc.ServicerContext

@@ -18,6 +18,7 @@ from tableveil.convert import (
     read_number_token,
 )
 from tableveil.errors import InvalidError
+from tableveil.jobs.work import ReleaseWork
 from tableveil.server.paging import fill_page
 from tableveil.server.ports import Jobs
 from tableveil.server.slots import Slots
@@ -52,7 +53,8 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
             faults += self._jobs.check(policy, rows=False)
         if policy is None or faults:
             raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
-        return v1.SubmitJobResponse(job=job_to_proto(self._jobs.submit(policy, canonical_json(request.policy))))
+        job = self._jobs.submit(ReleaseWork(policy, canonical_json(request.policy)))
+        return v1.SubmitJobResponse(job=job_to_proto(job))
 
     def GetJob(self, request: v1.GetJobRequest, context: grpc.ServicerContext) -> v1.GetJobResponse:  # noqa: N802
         """One job."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
 
 from tableveil.errors import Fault
 from tableveil.jobs.model import Job
+from tableveil.jobs.work import Work
 from tableveil.policy import Policy
-from tableveil.policy.frontier import FrontierGrid
 from tableveil.state.frontiers import Frontier
 from tableveil.state.hierarchies import Stored
+from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.state.releases import Release
+from tableveil.state.risk_analyses import RiskAnalysis
 
 
 class Jobs(Protocol):
@@ -24,8 +27,8 @@ class Jobs(Protocol):
         """What would keep a job from searching; with or without reading the source's rows."""
         ...
 
-    def submit(self, policy: Policy, document: str, grid: FrontierGrid | None = None, /) -> Job:
-        """Queues a job for a release, or for a frontier."""
+    def submit(self, work: Work, /) -> Job:
+        """Queues a job."""
         ...
 
     def get(self, number: int, /) -> Job:
@@ -79,3 +82,34 @@ class Frontiers(Protocol):
     def get(self, number: int, /) -> Frontier:
         """The frontier."""
         ...
+
+
+class PayoutSweeps(Protocol):
+    """See `tableveil.jobs.PayoutSweeps`."""
+
+    def get(self, number: int, /) -> PayoutSweep:
+        """The payout sweep."""
+        ...
+
+
+class RiskAnalyses(Protocol):
+    """See `tableveil.jobs.RiskAnalyses`."""
+
+    def get(self, number: int, /) -> RiskAnalysis:
+        """The risk analysis."""
+        ...
+
+    def read_records(self, number: int, /) -> AbstractContextManager[pa.RecordBatchReader]:
+        """The risks of each combination of values."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Everything but jobs that can be looked up."""
+
+    releases: Releases
+    hierarchies: Hierarchies
+    frontiers: Frontiers
+    payout_sweeps: PayoutSweeps
+    risk_analyses: RiskAnalyses

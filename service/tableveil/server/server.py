@@ -6,9 +6,10 @@ import logging
 from contextlib import ExitStack
 
 from tableveil import backend
-from tableveil.jobs import Frontiers, Hierarchies, JobManager, Releases
+from tableveil.jobs import Frontiers, Hierarchies, JobManager, PayoutSweeps, Releases, RiskAnalyses
 from tableveil.server.address import check_address
 from tableveil.server.endpoint import Endpoint
+from tableveil.server.ports import Stores
 from tableveil.server.settings import CALL_GRACE_SECONDS, STOP_SECONDS, Settings
 
 logger = logging.getLogger("tableveil.server")
@@ -30,14 +31,14 @@ class TableveilServer:
             opened.callback(database.close)
             jobs = JobManager(database, settings.concurrent_jobs, settings.queue_limit)
             opened.callback(jobs.close, STOP_SECONDS)
-            endpoint = Endpoint(
-                jobs,
+            stores = Stores(
                 Releases(database),
                 Hierarchies(database),
                 Frontiers(database),
-                settings.address,
-                settings.stream_limit,
+                PayoutSweeps(database),
+                RiskAnalyses(database),
             )
+            endpoint = Endpoint(jobs, stores, settings.address, settings.stream_limit)
             endpoint.start()
             opened.pop_all()
         self._database, self._jobs, self._endpoint = database, jobs, endpoint

@@ -2,6 +2,20 @@
 
 from tableveil.counting.base import BaseHistogram, build_base, class_size_histogram
 from tableveil.counting.choose import open_counter
+from tableveil.counting.combinations import missing_people, read_combinations
 from tableveil.counting.duckdb_counter import DuckDBCounter
+from tableveil.counting.frequencies import CountedFrequencies, count_frequencies, weight_facts, write_frequencies
 
-__all__ = ["BaseHistogram", "DuckDBCounter", "build_base", "class_size_histogram", "open_counter"]
+__all__ = [
+    "BaseHistogram",
+    "CountedFrequencies",
+    "DuckDBCounter",
+    "build_base",
+    "class_size_histogram",
+    "count_frequencies",
+    "missing_people",
+    "open_counter",
+    "read_combinations",
+    "weight_facts",
+    "write_frequencies",
+]

@@ -123,7 +123,7 @@ def _counted(
     keys: list[list[exp.Expr]] = [[] for _ in range(layout.words)]
     for j, code in enumerate(codes):
         keys[layout.word[j]].append(exp.Mul(this=cast(code, "BIGINT"), expression=number(layout.stride[j])))
-    packed = packed.select(*(alias(_sum(parts), f"w{word}") for word, parts in enumerate(keys)))
+    packed = packed.select(*(alias(summed(parts), f"w{word}") for word, parts in enumerate(keys)))
     counted = (
         exp.select(*(column(f"w{word}") for word in range(layout.words)), alias(exp.Count(this=exp.Star()), "n"))
         .from_(packed.subquery("packed"))
@@ -206,7 +206,8 @@ def unpacked(layout: KeyLayout, attribute: int) -> exp.Expr:
     return cast(exp.Mod(this=exp.paren(shifted), expression=number(radix)), type_)
 
 
-def _sum(parts: Sequence[exp.Expr]) -> exp.Expr:
+def summed(parts: Sequence[exp.Expr]) -> exp.Expr:
+    """The sum of one or more terms."""
     total = parts[0]
     for part in parts[1:]:
         total = exp.Add(this=total, expression=part)

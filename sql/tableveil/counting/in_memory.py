@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, number
+from tableveil.backend import Session, column
 from tableveil.classes import NumpyCounter, SensitiveRows
 from tableveil.counting.base import BaseHistogram, Histogram
+from tableveil.counting.combinations import merged
 
 
 def in_memory(session: Session, base: BaseHistogram) -> NumpyCounter:
     """The counter over arrays of all that is not withheld."""
     names = base.histogram.columns
-    found = session.arrays(_rows(base))
+    rows = merged(base)
+    # Rows of values are found by their order.
+    found = session.arrays(rows.order_by(*map(column, names)) if base.by_value else rows)
     counts = found["n"].astype(np.int64)
     population = None if base.population is None else found["population"].astype(np.int64)
     of_source = np.flatnonzero(counts)
@@ -30,20 +32,6 @@ def in_memory(session: Session, base: BaseHistogram) -> NumpyCounter:
         population=population,
         outside=0 if population is None else (base.population_records or 0) - int(population.sum()),
     )
-
-
-def _rows(base: BaseHistogram) -> exp.Select:
-    """The combinations and their records `n`; with a population, also those that only it has, and its records."""
-    codes = [column(name) for name in base.histogram.columns]
-    query = base.histogram.searchable().select(*codes, column("n"))
-    if base.population is not None:
-        own = query.select(alias(number(0), "population"))
-        theirs = base.population.searchable().select(*codes, alias(number(0), "n"), column("n"))
-        both = exp.Union(this=own, expression=theirs, distinct=False).subquery("both_rows")
-        totals = [alias(cast(exp.Sum(this=column(name)), "BIGINT"), name) for name in ("n", "population")]
-        query = exp.select(*codes, *totals).from_(both).group_by(*codes)
-    # Rows of values are found by their order.
-    return query.order_by(*codes) if base.by_value else query
 
 
 def _sensitive_rows(session: Session, by_value: Histogram, of_source: NDArray[np.intp]) -> SensitiveRows:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, cast, column, create_table, drop, identifier, number, row_number, table
-from tableveil.dictionary.values import readable, uncovered
+from tableveil.dictionary.values import check_fit, readable, uncovered
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import (
     AttributeLevels,
@@ -19,8 +19,6 @@ from tableveil.hierarchy import (
     RuleHierarchy,
     SuppressionOnly,
     attribute_levels,
-    check_rule,
-    field_of,
     label_values,
 )
 from tableveil.policy import AttributePolicy, NullHandling
@@ -75,10 +73,9 @@ def build_dictionary(
     `number_` tells the dictionaries of a job apart; `field` is the attribute's path in the policy.
     """
     source_column = source.column(attribute.column)
-    if not isinstance(hierarchy, InlineLevels):
-        faults = check_rule(hierarchy, f"{field}.hierarchy.{field_of(hierarchy)}", source_column.kind)
-        if faults:
-            return None, faults
+    faults = check_fit(attribute, hierarchy, source_column.kind, f"{field}.hierarchy")
+    if faults:
+        return None, faults
     values_name = _distinct_values(session, source, attribute.column, number_)
     read = (
         exp.select(readable(source_column.kind), column("text"), column("records"))

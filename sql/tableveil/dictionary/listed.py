@@ -1,4 +1,4 @@
-"""Hierarchies that are written out somewhere: in the policy, in a table of the database, in the server's own store."""
+"""Hierarchies as rows: written out in the policy, a table or the server's own store, or as Safe Harbor has them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,22 @@ from sqlglot import exp
 
 from tableveil.backend import Session, cast, column, table
 from tableveil.errors import Fault, NotFoundError, nearest, shortened
-from tableveil.hierarchy import InlineLevels, ListedHierarchy, StoredLevels, TableLevels, check_levels
+from tableveil.hierarchy import (
+    InlineLevels,
+    ListedHierarchy,
+    SafeHarborAge,
+    SafeHarborDate,
+    SafeHarborHierarchy,
+    SafeHarborZip,
+    StoredLevels,
+    TableLevels,
+    ValueKind,
+    check_levels,
+    field_of,
+    safe_harbor,
+)
+from tableveil.policy import TableReference
+from tableveil.source import Column, columns_of, find_table
 from tableveil.state import hierarchies
 
 
@@ -18,6 +33,7 @@ def listed_levels(
     Rows that are not in the store yet are stored under `name`, so that a release can name what it used; not if `store`
     is False, as for a mere check.
     """
+    field = f"{field}.{field_of(definition)}"
     if isinstance(definition, StoredLevels):
         try:
             stored = hierarchies.find(session, definition.name, definition.version)
@@ -25,64 +41,74 @@ def listed_levels(
             return (
                 None,
                 "",
-                [
-                    Fault(f"{field}.stored.{fault.field}", fault.found, fault.expected, fault.hint)
-                    for fault in error.faults
-                ],
+                [Fault(f"{field}.{fault.field}", fault.found, fault.expected, fault.hint) for fault in error.faults],
             )
         return InlineLevels(hierarchies.rows(session, stored)), stored.reference, []
-    if isinstance(definition, TableLevels):
-        rows, faults = _table_rows(session, definition, f"{field}.table")
-        field = f"{field}.table"
-    else:
-        rows, faults, field = definition.rows, [], f"{field}.inline"
-    faults = faults or check_levels(rows, field)
-    if faults:
+    levels, faults = _written_out(session, definition, field)
+    if levels is not None:
+        faults = check_levels(levels.rows, field)
+    if levels is None or faults:
         return None, "", faults
-    reference = hierarchies.create(session, name, rows).reference if store else name
-    return InlineLevels(rows), reference, []
+    reference = hierarchies.create(session, name, levels.rows).reference if store else name
+    return levels, reference, []
 
 
-def _table_rows(
-    session: Session, definition: TableLevels, field: str
-) -> tuple[tuple[tuple[str, ...], ...], list[Fault]]:
-    own: str = session.value("SELECT current_database()")
-    schema = definition.schema or "main"
-    if definition.catalog not in ("", own):
-        return (), [
-            Fault(f"{field}.table.catalog", shortened(definition.catalog), f"the server's database {shortened(own)}")
-        ]
-    if schema.casefold() == hierarchies.SCHEMA:
-        expected = "a schema of yours; this one holds Tableveil's own state"
-        return (), [Fault(f"{field}.table.schema", shortened(schema), expected)]
-    available = [
-        name
-        for (name,) in session.rows(
-            "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND schema_name = ?", [own, schema]
-        )
-    ]
-    if definition.table not in available:
-        expected = f"a table of schema {shortened(schema)}"
-        return (), [
-            Fault(f"{field}.table.table", shortened(definition.table), expected, nearest(definition.table, available))
-        ]
-    names = [
-        name
-        for (name,) in session.rows(
-            "SELECT column_name FROM duckdb_columns() WHERE database_name = ? AND schema_name = ? AND table_name = ? "
-            "ORDER BY column_index",
-            [own, schema, definition.table],
-        )
-    ]
+def _written_out(
+    session: Session, definition: InlineLevels | TableLevels | SafeHarborHierarchy, field: str
+) -> tuple[InlineLevels | None, list[Fault]]:
+    match definition:
+        case InlineLevels():
+            return definition, []
+        case TableLevels():
+            return _table_levels(session, definition, field)
+        case SafeHarborZip():
+            return _zip_levels(session, definition, field)
+        case SafeHarborAge():
+            return safe_harbor.age_levels(), []
+        case SafeHarborDate():
+            return safe_harbor.date_levels(definition), []
+
+
+def _table_levels(session: Session, definition: TableLevels, field: str) -> tuple[InlineLevels | None, list[Fault]]:
+    wanted = TableReference(definition.catalog, definition.schema, definition.table)
+    reference, faults = find_table(session, wanted, f"{field}.table")
+    if reference is None:
+        return None, faults
+    names = [found.name if isinstance(found, Column) else found[0] for found in columns_of(session, reference)]
     unknown = [
         Fault(f"{field}.columns[{i}]", shortened(name), "a column of that table", nearest(name, names))
         for i, name in enumerate(definition.columns)
         if name not in names
     ]
     if unknown:
-        return (), unknown
-    wanted = definition.columns or tuple(names)
-    texts = [cast(column(name), "VARCHAR") for name in wanted]
-    # Ordered, so that the same table gives the same stored version.
-    query = exp.select(*texts).from_(table(definition.table, schema, own)).order_by(*(t.copy() for t in texts))
-    return tuple(session.rows(query)), []
+        return None, unknown
+    texts = [cast(column(name), "VARCHAR") for name in definition.columns or names]
+    return InlineLevels(tuple(session.rows(_ordered(reference, texts)))), []
+
+
+def _zip_levels(session: Session, definition: SafeHarborZip, field: str) -> tuple[InlineLevels | None, list[Fault]]:
+    wanted = TableReference(definition.catalog, definition.schema, definition.table)
+    reference, faults = find_table(session, wanted, f"{field}.population")
+    if reference is None:
+        return None, faults
+    found = {known.name if isinstance(known, Column) else known[0]: known for known in columns_of(session, reference)}
+    columns = {"zip_column": definition.zip_column, "population_column": definition.population_column}
+    for name, wanted_name in columns.items():
+        if wanted_name not in found:
+            expected = f"a column of {shortened(reference.table)}"
+            faults.append(Fault(f"{field}.{name}", shortened(wanted_name), expected, nearest(wanted_name, found)))
+    people = found.get(definition.population_column)
+    if people is not None and not (isinstance(people, Column) and people.kind is ValueKind.INTEGER):
+        type_ = people.type if isinstance(people, Column) else people[1]
+        shown = f"{shortened(definition.population_column)} of type {shortened(type_)}"
+        faults.append(Fault(f"{field}.population_column", shown, "a column of whole numbers: the people in each"))
+    if faults:
+        return None, faults
+    wanted_columns = [cast(column(definition.zip_column), "VARCHAR"), column(definition.population_column)]
+    return safe_harbor.zip_levels(session.rows(_ordered(reference, wanted_columns)), field)
+
+
+def _ordered(reference: TableReference, columns: list[exp.Expr]) -> exp.Select:
+    """Ordered, so that the same table gives the same stored version."""
+    rows = exp.select(*columns).from_(table(reference.table, reference.schema, reference.catalog))
+    return rows.order_by(*(wanted.copy() for wanted in columns))

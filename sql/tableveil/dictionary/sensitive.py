@@ -24,7 +24,7 @@ from tableveil.backend import (
     try_cast,
 )
 from tableveil.classes import SensitiveColumn
-from tableveil.dictionary.values import EXAMPLES, examples, readable, uncovered
+from tableveil.dictionary.values import EXAMPLES, check_fit, examples, readable, uncovered
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import (
     AttributeLevels,
@@ -32,8 +32,6 @@ from tableveil.hierarchy import (
     RuleHierarchy,
     ValueKind,
     attribute_levels,
-    check_rule,
-    field_of,
     label_values,
 )
 from tableveil.policy import AttributePolicy, NullPosition, OrderBy, ValueOrder
@@ -79,8 +77,8 @@ def build_sensitive(
     """
     source_column = source.column(attribute.column)
     faults = _check_kind(attribute.order, source_column, f"{field}.order")
-    if hierarchy is not None and not isinstance(hierarchy, InlineLevels):
-        faults += check_rule(hierarchy, f"{field}.hierarchy.{field_of(hierarchy)}", source_column.kind)
+    if hierarchy is not None:
+        faults += check_fit(attribute, hierarchy, source_column.kind, f"{field}.hierarchy")
     if faults:
         return None, faults
     placed = f"sensitive_values_{number_}"

@@ -8,7 +8,16 @@ from sqlglot import exp
 
 from tableveil.backend import cast, column
 from tableveil.errors import Fault, shortened
-from tableveil.hierarchy import ValueKind
+from tableveil.hierarchy import (
+    InlineLevels,
+    RuleHierarchy,
+    SafeHarborHierarchy,
+    ValueKind,
+    check_rule,
+    field_of,
+    safe_harbor,
+)
+from tableveil.policy import AttributePolicy
 
 EXAMPLES = 5
 
@@ -19,6 +28,17 @@ def readable(kind: ValueKind) -> exp.Expr:
         # In UTC: the session's time zone.
         return cast(column("value"), "TIMESTAMP")
     return column("text") if kind in (ValueKind.TEXT, ValueKind.OTHER) else column("value")
+
+
+def check_fit(
+    attribute: AttributePolicy, hierarchy: InlineLevels | RuleHierarchy, kind: ValueKind, field: str
+) -> list[Fault]:
+    """The faults of using the attribute's hierarchy on a column of that kind; with rows, any column fits by itself."""
+    if isinstance(attribute.hierarchy, SafeHarborHierarchy):
+        return safe_harbor.check_kind(attribute.hierarchy, field, kind)
+    if isinstance(hierarchy, InlineLevels):
+        return []
+    return check_rule(hierarchy, f"{field}.{field_of(hierarchy)}", kind)
 
 
 def uncovered(name: str, field: str, texts: Sequence[str], among: str = "") -> Fault:

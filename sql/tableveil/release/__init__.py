@@ -1,8 +1,19 @@
 """Releases: checked against what is there, written in one transaction, verified by other code, then looked for."""
 
 from tableveil.release.disclosure import check_disclosure
+from tableveil.release.own_levels import check_one_meaning, mixed_levels
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.publish import Evidence, publish
 from tableveil.release.target import check_existing, check_ledger, check_target
 
-__all__ = ["Evidence", "ReleasePlan", "check_disclosure", "check_existing", "check_ledger", "check_target", "publish"]
+__all__ = [
+    "Evidence",
+    "ReleasePlan",
+    "check_disclosure",
+    "check_existing",
+    "check_ledger",
+    "check_one_meaning",
+    "check_target",
+    "mixed_levels",
+    "publish",
+]

@@ -18,7 +18,8 @@ def check_disclosure(session: Session, plan: ReleasePlan) -> None:
     """Raises `InvalidError` for every unacknowledged insensitive column that determines a quasi-identifier.
 
     It does if, for at least `DETERMINED` of the records that have a value in it, that value occurs with only one group
-    of the quasi-identifier on the highest level that tells more than the released one.
+    of the quasi-identifier on the highest level that tells more than the released one. Where records have levels of
+    their own that is the highest of them: what determines a label below it, determines the one there as well.
     """
     generalized = [released for released in plan.quasi_identifiers() if _finer_level(released) is not None]
     faults = []

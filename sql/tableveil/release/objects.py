@@ -20,7 +20,7 @@ def write_objects(
 ) -> tuple[tuple[ReleaseObject, ...], ClassSizes, ProsecutorRisk]:
     """Writes the public objects of the release of that number, and the distributions that its evidence needs.
 
-    Returns the objects, the sizes of the released classes, and their risks. `write.stage_suppressed` comes before.
+    Returns the objects, the sizes of the released classes, and their risks. `write.stage` comes before.
     """
     target = plan.policy.release
     rows, classes = public(plan, target.name), public(plan, target.classes_name)
@@ -67,7 +67,7 @@ def written_objects(session: Session, plan: ReleasePlan, number: int) -> Written
         kept=plan.kept_records,
         types=tuple(types),
         source_types=tuple((column.name, column.type) for column in plan.source.columns),
-        labels=tuple(_labels(released) for released in plan.quasi_identifiers()),
+        labels=tuple(_labels(plan, released) for released in plan.quasi_identifiers()),
         sensitive=tuple(
             Labels(dictionary.values.column, *stage_labels(session, dictionary))
             for dictionary in plan.protected()
@@ -77,12 +77,19 @@ def written_objects(session: Session, plan: ReleasePlan, number: int) -> Written
     )
 
 
-def _labels(released: ReleasedColumn) -> Labels:
+def _labels(plan: ReleasePlan, released: ReleasedColumn) -> Labels:
     dictionary = released.dictionary
     assert dictionary is not None, "quasi-identifiers have dictionaries"
     names = [dictionary.label_name(level) for level in range(1, dictionary.levels.top + 1)]
     return Labels(
-        released.name, dictionary.table_name, ("value", *names), released.level, withholds=dictionary.withholds
+        released.name,
+        dictionary.table_name,
+        ("value", *names),
+        released.level,
+        dictionary.withholds,
+        dictionary.hierarchy,
+        released.levels,
+        plan.dictionaries.index(dictionary),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from importlib import metadata
 
 import duckdb
@@ -43,9 +43,9 @@ class Evidence:
     """What the job knows about a release before it is written.
 
     `best` is the transformation of the plan, `losses` its loss per quasi-identifier; the rules of the explanation are
-    those of the privacy models that it was `chosen_by`; `counting` says how classes were
-    counted; `document` is the policy as JSON; `elapsed` gives the seconds since the job started, `phases` the seconds
-    of the phases so far; `guarantees` are what every privacy model reaches.
+    those of the privacy models that it was `chosen_by`; at the record level there is none. `counting` says how classes
+    were counted; `document` is the policy as JSON; `elapsed` gives the seconds since the job started, `phases` the
+    seconds of the phases so far; `guarantees` are what every privacy model reaches.
     """
 
     job: int
@@ -56,7 +56,7 @@ class Evidence:
     best: Candidate
     losses: tuple[float, ...]
     chosen_by: tuple[PrivacyModel, ...]
-    explanation: explain.Explanation
+    explanation: explain.Explanation | None
     counter: str
     counting: str
     sizes_before: ClassSizes
@@ -78,7 +78,7 @@ def publish(
         InvalidError: the source was released meanwhile, and the policy gives no reason to release it again.
         InternalError: the verification failed (nothing was written), or the commit left nothing behind.
     """
-    write.stage_suppressed(session, plan)
+    write.stage(session, plan)
     with _writing(database, session), session.transaction():
         _check_unchanged(session, plan, evidence)
         check_ledger(session, plan.policy, plan.source, evidence.fingerprint)
@@ -87,7 +87,8 @@ def publish(
         number = releases.next_number(session)
         objects, sizes, risk = write_objects(session, plan, number)
         verifying()
-        verify(session, plan.policy, plan.records, written_objects(session, plan, number))
+        written = replace(written_objects(session, plan, number), score=evidence.best.score)
+        verify(session, plan.policy, plan.records, written)
         release = _release(session, plan, evidence, number, objects, risk)
         releases.insert(session, release, evidence.sizes_before, sizes)
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(session), number, None, evidence.warnings)
@@ -163,13 +164,16 @@ def _release(
             distinct_after=distinct_after[dictionary.attribute.column],
             hierarchy=dictionary.hierarchy,
             part=part,
+            levels=plan.own_levels.records_at[j] if plan.own_levels is not None else (),
         )
-        for dictionary, level, loss, part in zip(
-            plan.dictionaries,
-            plan.transformation,
-            evidence.losses,
-            best.values or (None,) * len(plan.dictionaries),
-            strict=True,
+        for j, (dictionary, level, loss, part) in enumerate(
+            zip(
+                plan.dictionaries,
+                plan.transformation,
+                evidence.losses,
+                best.values or (None,) * len(plan.dictionaries),
+                strict=True,
+            )
         )
     )
     proof = Proof(
@@ -216,13 +220,17 @@ def _release(
         },
         warnings=evidence.warnings,
         policy=evidence.document,
-        explanation=_explanation(plan.policy, evidence),
+        explanation=_explanation(plan.policy, evidence.explanation, evidence.chosen_by),
         guarantees=evidence.guarantees,
     )
 
 
-def _explanation(policy: Policy, evidence: Evidence) -> Explanation:
+def _explanation(
+    policy: Policy, explanation: explain.Explanation | None, chosen_by: tuple[PrivacyModel, ...]
+) -> Explanation | None:
     """The explanation with the names of columns and of privacy models."""
+    if explanation is None:
+        return None
 
     def named(found: explain.Neighbour) -> Neighbour:
         return Neighbour(
@@ -235,12 +243,10 @@ def _explanation(policy: Policy, evidence: Evidence) -> Explanation:
             records_over_limit=found.over,
             score=found.score,
             rejections=tuple(
-                Rejection(str(model), *astuple(rule))
-                for model, rule in zip(evidence.chosen_by, found.rules, strict=True)
+                Rejection(str(model), *astuple(rule)) for model, rule in zip(chosen_by, found.rules, strict=True)
             ),
         )
 
-    explanation = evidence.explanation
     return Explanation(named(explanation.itself), tuple(map(named, explanation.neighbours)), explanation.complete)
 
 

@@ -13,6 +13,8 @@ from tableveil.backend import Session
 from tableveil.errors import Fault, InternalError
 from tableveil.policy import Policy, Role, SuppressedRecords
 from tableveil.release.verify_people import check_people
+from tableveil.release.verify_record_level import check_record_level
+from tableveil.release.verify_safe_harbor import check_safe_harbor
 from tableveil.release.verify_text import SLACK, quoted
 from tableveil.release.verify_values import check_values
 from tableveil.release.written import Written
@@ -27,7 +29,7 @@ def verify(session: Session, policy: Policy, source_records: int, written: Writt
         *_check_columns(session, roles, written),
         *_check_classes(session, policy, quasi_identifiers, marker, source_records, written),
         *_check_privacy(session, policy, quasi_identifiers, marker, source_records, written),
-        *_check_labels(session, quasi_identifiers, written),
+        *(_check_labels(session, quasi_identifiers, written) if policy.record_level is None else ()),
         *_check_risks(session, policy, source_records, written),
     ]
     if problems:
@@ -124,8 +126,12 @@ def _check_privacy(
         "CREATE TEMPORARY VIEW judged_classes AS SELECT rowid AS class, FALSE AS pool, recounted_size AS size, "
         f"{', '.join(positions)} FROM recounted{pool}"
     )
-    problems = check_people(session, policy, source_records, written)
+    if policy.record_level is None:
+        problems = check_people(session, policy, source_records, written)
+    else:
+        problems = check_record_level(session, policy, source_records, written)
     problems += check_values(session, policy, quasi_identifiers, marker, written)
+    problems += check_safe_harbor(session, policy, written)
     session.execute("DROP VIEW temp.main.judged_classes")
     session.execute("DROP TABLE IF EXISTS temp.main.pool")
     return problems

@@ -1,4 +1,4 @@
-"""Checks models of identities and membership: over the written rows, against the population's table counted anew."""
+"""Checks models of identities, membership and the game: over the written rows, with the population counted anew."""
 
 from __future__ import annotations
 
@@ -14,26 +14,32 @@ from tableveil.policy import (
     Inclusion,
     KAnonymity,
     KMap,
+    NoAttack,
     Policy,
     PopulationUniqueness,
     PrivacyModel,
+    Profitability,
+    SafeHarbor,
     SampleUniqueness,
     SensitiveModel,
 )
+from tableveil.release.verify_game import check_game, needs_people
 from tableveil.release.verify_text import Name, at_least, at_most, quoted
 from tableveil.release.written import Written
 from tableveil.risk import ClassSizes, population_uniqueness
 
 
 def check_people(session: Session, policy: Policy, source_records: int, written: Written) -> list[str]:
-    """Which models of identities do not hold; `judged_classes` has the classes, the suppressed records' pool as one."""
-    models = [model for model in policy.privacy_models if not isinstance(model, SensitiveModel)]
-    counted = any(isinstance(model, KMap | DeltaPresence | Inclusion) for model in models)
+    """Which of these models do not hold; `judged_classes` has the classes, the suppressed records' pool as one."""
+    others = SensitiveModel | Profitability | NoAttack | SafeHarbor
+    models = [model for model in policy.privacy_models if not isinstance(model, others)]
+    counted = needs_people(policy) or any(isinstance(model, KMap | DeltaPresence | Inclusion) for model in models)
     if counted:
         _count_population(session, policy, written)
     problems = []
     for model in models:
         problems += _check_model(session, policy, model, source_records, written)
+    problems += check_game(session, policy, source_records, written)
     if counted:
         session.execute("DROP TABLE temp.main.population_classes")
         session.execute("DROP TABLE temp.main.peopled")
@@ -67,7 +73,7 @@ def _check_model(
             population = _population_size(session, policy, source_records, written)
             return _check_uniqueness(session, model, population)
         case _:
-            raise AssertionError(f"{model} is a model of values")
+            raise AssertionError(f"{model} is checked elsewhere")
     return [] if session.value(f"SELECT {holds} FROM judged_classes") else [f"the released records are not of {model}"]
 
 

@@ -20,6 +20,11 @@ def quoted(*parts: str) -> str:
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
+def spelled(value: str, type_: str) -> str:
+    """A value as rows show it: a zero has no sign, so that equal values have equal texts."""
+    return f"CASE WHEN {value} = 0 THEN 0 ELSE {value} END" if type_ in ("FLOAT", "DOUBLE") else value
+
+
 def at_most(threshold: Decimal) -> tuple[int, int]:
     """Numerator and denominator of an upper threshold, small enough that no product of counts overflows a HUGEINT.
 

@@ -32,7 +32,7 @@ from tableveil.policy import (
 )
 from tableveil.release.verify_distances import distances
 from tableveil.release.verify_supersets import beyond_all_supersets
-from tableveil.release.verify_text import SLACK, at_least, at_most, quoted
+from tableveil.release.verify_text import SLACK, at_least, at_most, quoted, spelled
 from tableveil.release.written import Labels, Written
 
 
@@ -101,7 +101,7 @@ def _make_distribution(session: Session, name: str, written: Written) -> None:
         "FROM tableveil.sensitive_distributions WHERE release = ? AND column_name = ?",
         [written.release, name],
     )
-    value = _spelled(quoted(name), written.type_of(name))
+    value = spelled(quoted(name), written.type_of(name))
     session.execute(
         f"CREATE TEMPORARY TABLE source_values AS SELECT CAST(found AS VARCHAR) AS value, records, "
         f"row_number() OVER (ORDER BY found NULLS LAST) AS rank "
@@ -131,13 +131,8 @@ def _make_value_groups(session: Session, name: str, column: _Column, written: Wr
     session.execute(
         f"CREATE TEMPORARY TABLE value_groups AS SELECT d.position, d.position AS l0{groups} "
         f"FROM distribution AS d LEFT JOIN {quoted(column.labels.table)} AS h ON d.value "
-        f"IS NOT DISTINCT FROM CAST({_spelled(value, written.type_of(name))} AS VARCHAR)"
+        f"IS NOT DISTINCT FROM CAST({spelled(value, written.type_of(name))} AS VARCHAR)"
     )
-
-
-def _spelled(value: str, type_: str) -> str:
-    """A value as rows show it: a zero has no sign, so that equal values have equal texts."""
-    return f"CASE WHEN {value} = 0 THEN 0 ELSE {value} END" if type_ in ("FLOAT", "DOUBLE") else value
 
 
 def _check_distribution(session: Session, attribute: AttributePolicy, written: Written) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ from tableveil.backend import (
 from tableveil.counting.base import joined_code
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import SuppressedRecords
+from tableveil.release.own_levels import label_at_own_level, stage_own_levels, with_own_levels
 from tableveil.release.plan import ReleasedColumn, ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.state.releases import risk_measures
@@ -45,8 +46,14 @@ class ClassColumns:
     diversity: tuple[tuple[str, str, str], ...]
 
 
-def stage_suppressed(session: Session, plan: ReleasePlan) -> None:
-    """Puts the keys of the suppressed classes into a temporary table, before the transaction that writes."""
+def stage(session: Session, plan: ReleasePlan) -> None:
+    """Puts what the rows are joined to into temporary tables, before the transaction that writes.
+
+    That is the keys of the suppressed classes, or the levels that combinations have of their own.
+    """
+    if plan.own_levels is not None:
+        stage_own_levels(session, plan.own_levels)
+        return
     gone = ~plan.kept
     columns = {f"w{word}": pa.array(keys[gone]) for word, keys in enumerate(plan.classes.words)}
     with session.relation("suppressed_keys", pa.table(columns)):
@@ -205,12 +212,14 @@ def distinct_labels(session: Session, plan: ReleasePlan, classes: exp.Table) -> 
 
 def _kept_rows(plan: ReleasePlan) -> exp.Select:
     suppresses = bool((~plan.kept).any())
-    query, words = _joined_rows(plan, with_keys=suppresses)
-    if suppresses:
-        query = _of_suppressed_classes(query, words, "ANTI")
+    query, groups = _joined_rows(plan, with_groups=suppresses or plan.own_levels is not None)
+    if plan.own_levels is not None:
+        query = with_own_levels(query, groups)
+    elif suppresses:
+        query = _of_suppressed_classes(plan, query, groups, "ANTI")
     query = query.where(*(exp.Not(this=condition) for condition in _withheld(plan)))
-    aliases = {dictionary.column.name: f"d{j}" for j, dictionary in enumerate(plan.dictionaries)}
-    return query.select(*(alias(_released(released, aliases), released.name) for released in plan.columns()))
+    positions = {dictionary.column.name: j for j, dictionary in enumerate(plan.dictionaries)}
+    return query.select(*(alias(_released(released, positions), released.name) for released in plan.columns()))
 
 
 def _suppressed_rows(plan: ReleasePlan) -> Iterator[exp.Select]:
@@ -223,26 +232,34 @@ def _suppressed_rows(plan: ReleasePlan) -> Iterator[exp.Select]:
     if withheld:
         yield exp.select(*shown).from_(plan.source.table("source")).where(exp.or_(*withheld))
     if (~plan.kept).any():
-        query, words = _joined_rows(plan, with_keys=True)
-        query = _of_suppressed_classes(query, words, "SEMI")
+        query, groups = _joined_rows(plan, with_groups=True)
+        query = _of_suppressed_classes(plan, query, groups, "SEMI")
         yield query.where(*(exp.Not(this=condition) for condition in withheld)).select(*shown)
 
 
-def _joined_rows(plan: ReleasePlan, with_keys: bool) -> tuple[exp.Select, list[exp.Expr]]:
-    """The source joined to the dictionaries that labels come from, and the words of each row's key, if asked for."""
+def _joined_rows(plan: ReleasePlan, with_groups: bool) -> tuple[exp.Select, dict[int, exp.Expr]]:
+    """The source joined to the dictionaries that labels come from, and each row's groups, as far as there are any.
+
+    If they are asked for, those of all quasi-identifiers of more than one group are there.
+    """
     query = exp.select().from_(plan.source.table("source"))
+    groups: dict[int, exp.Expr] = {}
+    for j, dictionary in enumerate(plan.dictionaries):
+        # The top is one label for all, and level 0 is the value itself: neither needs the dictionary for its label.
+        labelled = any(0 < level < dictionary.levels.top for level in plan.levels_of(j))
+        if (with_groups and plan.classes.layout.radices[j] > 1) or labelled:
+            query, groups[j] = joined_code(query, dictionary, "source", f"d{j}", plan.classes.at[j])
+    return query, groups
+
+
+def _of_suppressed_classes(
+    plan: ReleasePlan, query: exp.Select, groups: Mapping[int, exp.Expr], join: str
+) -> exp.Select:
     layout = plan.classes.layout
     words: list[exp.Expr] = [cast(number(0), "BIGINT") for _ in range(layout.words)]
-    for j, (dictionary, level) in enumerate(zip(plan.dictionaries, plan.transformation, strict=True)):
-        # The top is one label for all, and level 0 is the value itself: neither needs the dictionary for its label.
-        if (with_keys and layout.radices[j] > 1) or 0 < level < dictionary.levels.top:
-            query, group = joined_code(query, dictionary, "source", f"d{j}", level)
-            part = exp.Mul(this=cast(group, "BIGINT"), expression=number(layout.stride[j]))
-            words[layout.word[j]] = exp.Add(this=words[layout.word[j]], expression=part)
-    return query, words
-
-
-def _of_suppressed_classes(query: exp.Select, words: list[exp.Expr], join: str) -> exp.Select:
+    for j, group in groups.items():
+        part = exp.Mul(this=cast(group, "BIGINT"), expression=number(layout.stride[j]))
+        words[layout.word[j]] = exp.Add(this=words[layout.word[j]], expression=part)
     same = exp.and_(*(exp.EQ(this=column(f"w{w}", SUPPRESSED), expression=word) for w, word in enumerate(words)))
     return query.join(table(SUPPRESSED), on=same, join_type=join)
 
@@ -252,16 +269,23 @@ def _withheld(plan: ReleasePlan) -> list[exp.Expr]:
     return [column(d.column.name, "source").is_(exp.null()) for d in plan.dictionaries if d.withholds]
 
 
-def _released(released: ReleasedColumn, aliases: dict[str, str]) -> exp.Expr:
+def _released(released: ReleasedColumn, positions: dict[str, int]) -> exp.Expr:
+    if not released.mixed:
+        return _label(released, released.level, positions)
+    position = positions[released.name]
+    return label_at_own_level({level: _label(released, level, positions) for level in released.levels}, position)
+
+
+def _label(released: ReleasedColumn, level: int, positions: dict[str, int]) -> exp.Expr:
     dictionary = released.dictionary
-    if dictionary is None or released.level == 0:
+    if dictionary is None or level == 0:
         value: exp.Expr = column(released.name, "source")
         if released.column.kind is ValueKind.FLOAT:
             value = in_one_spelling(value)
         return value if released.type == released.column.type else cast(value, released.type)
-    if released.level == dictionary.levels.top:
+    if level == dictionary.levels.top:
         return text(dictionary.top_label)
-    return column(dictionary.label_name(released.level), aliases[released.name])
+    return column(dictionary.label_name(level), f"d{positions[released.name]}")
 
 
 def _write_arrow(session: Session, data: pa.Table, target: exp.Table) -> None:

@@ -12,7 +12,9 @@ from tableveil.release.write import ClassColumns
 class Labels:
     """The table that lists the possible labels of a column: `columns` from level 0, the values, to the top.
 
-    The column is released at `level`; `withholds` if the policy suppresses its NULLs.
+    The column is released at `level`; at the record level that is the highest of the `levels` that there are, and it
+    has the `position` among the policy's quasi-identifiers. `withholds` if the policy suppresses its NULLs; `hierarchy`
+    is what the evidence calls the labels' hierarchy.
     """
 
     column: str
@@ -20,6 +22,14 @@ class Labels:
     columns: tuple[str, ...]
     level: int = 0
     withholds: bool = False
+    hierarchy: str = ""
+    levels: tuple[int, ...] = ()
+    position: int = 0
+
+    @property
+    def top(self) -> int:
+        """The highest level."""
+        return len(self.columns) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +39,8 @@ class Written:
     `release` is the number under which evidence is kept; `source` is the table and `subset` its column that is true for
     the records, if not all are. `kept` is the number of records that the search kept; `types` is what the columns of
     the rows should be, in order; `source_types` are those of the source's columns. `labels` are the quasi-identifiers',
-    `sensitive` those of the sensitive columns that models look at.
+    `sensitive` those of the sensitive columns that models look at. `score` is what the search says that the release
+    scores, if it is to be recomputed.
     """
 
     release: int
@@ -45,6 +56,7 @@ class Written:
     labels: tuple[Labels, ...]
     sensitive: tuple[Labels, ...]
     class_columns: ClassColumns
+    score: float | None = None
 
     @property
     def source_rows(self) -> str:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from tableveil.source.facts import check_facts, estimated_values
+from tableveil.source.analyzed import Analyzed, resolve_analyzed
+from tableveil.source.facts import check_facts, check_membership, estimated_values
 from tableveil.source.fingerprint import fingerprint, population_fingerprint
 from tableveil.source.model import Column, PopulationRows, Source
 from tableveil.source.resolve import resolve_source
+from tableveil.source.tables import columns_of, find_table
 
 __all__ = [
+    "Analyzed",
     "Column",
     "PopulationRows",
     "Source",
     "check_facts",
+    "check_membership",
+    "columns_of",
     "estimated_values",
+    "find_table",
     "fingerprint",
     "population_fingerprint",
+    "resolve_analyzed",
     "resolve_source",
 ]

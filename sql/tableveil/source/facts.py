@@ -39,7 +39,7 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
     wanted += [exp.Count(this=column(a.column)) for _, a in [*suspects, *no_nulls]]
     found = list(session.row(exp.select(*(alias(e, f"f{n}") for n, e in enumerate(wanted))).from_(source.table())))
     records = found.pop(0)
-    faults = [*_check_subset(session, source), *_check_population(session, source.population)]
+    faults = check_membership(session, source)
     if records == 0:
         empty = f"{shortened(str(source.reference))}, which is empty"
         if source.subset:
@@ -73,6 +73,11 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
                 )
             )
     return Facts(records, tuple(faults))
+
+
+def check_membership(session: Session, source: Source) -> list[Fault]:
+    """Rows of which it is not known whether they are the source's, and values of the population that would be lost."""
+    return [*_check_subset(session, source), *_check_population(session, source.population)]
 
 
 def _check_subset(session: Session, source: Source) -> list[Fault]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from tableveil.backend import alias as aliased
-from tableveil.backend import column, table, try_cast
+from tableveil.backend import column, conjunction, table, try_cast
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
 
@@ -64,14 +64,15 @@ class PopulationRows:
 class Source:
     """The source table, by its full name, and its columns in table order.
 
-    If the policy names a `subset` column, the source's records are the rows where it is true: nothing that reads
-    `table` sees any other.
+    If the policy names a `subset` column, the source's records are the rows where it is true; if it is a release that
+    has a `marker` column, those where that is false. Nothing that reads `table` sees any other.
     """
 
     reference: TableReference
     columns: tuple[Column, ...]
     subset: str = ""
     population: PopulationRows | None = None
+    marker: str = ""
 
     def column(self, name: str) -> Column:
         """The column of that name."""
@@ -79,9 +80,11 @@ class Source:
 
     def table(self, alias: str = "") -> exp.Expr:
         """The records in a FROM clause."""
-        if not self.subset:
+        if not (self.subset or self.marker):
             return _whole(self.reference, alias)
-        return exp.select("*").from_(self.whole_table()).where(column(self.subset)).subquery(alias or None)
+        conditions: list[exp.Expr] = [column(self.subset)] if self.subset else []
+        conditions += [exp.Not(this=column(self.marker))] if self.marker else []
+        return exp.select("*").from_(self.whole_table()).where(conjunction(conditions)).subquery(alias or None)
 
     def whole_table(self) -> exp.Table:
         """The table in a FROM clause, with the rows that are outside the subset."""

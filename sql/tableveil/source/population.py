@@ -1,4 +1,4 @@
-"""Resolves the population that a policy names: another table, or the whole of the source's."""
+"""Resolves the population that is named: another table, or the whole of the source's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tableveil.backend import Session
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.hierarchy import ValueKind
-from tableveil.policy import Policy
+from tableveil.policy import Population
 from tableveil.source.model import Column, PopulationRows, Source
 from tableveil.source.tables import columns_of, find_table
 
@@ -19,10 +19,9 @@ _ALIKE = (
 """Kinds whose values can be converted to each other's types; of others, the types must be the same."""
 
 
-def check_subset(policy: Policy, source: Source, names: Sequence[str]) -> list[Fault]:
-    """What is wrong with the policy's subset column; `names` are all columns of the source's table."""
-    assert policy.population is not None
-    name = policy.population.subset_column
+def check_subset(population: Population, source: Source, names: Sequence[str]) -> list[Fault]:
+    """What is wrong with the subset column; `names` are all columns of the source's table."""
+    name = population.subset_column
     field = "population.subset_column"
     if name not in names:
         return [Fault(field, shortened(name), "a column of the source", nearest(name, names))]
@@ -33,14 +32,15 @@ def check_subset(policy: Policy, source: Source, names: Sequence[str]) -> list[F
     return [Fault(field, found, "a column of type BOOLEAN: true for the rows to anonymize")]
 
 
-def resolve_population(session: Session, policy: Policy, source: Source) -> tuple[PopulationRows | None, list[Fault]]:
-    """The population's rows, None if the policy names none, and all faults found."""
-    population = policy.population
+def resolve_population(
+    session: Session, population: Population | None, source: Source, quasi_identifiers: Sequence[str]
+) -> tuple[PopulationRows | None, list[Fault]]:
+    """The population's rows, None if it names none, and all faults found."""
     if population is None or not population.has_rows:
         return None, []
     # Names that the source lacks are reported with the source.
     by_name = {column.name: column for column in source.columns}
-    wanted = [by_name[attribute.column] for attribute in policy.quasi_identifiers if attribute.column in by_name]
+    wanted = [by_name[name] for name in quasi_identifiers if name in by_name]
     types = tuple(column.type for column in wanted)
     if population.table is None:
         return PopulationRows(source.reference, tuple(wanted), types, "population.subset_column"), []

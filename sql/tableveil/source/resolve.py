@@ -39,9 +39,10 @@ def resolve_source(session: Session, policy: Policy) -> tuple[Source | None, Pol
                 )
     faults += _unknown_columns(policy, names)
     if policy.population is not None and policy.population.subset_column:
-        faults += check_subset(policy, source, names)
+        faults += check_subset(policy.population, source, names)
         source = replace(source, subset=policy.population.subset_column)
-    population, unfit = resolve_population(session, policy, source)
+    quasi_identifiers = [attribute.column for attribute in policy.quasi_identifiers]
+    population, unfit = resolve_population(session, policy.population, source, quasi_identifiers)
     attributes, missing = _with_default_role(policy, names, source.subset)
     return (
         replace(source, population=population),

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from enum import StrEnum
 
 from tableveil.backend import Session
 from tableveil.policy import TableReference
-from tableveil.policy.frontier import FrontierGrid
+
+
+class JobKind(StrEnum):
+    """What comes out of a job that succeeds."""
+
+    RELEASE = "RELEASE"
+    FRONTIER = "FRONTIER"
+    PAYOUT_SWEEP = "PAYOUT_SWEEP"
+    RISK_ANALYSIS = "RISK_ANALYSIS"
 
 
 class JobState(StrEnum):
@@ -43,7 +50,7 @@ class JobPhase(StrEnum):
 class Request:
     """What was asked: `policy` is the document as JSON, `digest` identifies it, `number` names the job.
 
-    With a `grid`, the job computes a frontier; it writes no release, and its target is empty.
+    `options` is what was asked for beside it, as JSON. Only a job for a release has a target.
     """
 
     number: int
@@ -54,7 +61,8 @@ class Request:
     target_schema: str
     target_name: str
     submitted_at: datetime
-    grid: FrontierGrid | None = None
+    kind: JobKind = JobKind.RELEASE
+    options: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +80,13 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a job ended: `release` or `frontier` is set if it succeeded, else `failure`, as JSON."""
+    """How a job ended: `result` is the number of what came out if it succeeded, else `failure` says why, as JSON."""
 
     state: JobState
     at: datetime
-    release: int | None = None
+    result: int | None = None
     failure: str | None = None
     warnings: tuple[str, ...] = ()
-    frontier: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,9 @@ def next_number(session: Session) -> int:
 def insert_request(session: Session, request: Request) -> None:
     """Stores a request; an empty request id is none."""
     session.execute(
-        "INSERT INTO tableveil.jobs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO tableveil.jobs (number, request_id, policy, policy_digest, source_catalog, source_schema, "
+        "source_table, target_schema, target_name, submitted_at, kind, options) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             request.number,
             request.request_id or None,
@@ -119,8 +128,8 @@ def insert_request(session: Session, request: Request) -> None:
             request.target_schema,
             request.target_name,
             request.submitted_at,
-            list(request.grid.ks) if request.grid else None,
-            [f"{limit:f}" for limit in request.grid.suppression_limits] if request.grid else None,
+            request.kind.value,
+            request.options,
         ],
     )
 
@@ -142,27 +151,19 @@ def insert_event(session: Session, job: int, event: Event) -> None:
     )
 
 
-def insert_outcome(session: Session, job: int, outcome: Outcome) -> None:
-    """Ends a job; the primary key admits one outcome."""
+def insert_outcome(session: Session, job: int, outcome: Outcome, kind: JobKind = JobKind.RELEASE) -> None:
+    """Ends a job of that kind, which only matters if it succeeded; the primary key admits one outcome."""
     session.execute(
-        "INSERT INTO tableveil.job_outcomes VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [
-            job,
-            outcome.state.value,
-            outcome.at,
-            outcome.release,
-            outcome.failure,
-            list(outcome.warnings),
-            outcome.frontier,
-        ],
+        f"INSERT INTO tableveil.job_outcomes (job, state, happened_at, failure, warnings, {kind.lower()}) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        [job, outcome.state.value, outcome.at, outcome.failure, list(outcome.warnings), outcome.result],
     )
 
 
-def find_request(session: Session, request_id: str, frontier: bool = False) -> Request | None:
-    """The latest request with that id: for a release, or for a frontier, since one policy may be used for both."""
+def find_request(session: Session, request_id: str, kind: JobKind = JobKind.RELEASE) -> Request | None:
+    """The latest request of a kind with that id: one policy, with its id, may be used for several kinds."""
     rows = session.rows(
-        f"{_REQUESTS} WHERE request_id = ? AND (frontier_k IS NOT NULL) = ? ORDER BY number DESC LIMIT 1",
-        [request_id, frontier],
+        f"{_REQUESTS} WHERE request_id = ? AND kind = ? ORDER BY number DESC LIMIT 1", [request_id, kind.value]
     )
     return _request(*rows[0]) if rows else None
 
@@ -188,7 +189,7 @@ def unfinished(session: Session) -> list[int]:
 
 _REQUESTS = (
     "SELECT number, coalesce(request_id, ''), policy, policy_digest, source_catalog, source_schema, source_table, "
-    "target_schema, target_name, submitted_at, frontier_k, frontier_limits FROM tableveil.jobs"
+    "target_schema, target_name, submitted_at, kind, options FROM tableveil.jobs"
 )
 
 
@@ -203,12 +204,13 @@ def _request(
     target_schema: str,
     target_name: str,
     submitted_at: datetime,
-    ks: list[int] | None,
-    limits: list[str] | None,
+    kind: str,
+    options: str,
 ) -> Request:
     source = TableReference(catalog, schema, table)
-    grid = None if ks is None or limits is None else FrontierGrid(tuple(ks), tuple(map(Decimal, limits)))
-    return Request(number, request_id, policy, digest, source, target_schema, target_name, submitted_at, grid)
+    return Request(
+        number, request_id, policy, digest, source, target_schema, target_name, submitted_at, JobKind(kind), options
+    )
 
 
 def _with_history(session: Session, requests: Sequence[Request]) -> list[StoredJob]:
@@ -220,9 +222,11 @@ def _with_history(session: Session, requests: Sequence[Request]) -> list[StoredJ
     ):
         events.setdefault(job, []).append(Event(at, JobPhase(phase), *progress))
     outcomes = {
-        job: Outcome(JobState(state), at, release, failure, tuple(warnings), frontier)
-        for job, state, at, release, failure, warnings, frontier in session.rows(
-            "SELECT * FROM tableveil.job_outcomes WHERE list_contains(?::BIGINT[], job)", [numbers]
+        job: Outcome(JobState(state), at, result, failure, tuple(warnings))
+        for job, state, at, result, failure, warnings in session.rows(
+            f"SELECT job, state, happened_at, coalesce({', '.join(kind.lower() for kind in JobKind)}), "
+            "failure, warnings FROM tableveil.job_outcomes WHERE list_contains(?::BIGINT[], job)",
+            [numbers],
         )
     }
     return [

@@ -39,7 +39,8 @@ class AttributeResult:
     """What became of one quasi-identifier.
 
     `loss` is the same whatever the quality model; `part` is what that counted before the weight, None if its score is
-    not made of such parts.
+    not made of such parts. At the record level `levels` are those of the released records, ascending, each with how
+    many have it, and `level` is the highest; else there are none.
     """
 
     column: str
@@ -50,6 +51,7 @@ class AttributeResult:
     distinct_after: int
     hierarchy: str
     part: float | None
+    levels: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +242,8 @@ def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_a
             for rank, other in enumerate(proof.runners_up, start=1)
         ],
     )
+    levels = [(number, a.column, level, records) for a in release.attributes for level, records in a.levels]
+    _append(session, "release_levels", levels)
     if release.explanation:
         _insert_explanation(session, number, release.explanation)
     guarantees.insert(session, number, release.guarantees)
@@ -386,6 +390,11 @@ def _release(
         "FROM tableveil.release_attributes WHERE release = ? ORDER BY position",
         [number],
     )
+    levels = defaultdict(list)
+    for column, level, records in session.rows(
+        "SELECT column_name, level, records FROM tableveil.release_levels WHERE release = ? ORDER BY level", [number]
+    ):
+        levels[column].append((level, records))
     objects = session.rows(
         "SELECT name, kind, row_count FROM tableveil.release_objects WHERE release = ? ORDER BY rowid", [number]
     )
@@ -418,7 +427,7 @@ def _release(
             counting,
             best_seconds,
         ),
-        attributes=tuple(AttributeResult(*row) for row in attributes),
+        attributes=tuple(AttributeResult(*(*row, tuple(levels[row[0]]))) for row in attributes),
         objects=tuple(ReleaseObject(name, ObjectKind(kind), count) for name, kind, count in objects),
         risk_before=_risk(session, number, "before"),
         risk_after=_risk(session, number, "after"),

@@ -28,10 +28,12 @@ from tableveil.policy import (
     OrderBy,
     Policy,
     PrecisionModel,
+    PublisherPayoutModel,
     QualityModel,
     ReleaseTarget,
     Role,
     SearchOptions,
+    Success,
     SuppressedRecords,
     TableReference,
     ValueOrder,
@@ -377,6 +379,7 @@ def test_thousands_of_wrong_names_are_no_burden() -> None:
         (AverageClassSizeModel(1.0), "average class size, factor 1"),
         (DiscernibilityModel(), "discernibility"),
         (KLDivergenceModel(KLWeighting.PER_RECORD), "KL divergence, every record weighted"),
+        (PublisherPayoutModel(Success.MARKETER), "publisher payout, marketer"),
     ],
 )
 def test_models_are_described_for_people(model: QualityModel, text: str) -> None:

@@ -17,12 +17,15 @@ from tableveil.policy import (
     AverageClassSizeModel,
     DiscernibilityModel,
     EntropyModel,
+    Game,
     HeightModel,
     KLDivergenceModel,
     KLWeighting,
     LossModel,
     PrecisionModel,
+    PublisherPayoutModel,
     QualityModel,
+    Success,
 )
 from tests.engine.random_tables import Row, Table
 
@@ -35,7 +38,7 @@ class Defined:
     values: tuple[float, ...] = ()
 
 
-def defined(table: Table, x: Transformation, model: QualityModel) -> Defined:
+def defined(table: Table, x: Transformation, model: QualityModel, game: Game) -> Defined:
     """What the definition says of a transformation that keeps the classes of at least k."""
     release = _Release(table, x, monotone=getattr(model, "monotone", False))
     attributes = range(len(x))
@@ -65,6 +68,9 @@ def defined(table: Table, x: Transformation, model: QualityModel) -> Defined:
         case KLDivergenceModel():
             terms = (release.p_log_p_over_q(release.combination(i), record) for i, record in enumerate(table.records))
             return Defined(sum(terms))
+        case PublisherPayoutModel(success):
+            payout = sum(release.payout(record, success, game) for record in table.records if release.keeps(record))
+            return Defined(release.number * float(game.publisher_benefit) - payout)
 
 
 def _factors(factor: float) -> tuple[Fraction, Fraction]:
@@ -186,3 +192,16 @@ class _Release:
         p = everyone.count(combination) / self.number
         size = self.size(record) if self.keeps(record) else len(self.suppressed)
         return p * math.log2(p / (size / self.number / self.combinations(record)))
+
+    def payout(self, record: Row, success: Success, game: Game) -> float:
+        """Without a population, journalists know what prosecutors do."""
+        share = math.prod(Fraction(self.leaves(j, value), self.domain(j)) for j, value in enumerate(record))
+        everything = math.prod(self.domain(j) for j in range(len(self.at)))
+        loss = 1 + math.log10(share) / math.log10(everything) if everything > 1 else 0.0
+        kept = [other for other in self.table.records if self.keeps(other)]
+        found = Fraction(1, self.size(record))
+        if success is Success.MARKETER:
+            found = sum((Fraction(1, self.size(other)) for other in kept), Fraction()) / len(kept)
+        attacked = found * Fraction(game.adversary_gain) > Fraction(game.adversary_cost)
+        expected = float(found) * float(game.publisher_loss) if attacked else 0.0
+        return float(game.publisher_benefit) * (1 - loss) - expected

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from hypothesis import strategies as st
 
 from tableveil.policy import (
@@ -10,13 +12,26 @@ from tableveil.policy import (
     AverageClassSizeModel,
     DiscernibilityModel,
     EntropyModel,
+    Game,
     HeightModel,
     KLDivergenceModel,
     KLWeighting,
     LossModel,
     PrecisionModel,
+    PublisherPayoutModel,
     QualityModel,
+    Success,
 )
+
+GAMES = st.sampled_from(
+    [
+        # Attacks pay up to classes of 2 and cost more than any record is worth, or up to classes of 4 and cost less.
+        Game(Decimal(5), Decimal(15), Decimal(6), Decimal(2)),
+        Game(Decimal("0.7"), Decimal("1.4"), Decimal("0.9"), Decimal("0.2")),
+        Game(Decimal(1000), Decimal(0), Decimal(50), Decimal(3)),
+    ]
+)
+"""What records are worth, for models that ask."""
 
 AGGREGATES = st.sampled_from(Aggregate)
 FACTORS = st.sampled_from([0.5, 0.0, 0.25, 0.3, 0.75, 0.9, 1.0])
@@ -35,6 +50,7 @@ BY_CLASSES: tuple[st.SearchStrategy[QualityModel], ...] = (
     st.builds(AmbiguityModel, st.booleans()),
     st.builds(KLDivergenceModel, st.just(KLWeighting.TEXTBOOK), st.booleans()),
     st.builds(KLDivergenceModel, st.just(KLWeighting.PER_RECORD), st.booleans()),
+    st.builds(PublisherPayoutModel, st.sampled_from(Success)),
 )
 """Models of classes as a whole."""
 
@@ -48,6 +64,7 @@ NAMES = (
     "ambiguity",
     "KL divergence",
     "KL divergence per record",
+    "publisher payout",
 )
 """Of the models in the two lists, for the names of tests."""
 

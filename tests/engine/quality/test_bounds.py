@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from tableveil.classes import Check, EquivalenceClasses, Marginals, NumpyCounter
 from tableveil.lattice import Lattice, Transformation
-from tableveil.policy import QualityModel
+from tableveil.policy import Game, QualityModel
 from tableveil.privacy import Conjunction, ReleaseRule
 from tableveil.quality import quality_of
 from tableveil.search import Control, Problem, exact
-from tests.engine.quality.models import BY_CLASSES, NAMES, SEPARABLE
+from tests.engine.quality.models import BY_CLASSES, GAMES, NAMES, SEPARABLE
 from tests.engine.random_tables import CONTINUOUS, Table, inline, intervals, tables
 from tests.engine.rules import k_anonymity
 
@@ -47,14 +47,14 @@ class NotOfThree(ReleaseRule):
         return None
 
 
-def problem_of(table: Table, model: QualityModel, kind: type[NumpyCounter], odd: bool) -> Problem:
+def problem_of(table: Table, model: QualityModel, kind: type[NumpyCounter], odd: bool, game: Game) -> Problem:
     counter = table.counter(kind)
     rules = k_anonymity(table.k).rules
     return Problem(
         lattice=table.lattice,
         counter=counter,
         privacy=Conjunction((*rules, NotOfThree()) if odd else rules),
-        quality=quality_of(model, counter, table.weights, table.suppressible),
+        quality=quality_of(model, counter, table.weights, table.suppressible, game),
         suppressible=table.suppressible,
     )
 
@@ -84,31 +84,31 @@ def check_bounds(problem: Problem, lo: Transformation, hi: Transformation) -> No
 
 @pytest.mark.parametrize("models", [*SEPARABLE, *BY_CLASSES], ids=NAMES)
 @settings(max_examples=300, deadline=None)
-@given(data=st.data(), table=tables(), coarse=st.booleans(), odd=st.booleans())
+@given(data=st.data(), table=tables(), coarse=st.booleans(), odd=st.booleans(), game=GAMES)
 def test_no_bound_is_above_the_least_score(
-    models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table, coarse: bool, odd: bool
+    models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table, coarse: bool, odd: bool, game: Game
 ) -> None:
-    problem = problem_of(table, data.draw(models), OnlyClasses if coarse else NumpyCounter, odd)
+    problem = problem_of(table, data.draw(models), OnlyClasses if coarse else NumpyCounter, odd, game)
     check_bounds(problem, *data.draw(intervals(table.lattice)))
 
 
 @pytest.mark.parametrize("models", SEPARABLE, ids=NAMES[: len(SEPARABLE)])
 @settings(max_examples=150, deadline=None)
-@given(data=st.data(), table=tables(inline() | st.just(CONTINUOUS)), coarse=st.booleans())
+@given(data=st.data(), table=tables(inline() | st.just(CONTINUOUS)), coarse=st.booleans(), game=GAMES)
 def test_no_bound_is_above_the_least_score_in_continuous_domains(
-    models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table, coarse: bool
+    models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table, coarse: bool, game: Game
 ) -> None:
-    problem = problem_of(table, data.draw(models), OnlyClasses if coarse else NumpyCounter, odd=False)
+    problem = problem_of(table, data.draw(models), OnlyClasses if coarse else NumpyCounter, odd=False, game=game)
     check_bounds(problem, *data.draw(intervals(table.lattice)))
 
 
 @pytest.mark.parametrize("models", [*SEPARABLE, *BY_CLASSES], ids=NAMES)
 @settings(max_examples=100, deadline=None)
-@given(data=st.data(), table=tables(), coarse=st.booleans(), odd=st.booleans())
+@given(data=st.data(), table=tables(), coarse=st.booleans(), odd=st.booleans(), game=GAMES)
 def test_the_search_finds_what_exhaustive_search_finds(
-    models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table, coarse: bool, odd: bool
+    models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table, coarse: bool, odd: bool, game: Game
 ) -> None:
-    problem = problem_of(table, data.draw(models), OnlyClasses if coarse else NumpyCounter, odd)
+    problem = problem_of(table, data.draw(models), OnlyClasses if coarse else NumpyCounter, odd, game)
     outcome = exact(problem, Control())
     assert outcome.complete
     assert (outcome.best.key if outcome.best else None) == min(scores(problem, problem.lattice), default=None)

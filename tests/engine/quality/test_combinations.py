@@ -7,10 +7,10 @@ import math
 import pytest
 
 from tableveil.classes import Check
-from tableveil.hierarchy import InlineLevels, MaskFrom, Redaction
+from tableveil.hierarchy import InlineLevels, MaskFrom, Redaction, UncountableError
 from tableveil.policy import AmbiguityModel, KLDivergenceModel, KLWeighting, QualityModel
-from tableveil.quality import UncountableError, quality_of
-from tableveil.quality.domains import crowding
+from tableveil.quality import quality_of
+from tableveil.quality.crowding import crowding
 from tests.engine.random_tables import CONTINUOUS, CROWDED, Attribute, Table
 from tests.engine.rules import k_anonymity
 

@@ -14,6 +14,7 @@ from tableveil.policy import (
     AbsentValues,
     AverageRisk,
     BetaLikeness,
+    BreakEven,
     CellSizes,
     DeltaDisclosure,
     DeltaPresence,
@@ -25,12 +26,15 @@ from tableveil.policy import (
     Inclusion,
     KAnonymity,
     KMap,
+    NoAttack,
     NTCloseness,
     PopulationUniqueness,
     PrivacyModel,
     ProbabilisticLDiversity,
+    Profitability,
     RecursiveCLDiversity,
     SampleUniqueness,
+    Success,
     TCloseness,
     UniquenessEstimator,
 )
@@ -38,7 +42,7 @@ from tableveil.policy import QualityModel as Named
 from tableveil.privacy import privacy_of
 from tableveil.quality import quality_of
 from tableveil.search import Problem
-from tests.engine.quality.models import EVERY_MODEL
+from tests.engine.quality.models import EVERY_MODEL, GAMES
 from tests.engine.search.problems import hierarchies, lattices
 
 COLUMNS = ("illness", "salary")
@@ -68,6 +72,8 @@ EACH_MODEL: dict[str, st.SearchStrategy[PrivacyModel]] = {
     "population uniqueness": st.builds(
         PopulationUniqueness, decimals("0", "0.05", "0.3"), st.sampled_from(UniquenessEstimator)
     ),
+    "profitability": st.builds(Profitability, st.sampled_from(Success), st.sampled_from(BreakEven)),
+    "no attack": st.builds(NoAttack, st.sampled_from(Success)),
     "distinct": st.builds(DistinctLDiversity, COLUMN, st.integers(2, 3)),
     "probabilistic": st.builds(ProbabilisticLDiversity, COLUMN, decimals("1.2", "1.5", "2", "3")),
     "entropy": st.builds(EntropyLDiversity, COLUMN, decimals("1.2", "2", "3"), st.sampled_from(EntropyEstimator)),
@@ -117,11 +123,12 @@ def private_problems(
         population=np.array([population[of] for of in rows_of], np.int64),
     )
     suppressible = draw(st.sampled_from([0, len(withheld), counter.records]) | st.integers(0, counter.records))
+    game = draw(GAMES)
     return Problem(
         lattice=draw(lattices([attribute.top for attribute in levels])),
         counter=counter,
-        privacy=privacy_of(draw(privacy), counter, POPULATION_SIZE),
-        quality=quality_of(draw(models), counter, [1.0] * len(levels), suppressible),
+        privacy=privacy_of(draw(privacy), counter, POPULATION_SIZE, game),
+        quality=quality_of(draw(models), counter, [1.0] * len(levels), suppressible, game),
         suppressible=suppressible,
         keeps_suppressed=draw(keeps),
     )

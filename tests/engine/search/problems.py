@@ -20,7 +20,7 @@ from tableveil.quality import quality_of
 from tableveil.search import Candidate, Control, Problem, Progress, SearchOutcome
 from tableveil.search.outcome import Key
 from tableveil.search.problem import valid
-from tests.engine.quality.models import EVERY_MODEL
+from tests.engine.quality.models import EVERY_MODEL, GAMES
 
 Strategy = Callable[..., SearchOutcome]
 """Called with problem, control, time limit and report, as `tableveil.search.exact` is."""
@@ -174,7 +174,7 @@ def problems(
         lattice=draw(lattices([attribute.top for attribute in levels])),
         counter=counted,
         privacy=Conjunction((*rules, EvenSizes())) if even else Conjunction(rules),
-        quality=quality_of(draw(models), counted, weights, suppressible),
+        quality=quality_of(draw(models), counted, weights, suppressible, draw(GAMES)),
         suppressible=suppressible,
     )
 

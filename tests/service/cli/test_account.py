@@ -84,6 +84,21 @@ def test_the_whole_account() -> None:
     assert shown(samples.release()) == EXPECTED
 
 
+def test_what_the_publisher_is_paid() -> None:
+    release = samples.release()
+    release.policy.quality_model.publisher_payout.success = policy_pb2.SUCCESS_JOURNALIST
+    release.policy.game.publisher_benefit = "1200.50"
+    release.quality_model, release.score = "publisher payout, journalist", 30_012_500.0
+    lines = [line.strip() for line in shown(release).splitlines()]
+    first = next(i for i, line in enumerate(lines) if line.startswith("score"))
+    assert lines[first : first + 2] == [
+        "score       30012500.0000 (publisher payout, journalist)",
+        "payout      90,037,500.00 of at most 120,050,000.00 (75 %); the score is what is missing",
+    ]
+    release.records, release.score = 0, 0.0
+    assert "payout      0.00 of at most 0.00 (0 %)" in shown(release)
+
+
 def test_every_privacy_model_is_named() -> None:
     release = samples.release()
     models = release.policy.privacy_models
@@ -127,6 +142,17 @@ def test_guarantees_are_shown_before_and_after() -> None:
         r"t closeness (ordered)  charge\x1b  t                 0.7500  0.1235",
         "delta disclosure       charge      delta      without bound",
     ]
+
+
+def test_payouts_are_shown_if_there_is_a_game() -> None:
+    release = samples.release()
+    release.guarantees.add(
+        model="publisher_payout (prosecutor)", parameter="payout", before=-1200, after=3_563_476.24018
+    )
+    assert "publisher payout" not in shown(release)
+    release.policy.game.publisher_benefit = "1200"
+    shown_lines = [line.split() for line in shown(release).splitlines() if "publisher payout" in line]
+    assert shown_lines == [["publisher", "payout", "(prosecutor)", "payout", "-1,200", "3,563,476.24"]]
 
 
 def test_a_gap_is_told() -> None:
@@ -212,3 +238,20 @@ def test_statements_work_for_any_name() -> None:
         release.target.schema = 'a"b'
         found = [connection.execute(line).fetchall() for line in query_lines(release)]
     assert found == [[("",)], [("_classes",)], [("_risk",)], [("_risk_histogram",)]]
+
+
+def test_records_at_levels_of_their_own() -> None:
+    release = samples.release()
+    age = release.attributes[0]
+    for level, records in ((0, 90_000), (2, 6_321)):
+        age.levels.add(level=level, records=records)
+    release.policy.record_level.adversary_knows_method = True
+    release.proof.optimal = False
+    release.proof.lower_bound, release.proof.gap = 0.2, 0.0134
+    lines = [line.strip() for line in shown(release).splitlines()]
+    assert any(line.startswith("age               0 to 2 of 5  ") for line in lines)
+    first = lines.index("Levels of the released records")
+    assert lines[first + 1].split() == ["quasi-identifier", *"012345"]
+    assert lines[first + 2].split() == ["age", "90,000", "(93.44", "%)", "6,321", "(6.56", "%)"]
+    [verdict] = [line for line in lines if line.startswith("verdict")]
+    assert "good against an adversary who knows the method, but not proven to be the best" in verdict

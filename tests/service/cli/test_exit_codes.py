@@ -112,12 +112,13 @@ def test_ctrl_c_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def command(service: FakeService, *arguments: str) -> subprocess.Popen[str]:
-    """A process of its own."""
+    """A process of its own; one that is started in the background of a shell would ignore Ctrl-C."""
     return subprocess.Popen(
         [sys.executable, "-m", "tableveil.cli", *arguments, "--server", service.address],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

@@ -40,7 +40,7 @@ def point(
 def frontier(service: FakeService) -> frontier_service_pb2.Frontier:
     """A job that has computed it."""
     service.jobs["jobs/1"] = job_service_pb2.Job(
-        name="jobs/1", state=job_service_pb2.JOB_STATE_SUCCEEDED, frontier=FRONTIER
+        name="jobs/1", state=job_service_pb2.JOB_STATE_SUCCEEDED, frontier=FRONTIER, result=FRONTIER
     )
     service.frontiers[FRONTIER] = frontier_service_pb2.Frontier(
         name=FRONTIER,
@@ -113,7 +113,7 @@ def test_as_json(documents: Documents, policy: str) -> None:
 @pytest.mark.usefixtures("frontier")
 def test_jobs_name_their_frontiers(run: Run) -> None:
     assert run("jobs").stdout.splitlines()[1].split()[-1] == FRONTIER
-    assert f"frontier  {FRONTIER}" in run("show", "jobs/1").stdout
+    assert f"result  {FRONTIER}" in run("show", "jobs/1").stdout
     assert run("watch", "1").stdout.splitlines()[-1] == f"See what came out with `tableveil show {FRONTIER}`."
 
 

@@ -79,6 +79,15 @@ def test_levels_of_a_release_of_other_columns(run: Run, service: FakeService, fi
 
 
 @pytest.mark.usefixtures("job")
+def test_levels_of_a_release_whose_records_have_their_own(run: Run, service: FakeService, file: str) -> None:
+    service.releases["releases/3"].attributes[0].levels.add(level=0, records=5)
+    result = run("submit", file, "--levels-of", "releases/3")
+    assert result.exit_code == 2
+    assert "LEVELS_OF_RECORDS" in result.stderr
+    assert submitted(service) == []
+
+
+@pytest.mark.usefixtures("job")
 def test_levels_of_a_release_beside_levels_of_the_policy(run: Run, service: FakeService, tmp_path: Path) -> None:
     policy = samples.policy()
     policy.search.levels["sex"] = 1

@@ -23,8 +23,12 @@ from tableveil.v1 import (
     hierarchy_service_pb2_grpc,
     job_service_pb2,
     job_service_pb2_grpc,
+    payout_service_pb2,
+    payout_service_pb2_grpc,
     release_service_pb2,
     release_service_pb2_grpc,
+    risk_service_pb2,
+    risk_service_pb2_grpc,
 )
 
 PAGE = 2
@@ -52,6 +56,8 @@ class FakeService(
     release_service_pb2_grpc.ReleaseServiceServicer,
     hierarchy_service_pb2_grpc.HierarchyServiceServicer,
     frontier_service_pb2_grpc.FrontierServiceServicer,
+    payout_service_pb2_grpc.PayoutServiceServicer,
+    risk_service_pb2_grpc.RiskServiceServicer,
 ):
     """Holds jobs, releases, objects and hierarchies by name; `failures` makes the RPC of that name fail, or wait."""
 
@@ -59,6 +65,8 @@ class FakeService(
         self.jobs: dict[str, job_service_pb2.Job] = {}
         self.releases: dict[str, release_service_pb2.Release] = {}
         self.frontiers: dict[str, frontier_service_pb2.Frontier] = {}
+        self.payout_sweeps: dict[str, payout_service_pb2.PayoutSweep] = {}
+        self.risk_analyses: dict[str, risk_service_pb2.RiskAnalysis] = {}
         self.objects: dict[str, pa.Table] = {}
         self.hierarchies: list[hierarchy_service_pb2.StoredHierarchyInfo] = []
         self.hierarchy_rows: list[list[list[str]]] = []
@@ -93,6 +101,8 @@ class FakeService(
         release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(self, self._server)
         hierarchy_service_pb2_grpc.add_HierarchyServiceServicer_to_server(self, self._server)
         frontier_service_pb2_grpc.add_FrontierServiceServicer_to_server(self, self._server)
+        payout_service_pb2_grpc.add_PayoutServiceServicer_to_server(self, self._server)
+        risk_service_pb2_grpc.add_RiskServiceServicer_to_server(self, self._server)
         self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
         self._server.start()
 
@@ -180,6 +190,42 @@ class FakeService(
     ) -> frontier_service_pb2.GetFrontierResponse:
         self._received("GetFrontier", request, context)
         return frontier_service_pb2.GetFrontierResponse(frontier=self._found(self.frontiers, request.name, context))
+
+    def SubmitPayoutSweep(  # noqa: N802
+        self, request: payout_service_pb2.SubmitPayoutSweepRequest, context: grpc.ServicerContext
+    ) -> payout_service_pb2.SubmitPayoutSweepResponse:
+        self._received("SubmitPayoutSweep", request, context)
+        return payout_service_pb2.SubmitPayoutSweepResponse(job=next(iter(self.jobs.values())))
+
+    def GetPayoutSweep(  # noqa: N802
+        self, request: payout_service_pb2.GetPayoutSweepRequest, context: grpc.ServicerContext
+    ) -> payout_service_pb2.GetPayoutSweepResponse:
+        self._received("GetPayoutSweep", request, context)
+        found = self._found(self.payout_sweeps, request.name, context)
+        return payout_service_pb2.GetPayoutSweepResponse(payout_sweep=found)
+
+    def SubmitRiskAnalysis(  # noqa: N802
+        self, request: risk_service_pb2.SubmitRiskAnalysisRequest, context: grpc.ServicerContext
+    ) -> risk_service_pb2.SubmitRiskAnalysisResponse:
+        self._received("SubmitRiskAnalysis", request, context)
+        return risk_service_pb2.SubmitRiskAnalysisResponse(job=next(iter(self.jobs.values())))
+
+    def GetRiskAnalysis(  # noqa: N802
+        self, request: risk_service_pb2.GetRiskAnalysisRequest, context: grpc.ServicerContext
+    ) -> risk_service_pb2.GetRiskAnalysisResponse:
+        self._received("GetRiskAnalysis", request, context)
+        found = self._found(self.risk_analyses, request.name, context)
+        return risk_service_pb2.GetRiskAnalysisResponse(risk_analysis=found)
+
+    def ReadRecordRisks(  # noqa: N802
+        self, request: risk_service_pb2.ReadRecordRisksRequest, context: grpc.ServicerContext
+    ) -> Iterator[risk_service_pb2.ReadRecordRisksResponse]:
+        self._received("ReadRecordRisks", request, context)
+        table = self._found(self.objects, request.name, context)
+        written = io.BytesIO()
+        with pa.ipc.new_stream(written, table.schema) as writer:
+            writer.write_table(table)
+        yield risk_service_pb2.ReadRecordRisksResponse(arrow_ipc=written.getvalue())
 
     def ReadObject(  # noqa: N802
         self, request: release_service_pb2.ReadObjectRequest, context: grpc.ServicerContext

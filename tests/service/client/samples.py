@@ -25,6 +25,14 @@ def policy() -> policy_pb2.Policy:
     )
 
 
+def playing() -> policy_pb2.Policy:
+    """The same with a game, as payout sweeps need one."""
+    message = policy()
+    message.privacy_models[0].profitability.success = policy_pb2.SUCCESS_JOURNALIST
+    message.game.publisher_benefit, message.game.adversary_cost = "1200", "4"
+    return message
+
+
 def csv_policy(path: str, **options: str) -> policy_pb2.Policy:
     """The same with a hierarchy in a file."""
     changed = policy()
@@ -57,7 +65,7 @@ def searching(name: str, checked: int, best: float | None = None, bound: float |
 
 def succeeded(name: str, release: str) -> job_service_pb2.Job:
     """A job that ended well."""
-    return job_service_pb2.Job(name=name, state=job_service_pb2.JOB_STATE_SUCCEEDED, release=release)
+    return job_service_pb2.Job(name=name, state=job_service_pb2.JOB_STATE_SUCCEEDED, release=release, result=release)
 
 
 def failed(name: str, why: faults_pb2.Failure) -> job_service_pb2.Job:

@@ -259,7 +259,10 @@ def test_a_killed_process_leaves_nothing_that_looks_done(
     service.stall_after = 5_000
     path = tmp_path / "out"
     command = [sys.executable, "-m", "tableveil.cli", "export", "3", "--output", str(path), "--format", export_format]
-    process = subprocess.Popen([*command, "--server", service.address])
+    # Started in the background of a shell, it would ignore Ctrl-C.
+    process = subprocess.Popen(
+        [*command, "--server", service.address], preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    )
     until(lambda: service.pieces_sent >= 5 and any(tmp_path.glob(".tableveil-*.partial/content*")))
     process.send_signal(number)
     code = process.wait(20)

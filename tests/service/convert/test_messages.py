@@ -222,7 +222,7 @@ def test_a_running_job() -> None:
 
 
 def test_ended_jobs() -> None:
-    succeeded = job_to_proto(Job(REQUEST, JobState.SUCCEEDED, ended_at=MOMENT, release=3, warnings=("careful",)))
+    succeeded = job_to_proto(Job(REQUEST, JobState.SUCCEEDED, ended_at=MOMENT, result=3, warnings=("careful",)))
     assert (succeeded.release, list(succeeded.warnings)) == ("releases/3", ["careful"])
     failure = Failure(FailureKind.INFEASIBLE, "INFEASIBLE", "no")
     failed = job_to_proto(Job(REQUEST, JobState.FAILED, ended_at=MOMENT, failure=failure))

@@ -18,6 +18,9 @@ from tableveil.hierarchy import (
     Intervals,
     MaskFrom,
     Redaction,
+    SafeHarborAge,
+    SafeHarborDate,
+    SafeHarborZip,
     StoredLevels,
     SuppressionOnly,
     TableLevels,
@@ -31,6 +34,7 @@ from tableveil.policy import (
     AverageClassSizeModel,
     AverageRisk,
     BetaLikeness,
+    BreakEven,
     CellSizes,
     Choose,
     DeltaDisclosure,
@@ -42,6 +46,7 @@ from tableveil.policy import (
     EntropyLDiversity,
     EntropyModel,
     EstimatedKMap,
+    Game,
     HeightModel,
     IfExists,
     Inclusion,
@@ -50,6 +55,7 @@ from tableveil.policy import (
     KLWeighting,
     KMap,
     LossModel,
+    NoAttack,
     NTCloseness,
     NullHandling,
     NullPosition,
@@ -60,14 +66,19 @@ from tableveil.policy import (
     PrecisionModel,
     PrivacyModel,
     ProbabilisticLDiversity,
+    Profitability,
+    PublisherPayoutModel,
     QualityModel,
+    RecordLevel,
     RecursiveCLDiversity,
     ReleaseKind,
     ReleaseTarget,
     Role,
+    SafeHarbor,
     SampleUniqueness,
     SearchOptions,
     Strategy,
+    Success,
     SuppressedRecords,
     TableReference,
     TCloseness,
@@ -91,6 +102,9 @@ HIERARCHIES: st.SearchStrategy[HierarchyDefinition] = st.one_of(
     st.builds(Dates, NAMES, NAMES, st.lists(st.sampled_from(DateUnit), max_size=3).map(tuple)),
     st.builds(Redaction, INT32, INT32, st.sampled_from(MaskFrom), INT32.filter(bool)),
     st.just(SuppressionOnly()),
+    st.builds(SafeHarborZip, NAMES, FILLED, NAMES, FILLED, FILLED),
+    st.just(SafeHarborAge()),
+    st.builds(SafeHarborDate, NAMES, NAMES, NAMES),
 )
 ATTRIBUTES = st.builds(
     AttributePolicy,
@@ -113,6 +127,9 @@ PRIVACY_MODELS: st.SearchStrategy[PrivacyModel] = st.one_of(
     st.builds(AverageRisk, DECIMALS),
     st.builds(SampleUniqueness, DECIMALS),
     st.builds(PopulationUniqueness, DECIMALS, st.sampled_from(UniquenessEstimator)),
+    st.builds(Profitability, st.sampled_from(Success), st.sampled_from(BreakEven)),
+    st.builds(NoAttack, st.sampled_from(Success)),
+    st.just(SafeHarbor()),
     st.builds(DistinctLDiversity, NAMES, INT32),
     st.builds(ProbabilisticLDiversity, NAMES, DECIMALS),
     st.builds(EntropyLDiversity, NAMES, DECIMALS, st.sampled_from(EntropyEstimator)),
@@ -141,6 +158,7 @@ QUALITY_MODELS: st.SearchStrategy[QualityModel] = st.one_of(
     st.builds(AverageClassSizeModel, FACTORS, st.booleans()),
     st.builds(AmbiguityModel, st.booleans()),
     st.builds(KLDivergenceModel, st.sampled_from(KLWeighting), st.booleans()),
+    st.builds(PublisherPayoutModel, st.sampled_from(Success)),
 )
 SEARCHES = st.builds(
     SearchOptions,
@@ -168,6 +186,8 @@ POLICIES = st.builds(
     repeat_reason=NAMES,
     request_id=NAMES,
     population=st.none() | POPULATIONS,
+    game=st.none() | st.builds(Game, DECIMALS, DECIMALS, DECIMALS, DECIMALS),
+    record_level=st.none() | st.builds(RecordLevel, st.booleans()),
 )
 
 
@@ -392,6 +412,14 @@ def test_placeholders_are_not_judged() -> None:
     message.attributes[0].role = cast(Any, 9)
     message.default_role = policy_pb2.ROLE_INSENSITIVE
     assert faults_of(message) == [("attributes[0].role", "the unknown number 9")]
+
+
+def test_safe_harbor_has_defaults_for_columns_and_schema() -> None:
+    message = minimal()
+    message.attributes[0].hierarchy.safe_harbor_zip.population.table = "zip_codes"
+    policy, faults = policy_from_proto(message)
+    assert policy is not None, faults
+    assert policy.attributes[0].hierarchy == SafeHarborZip("", "main", "zip_codes", "zip", "population")
 
 
 def test_csv_hierarchies_before_upload() -> None:

@@ -14,6 +14,7 @@ from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InfeasibleError, InvalidError, NotFoundError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
 from tableveil.jobs import FailureKind, Frontiers, Job, JobManager
+from tableveil.jobs.work import FrontierWork, ReleaseWork
 from tableveil.policy import (
     AttributePolicy,
     IfExists,
@@ -27,7 +28,7 @@ from tableveil.policy import (
 )
 from tableveil.policy.frontier import FrontierGrid
 from tableveil.state.frontiers import Frontier
-from tableveil.state.jobs import JobPhase, JobState
+from tableveil.state.jobs import JobKind, JobPhase, JobState
 from tableveil.state.releases import Release
 
 SECONDS = 20.0
@@ -91,11 +92,10 @@ def ended(jobs: JobManager, number: int) -> Job:
 
 
 def computed(jobs: JobManager, database: Database, policy: Policy = POLICY, grid: FrontierGrid = GRID) -> Frontier:
-    job = ended(jobs, jobs.submit(policy, "{}", grid).number)
+    job = ended(jobs, jobs.submit(FrontierWork(policy, grid, "{}")).number)
     assert job.state is JobState.SUCCEEDED, job.failure
-    assert job.release is None
-    assert job.frontier is not None
-    return Frontiers(database).get(job.frontier)
+    assert job.result is not None
+    return Frontiers(database).get(job.result)
 
 
 def wide(session: Session, columns: int = 24, **search: Any) -> Policy:
@@ -157,7 +157,7 @@ def test_a_frontier_says_where_it_is_from(jobs: JobManager, database: Database, 
     assert frontier.counter == "numpy"
     assert 0 < frontier.search_seconds < frontier.seconds
     assert frontier.policy == "{}"
-    assert jobs.get(frontier.job).frontier == frontier.number
+    assert jobs.get(frontier.job).result == frontier.number
     again = computed(jobs, database)
     assert again.source_fingerprint == frontier.source_fingerprint
     assert again.points == frontier.points
@@ -183,7 +183,7 @@ def test_a_released_table_needs_no_reason_for_its_frontier(
 
 
 def test_progress_is_shown(jobs: JobManager, session: Session) -> None:
-    job = jobs.submit(wide(session), "{}", GRID)
+    job = jobs.submit(FrontierWork(wide(session), GRID, "{}"))
     for seen in jobs.watch(job.number, lambda: False):
         if seen.progress is not None:
             break
@@ -210,14 +210,14 @@ def test_time_limit_leaves_proven_bounds(jobs: JobManager, database: Database, s
 def test_a_policy_that_does_not_fit_is_refused(jobs: JobManager) -> None:
     policy = replace(POLICY, attributes=(*POLICY.attributes, AttributePolicy("ilness", Role.SENSITIVE)))
     with pytest.raises(InvalidError) as raised:
-        jobs.submit(policy, "{}", GRID)
+        jobs.submit(FrontierWork(policy, GRID, "{}"))
     assert [fault.field for fault in raised.value.faults] == ["attributes[4].column"]
     assert jobs.page(None, 10) == []
 
 
 def test_values_that_do_not_fit_fail_the_job(jobs: JobManager, session: Session) -> None:
     session.execute("INSERT INTO people VALUES (1, 'zz', true, 'flu')")
-    job = ended(jobs, jobs.submit(POLICY, "{}", GRID).number)
+    job = ended(jobs, jobs.submit(FrontierWork(POLICY, GRID, "{}")).number)
     assert job.failure is not None
     assert job.failure.kind is FailureKind.INVALID
     assert job.failure.faults[0].field.startswith("attributes[1].hierarchy")
@@ -229,7 +229,7 @@ def test_fewer_records_than_the_least_k(jobs: JobManager, database: Database) ->
     assert reachable.found is not None
     assert not_reachable.found is not None
     assert not_reachable.found.classes == 0
-    job = ended(jobs, jobs.submit(POLICY, "{}", replace(grid, ks=(401,))).number)
+    job = ended(jobs, jobs.submit(FrontierWork(POLICY, replace(grid, ks=(401,)), "{}")).number)
     assert job.failure is not None
     assert (job.failure.kind, job.failure.code) == (FailureKind.INFEASIBLE, "TOO_FEW_RECORDS")
 
@@ -245,39 +245,39 @@ def test_unknown_frontier(database: Database, jobs: JobManager) -> None:
 
 def test_the_same_request_is_the_same_job(jobs: JobManager) -> None:
     policy = replace(POLICY, request_id="r-1", release=ReleaseTarget("main", "out"))
-    first = ended(jobs, jobs.submit(policy, "{}", GRID).number)
-    assert jobs.submit(policy, "{}", GRID) == first
+    first = ended(jobs, jobs.submit(FrontierWork(policy, GRID, "{}")).number)
+    assert jobs.submit(FrontierWork(policy, GRID, "{}")) == first
     for document, grid in (('{"k": 7}', GRID), ("{}", replace(GRID, ks=(2,)))):
         with pytest.raises(ConflictError) as raised:
-            jobs.submit(policy, document, grid)
+            jobs.submit(FrontierWork(policy, grid, document))
         assert raised.value.code == "REQUEST_ID_REUSED"
     # The policy's release is another request.
-    release = ended(jobs, jobs.submit(policy, "{}").number)
+    release = ended(jobs, jobs.submit(ReleaseWork(policy, "{}")).number)
     assert release.number != first.number
-    assert release.release is not None
-    assert release.frontier is None
-    assert jobs.submit(policy, "{}") == release
+    assert (release.request.kind, release.result) == (JobKind.RELEASE, 1)
+    assert jobs.submit(ReleaseWork(policy, "{}")) == release
 
 
 def test_a_frontier_takes_no_target(open_manager: Open, session: Session) -> None:
     """Not from a release of the same policy, nor from another frontier."""
     jobs = open_manager(concurrent_jobs=1)
     policy = replace(wide(session), release=ReleaseTarget("main", "out"))
-    submitted = [jobs.submit(policy, "{}", GRID), jobs.submit(policy, "{}", GRID), jobs.submit(policy, "{}")]
+    frontier = FrontierWork(policy, GRID, "{}")
+    submitted = [jobs.submit(work) for work in (frontier, frontier, ReleaseWork(policy, "{}"))]
     assert [job.request.target_name for job in submitted] == ["", "", "out"]
     for job in reversed(submitted):
         jobs.cancel(job.number)
 
 
 def test_cancelled(jobs: JobManager, session: Session) -> None:
-    job = jobs.submit(wide(session), "{}", GRID)
+    job = jobs.submit(FrontierWork(wide(session), GRID, "{}"))
     for seen in jobs.watch(job.number, lambda: False):
         if seen.progress is not None:
             break
     jobs.cancel(job.number)
     cancelled = ended(jobs, job.number)
     assert cancelled.state is JobState.CANCELLED
-    assert cancelled.frontier is None
+    assert cancelled.result is None
     assert session.value("SELECT count(*) FROM tableveil.frontiers") == 0
 
 
@@ -286,13 +286,14 @@ def test_close_interrupts_and_the_request_starts_anew(
 ) -> None:
     dead = open_manager(concurrent_jobs=1)
     policy = replace(wide(session), request_id="r-1")
-    first = dead.submit(policy, "{}", GRID)
+    first = dead.submit(FrontierWork(policy, GRID, "{}"))
     dead.close(SECONDS)
     jobs = open_manager()
     interrupted = jobs.get(first.number)
     assert interrupted.state is JobState.INTERRUPTED
-    assert interrupted.request.grid == GRID
-    again = jobs.submit(policy, "{}", GRID)
+    assert interrupted.request.kind is JobKind.FRONTIER
+    assert interrupted.request.options == FrontierWork(policy, GRID, "{}").options
+    again = jobs.submit(FrontierWork(policy, GRID, "{}"))
     assert again.number != first.number
     jobs.cancel(again.number)
 
@@ -301,5 +302,5 @@ def test_finished_work_outlives_its_process(jobs: JobManager, open_manager: Open
     frontier = computed(jobs, database)
     jobs.close(SECONDS)
     later = open_manager().get(frontier.job)
-    assert (later.state, later.frontier) == (JobState.SUCCEEDED, frontier.number)
+    assert (later.state, later.result) == (JobState.SUCCEEDED, frontier.number)
     assert Frontiers(database).get(frontier.number) == frontier

@@ -18,9 +18,10 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.errors import BusyError, ConflictError, InternalError, InvalidError, NotFoundError
 from tableveil.hierarchy import InlineLevels, StoredLevels, SuppressionOnly
-from tableveil.jobs import Failure, FailureKind, Hierarchies, Job, JobManager, Releases, manager
+from tableveil.jobs import Failure, FailureKind, Hierarchies, Job, JobManager, Releases, work
 from tableveil.jobs.report import Report
 from tableveil.jobs.run import run_job
+from tableveil.jobs.work import ReleaseWork
 from tableveil.policy import (
     AttributePolicy,
     IfExists,
@@ -92,7 +93,7 @@ def submit(jobs: JobManager, policy: Policy) -> Job:
     """Submits a policy with a document that is as different as the policies are."""
     target = f"{policy.release.schema}.{policy.release.name}"
     document = {"target": target, "reason": policy.repeat_reason, "request_id": policy.request_id}
-    return jobs.submit(policy, json.dumps(document))
+    return jobs.submit(ReleaseWork(policy, json.dumps(document)))
 
 
 def ended(jobs: JobManager, number: int) -> Job:
@@ -129,7 +130,7 @@ class Gate:
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     gate = Gate()
-    monkeypatch.setattr(manager, "run_job", gate.run)
+    monkeypatch.setattr(work, "run_job", gate.run)
     yield gate
     gate.open.set()
 
@@ -150,8 +151,8 @@ def test_a_job_from_submission_to_release(jobs: JobManager, database: Database, 
     assert last.started_at is not None
     assert last.ended_at is not None
     assert queued.request.submitted_at <= last.started_at <= last.ended_at
-    assert last.release is not None
-    release = Releases(database).get(last.release)
+    assert last.result is not None
+    release = Releases(database).get(last.result)
     assert (release.job, release.policy) == (queued.number, queued.request.policy)
     assert session.value("SELECT count(*) FROM released") == PATIENTS
     assert jobs.get(queued.number) == last == next(iter(jobs.page(None, 1)))
@@ -167,7 +168,7 @@ def test_progress_of_the_search_is_shown(jobs: JobManager, monkeypatch: pytest.M
         assert shown.wait(SECONDS)
         return original(*arguments)
 
-    monkeypatch.setattr(manager, "run_job", report_progress)
+    monkeypatch.setattr(work, "run_job", report_progress)
     job = submit(jobs, POLICY)
     for seen in jobs.watch(job.number, lambda: False):
         if seen.progress is not None and seen.progress.checked == 17:
@@ -223,10 +224,10 @@ def test_a_second_release_needs_a_reason(jobs: JobManager, session: Session) -> 
         submit(jobs, to("again", repeat_reason=""))
     assert raised.value.code == "REPEATED_RELEASE"
     assert raised.value.faults[0].field == "repeat_reason"
-    assert f"releases/{first.release}" in raised.value.faults[0].found
+    assert f"releases/{first.result}" in raised.value.faults[0].found
     again = ended(jobs, submit(jobs, to("again", repeat_reason="for the ministry")).number)
     assert again.state is JobState.SUCCEEDED
-    assert session.value("SELECT repeat_reason FROM tableveil.releases WHERE number = ?", [again.release]) == (
+    assert session.value("SELECT repeat_reason FROM tableveil.releases WHERE number = ?", [again.result]) == (
         "for the ministry"
     )
 
@@ -393,7 +394,7 @@ def test_cancel_interrupts_a_long_statement_within_half_a_second(
         running.set()
         return int(own.value("SELECT count(*) FROM range(1_000_000_000_000) r(i) WHERE hash(i) = 1"))
 
-    monkeypatch.setattr(manager, "run_job", run_long)
+    monkeypatch.setattr(work, "run_job", run_long)
     job = submit(jobs, POLICY)
     assert running.wait(SECONDS)
     time.sleep(0.1)
@@ -500,8 +501,8 @@ def test_finished_work_outlives_its_process(jobs: JobManager, open_manager: Open
     jobs.close(SECONDS)
     later = open_manager()
     assert later.get(job.number) == job
-    assert job.release is not None
-    with Releases(database).read(job.release, "released") as reader:
+    assert job.result is not None
+    with Releases(database).read(job.result, "released") as reader:
         assert reader.read_all().num_rows == PATIENTS
 
 
@@ -525,7 +526,7 @@ def test_an_unexpected_failure_says_no_value(
         raise ValueError(f"could not convert {secret!r}")
 
     original = run_job
-    monkeypatch.setattr(manager, "run_job", fail)
+    monkeypatch.setattr(work, "run_job", fail)
     with caplog.at_level(logging.DEBUG):
         job = ended(jobs, submit(jobs, POLICY).number)
     assert job.state is JobState.FAILED
@@ -533,7 +534,7 @@ def test_an_unexpected_failure_says_no_value(
     assert "Smith" not in caplog.text
     # But where it happened.
     assert "ValueError at fail:" in caplog.text
-    monkeypatch.setattr(manager, "run_job", original)
+    monkeypatch.setattr(work, "run_job", original)
     assert ended(jobs, submit(jobs, POLICY).number).state is JobState.SUCCEEDED
 
 
@@ -599,8 +600,8 @@ def test_hierarchies_are_created_found_and_used(jobs: JobManager, database: Data
     assert [stored.reference for stored in hierarchies.page(("", 0), 10)] == ["ages@1"]
     attributes = (replace(POLICY.attributes[0], hierarchy=StoredLevels("ages")), *POLICY.attributes[1:])
     job = ended(jobs, submit(jobs, replace(POLICY, attributes=attributes)).number)
-    assert job.release is not None
-    assert Releases(database).get(job.release).attributes[0].hierarchy == "ages@1"
+    assert job.result is not None
+    assert Releases(database).get(job.result).attributes[0].hierarchy == "ages@1"
 
 
 # --- releases -------------------------------------------------------------------------------------------------------
@@ -608,15 +609,15 @@ def test_hierarchies_are_created_found_and_used(jobs: JobManager, database: Data
 
 def test_objects_of_a_release(jobs: JobManager, database: Database) -> None:
     job = ended(jobs, submit(jobs, POLICY).number)
-    assert job.release is not None
+    assert job.result is not None
     releases = Releases(database)
-    with releases.read(job.release, "released_risk") as reader:
+    with releases.read(job.result, "released_risk") as reader:
         assert reader.read_all().column_names == ["measure", "threshold", "value"]
-    with pytest.raises(NotFoundError) as raised, releases.read(job.release, "released_rsik"):
+    with pytest.raises(NotFoundError) as raised, releases.read(job.result, "released_rsik"):
         pass
     assert raised.value.code == "OBJECT_NOT_FOUND"
     assert raised.value.faults[0].hint == "Did you mean 'released_risk'?"
-    with pytest.raises(NotFoundError), releases.read(job.release, "patients"):
+    with pytest.raises(NotFoundError), releases.read(job.result, "patients"):
         pass
     with pytest.raises(NotFoundError):
         releases.get(4711)
@@ -628,16 +629,16 @@ def test_a_replaced_release_has_no_objects_any_more(jobs: JobManager, database: 
     target = ReleaseTarget("main", name, if_exists=IfExists.REPLACE)
     second = ended(jobs, submit(jobs, replace(POLICY, release=target, repeat_reason="better")).number)
     releases = Releases(database)
-    assert first.release is not None
-    assert second.release is not None
-    with pytest.raises(ConflictError) as raised, releases.read(first.release, "released"):
+    assert first.result is not None
+    assert second.result is not None
+    with pytest.raises(ConflictError) as raised, releases.read(first.result, "released"):
         pass
     assert raised.value.code == "RELEASE_REPLACED"
-    with releases.read(second.release, name) as reader:
+    with releases.read(second.result, name) as reader:
         assert reader.read_all().num_rows == PATIENTS
     assert [(found.number, found.current) for found in releases.page(None, 10)] == [
-        (second.release, True),
-        (first.release, False),
+        (second.result, True),
+        (first.result, False),
     ]
 
 
@@ -684,9 +685,9 @@ def test_no_release_is_lost_or_doubled(open_manager: Open, session: Session, dat
     with ThreadPoolExecutor(8) as pool:
         done = [job for found in pool.map(client, range(8)) for job in found]
     assert [(job.state, job.failure) for job in done] == [(JobState.SUCCEEDED, None)] * 40
-    assert len({job.number for job in done}) == len({job.release for job in done}) == 40
+    assert len({job.number for job in done}) == len({job.result for job in done}) == 40
     ledger = session.rows("SELECT job, number, target_name FROM tableveil.releases")
-    assert sorted(ledger) == sorted((job.number, job.release, job.request.target_name) for job in done)
+    assert sorted(ledger) == sorted((job.number, job.result, job.request.target_name) for job in done)
     for job in done:
         assert session.value(f'SELECT count(*) FROM "{job.request.target_name}"') == PATIENTS
     assert session.value("SELECT count(*) FROM tableveil.job_outcomes WHERE state = 'SUCCEEDED'") == 40

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from tableveil.policy import (
     AverageClassSizeModel,
     DiscernibilityModel,
     EntropyModel,
+    Game,
     HeightModel,
     IfExists,
     KAnonymity,
@@ -28,11 +30,14 @@ from tableveil.policy import (
     LossModel,
     Policy,
     PrecisionModel,
+    Profitability,
+    PublisherPayoutModel,
     QualityModel,
     ReleaseTarget,
     Role,
     SearchOptions,
     Strategy,
+    Success,
     TableReference,
 )
 from tableveil.state import releases
@@ -54,6 +59,7 @@ POLICY = Policy(
     release=ReleaseTarget("main", "released", if_exists=IfExists.REPLACE),
     suppression_limit=Decimal("0.2"),
     repeat_reason="a test",
+    game=Game(Decimal(10), Decimal(12), Decimal(12), Decimal(2)),
 )
 QUALITY_MODELS: tuple[QualityModel, ...] = (
     LossModel(),
@@ -67,6 +73,8 @@ QUALITY_MODELS: tuple[QualityModel, ...] = (
     AmbiguityModel(),
     KLDivergenceModel(),
     KLDivergenceModel(KLWeighting.PER_RECORD),
+    PublisherPayoutModel(),
+    PublisherPayoutModel(Success.MARKETER),
 )
 
 
@@ -137,9 +145,17 @@ def test_weights_change_the_score_and_not_the_losses(database: Database, run: Ru
     assert plain.attributes[0].loss > 0
 
 
-@pytest.mark.parametrize("model", [AmbiguityModel(), KLDivergenceModel()], ids=str)
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"quality_model": AmbiguityModel()}, "QUALITY_UNCOUNTABLE"),
+        ({"quality_model": KLDivergenceModel()}, "QUALITY_UNCOUNTABLE"),
+        ({"quality_model": PublisherPayoutModel()}, "QUALITY_UNCOUNTABLE"),
+        ({"privacy_models": (KAnonymity(3), Profitability())}, "PRIVACY_UNCOUNTABLE"),
+    ],
+)
 def test_what_is_measured_cannot_be_counted(
-    database: Database, run: Run, session: Session, model: QualityModel
+    database: Database, run: Run, session: Session, options: dict[str, Any], code: str
 ) -> None:
     session.execute("CREATE OR REPLACE TABLE measured AS SELECT (i % 5)::DOUBLE AS weight FROM range(50) AS r(i)")
     weight = AttributePolicy("weight", Role.QUASI_IDENTIFIER, Intervals("0", "10", ("5",)))
@@ -150,8 +166,8 @@ def test_what_is_measured_cannot_be_counted(
         release=ReleaseTarget("main", "measured_released"),
     )
     with pytest.raises(InvalidError) as raised:
-        run(database, replace(policy, quality_model=model))
-    assert (raised.value.code, raised.value.faults[0].field) == ("QUALITY_UNCOUNTABLE", "attributes[0].hierarchy")
+        run(database, replace(policy, **options))
+    assert (raised.value.code, raised.value.faults[0].field) == (code, "attributes[0].hierarchy")
 
 
 # --- strategies -----------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from tableveil.backend import Database, Session, Settings
 from tableveil.errors import InternalError
 from tableveil.hierarchy import SuppressionOnly
 from tableveil.jobs import JobManager
+from tableveil.jobs.work import ReleaseWork
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobState, Outcome
@@ -42,12 +43,12 @@ def test_a_job_that_cannot_be_recorded_ends(tmp_path: Path, monkeypatch: pytest.
     database = Database(Settings(path))
     manager = JobManager(database, concurrent_jobs=1)
     try:
-        monkeypatch.setattr("tableveil.jobs.manager.run_job", _fail)
-        failed = manager.submit(policy("first"), "{}")
+        monkeypatch.setattr("tableveil.jobs.work.run_job", _fail)
+        failed = manager.submit(ReleaseWork(policy("first"), "{}"))
         assert [*manager.watch(failed.number, lambda: False)][-1].state is JobState.FAILED
         monkeypatch.undo()
         # Its target is free again, and its worker is alive.
-        again = manager.submit(policy("first"), "{}")
+        again = manager.submit(ReleaseWork(policy("first"), "{}"))
         assert [*manager.watch(again.number, lambda: False)][-1].state is JobState.SUCCEEDED
     finally:
         manager.close(5)

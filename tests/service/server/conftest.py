@@ -9,8 +9,9 @@ from unittest.mock import Mock, create_autospec
 import grpc
 import pytest
 
-from tableveil.jobs import Frontiers, Hierarchies, JobManager, Releases
+from tableveil.jobs import Frontiers, Hierarchies, JobManager, PayoutSweeps, Releases, RiskAnalyses
 from tableveil.server.endpoint import Endpoint
+from tableveil.server.ports import Stores
 
 Start = Callable[..., Endpoint]
 Serve = Callable[..., grpc.Channel]
@@ -41,12 +42,29 @@ def frontiers() -> Mock:
 
 
 @pytest.fixture
-def start(jobs: Mock, releases: Mock, hierarchies: Mock, frontiers: Mock) -> Iterator[Start]:
+def payout_sweeps() -> Mock:
+    double: Mock = create_autospec(PayoutSweeps, instance=True)
+    return double
+
+
+@pytest.fixture
+def risk_analyses() -> Mock:
+    double: Mock = create_autospec(RiskAnalyses, instance=True)
+    return double
+
+
+@pytest.fixture
+def stores(releases: Mock, hierarchies: Mock, frontiers: Mock, payout_sweeps: Mock, risk_analyses: Mock) -> Stores:
+    return Stores(releases, hierarchies, frontiers, payout_sweeps, risk_analyses)
+
+
+@pytest.fixture
+def start(jobs: Mock, stores: Stores) -> Iterator[Start]:
     """Starts an endpoint, and stops it in the end."""
     with ExitStack() as stack:
 
         def start(stream_limit: int = 8) -> Endpoint:
-            endpoint = Endpoint(jobs, releases, hierarchies, frontiers, "127.0.0.1:0", stream_limit)
+            endpoint = Endpoint(jobs, stores, "127.0.0.1:0", stream_limit)
             endpoint.start()
             stack.callback(endpoint.stop, 0.0)
             return endpoint

@@ -12,6 +12,7 @@ from tableveil.errors import BusyError, InvalidError
 from tableveil.server import DEFAULT_ADDRESS, Settings
 from tableveil.server.address import check_address
 from tableveil.server.endpoint import Endpoint
+from tableveil.server.ports import Stores
 
 
 @pytest.mark.parametrize("address", [DEFAULT_ADDRESS, "127.1.2.3:1", "localhost:50651", "[::1]:50651", "127.0.0.1:0"])
@@ -64,40 +65,38 @@ def test_no_address(address: str) -> None:
         assert raised.value.code == "ADDRESS_INVALID"
 
 
-def test_a_port_that_is_taken(jobs: Mock, releases: Mock, hierarchies: Mock, frontiers: Mock) -> None:
-    first = Endpoint(jobs, releases, hierarchies, frontiers, "127.0.0.1:0", 1)
+def test_a_port_that_is_taken(jobs: Mock, stores: Stores) -> None:
+    first = Endpoint(jobs, stores, "127.0.0.1:0", 1)
     first.start()
     try:
         with pytest.raises(BusyError) as raised:
-            Endpoint(jobs, releases, hierarchies, frontiers, first.address, 1)
+            Endpoint(jobs, stores, first.address, 1)
     finally:
         first.stop(0.0)
     assert raised.value.code == "ADDRESS_IN_USE"
     assert first.address in raised.value.message
 
 
-def test_a_port_that_another_program_has(jobs: Mock, releases: Mock, hierarchies: Mock, frontiers: Mock) -> None:
+def test_a_port_that_another_program_has(jobs: Mock, stores: Stores) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
         with pytest.raises(BusyError) as raised:
-            Endpoint(jobs, releases, hierarchies, frontiers, address, 1)
+            Endpoint(jobs, stores, address, 1)
     assert raised.value.code == "ADDRESS_IN_USE"
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])
-def test_an_address_of_another_machine(
-    jobs: Mock, releases: Mock, hierarchies: Mock, frontiers: Mock, host: str
-) -> None:
+def test_an_address_of_another_machine(jobs: Mock, stores: Stores, host: str) -> None:
     with pytest.raises(InvalidError) as raised:
-        Endpoint(jobs, releases, hierarchies, frontiers, f"{host}:50651", 1)
+        Endpoint(jobs, stores, f"{host}:50651", 1)
     assert raised.value.code == "ADDRESS_UNUSABLE"
 
 
-def test_a_port_can_be_had_again_at_once(jobs: Mock, releases: Mock, hierarchies: Mock, frontiers: Mock) -> None:
-    first = Endpoint(jobs, releases, hierarchies, frontiers, "127.0.0.1:0", 1)
+def test_a_port_can_be_had_again_at_once(jobs: Mock, stores: Stores) -> None:
+    first = Endpoint(jobs, stores, "127.0.0.1:0", 1)
     first.start()
     first.stop(0.0)
-    again = Endpoint(jobs, releases, hierarchies, frontiers, first.address, 1)
+    again = Endpoint(jobs, stores, first.address, 1)
     again.start()
     again.stop(0.0)
     assert again.address == first.address

@@ -16,7 +16,7 @@ from tableveil.jobs import Job
 from tableveil.policy import TableReference
 from tableveil.policy.frontier import FrontierGrid
 from tableveil.state.frontiers import Frontier, Point
-from tableveil.state.jobs import JobState, Request
+from tableveil.state.jobs import JobKind, JobState, Request
 from tableveil.v1 import faults_pb2, frontier_service_pb2_grpc
 from tableveil.v1 import frontier_service_pb2 as v1
 from tests.service.client import samples
@@ -32,22 +32,22 @@ def stub(channel: grpc.Channel) -> frontier_service_pb2_grpc.FrontierServiceStub
 
 
 def test_submit(stub: frontier_service_pb2_grpc.FrontierServiceStub, jobs: Mock) -> None:
-    jobs.submit.return_value = Job(Request(4, "r-1", "{}", "", SOURCE, "", "", AT, GRID), JobState.QUEUED)
+    jobs.submit.return_value = Job(Request(4, "r-1", "{}", "", SOURCE, "", "", AT, JobKind.FRONTIER), JobState.QUEUED)
     request = v1.SubmitFrontierRequest(policy=samples.policy(), k=[3, 2], suppression_limits=["0.1"])
     job = stub.SubmitFrontier(request).job
     assert (job.name, job.request_id, job.source.table) == ("jobs/4", "r-1", "people")
     assert not job.HasField("target")
-    policy, document, grid = jobs.submit.call_args.args
-    assert grid == GRID
-    assert policy.quasi_identifiers[0].column == "sex"
-    assert "released" not in document
+    (work,) = jobs.submit.call_args.args
+    assert work.grid == GRID
+    assert work.policy.quasi_identifiers[0].column == "sex"
+    assert "released" not in work.document
 
 
 def test_a_job_that_succeeded_names_its_frontier(
     stub: frontier_service_pb2_grpc.FrontierServiceStub, jobs: Mock
 ) -> None:
-    request = Request(4, "", "{}", "", SOURCE, "", "", AT, GRID)
-    jobs.submit.return_value = Job(request, JobState.SUCCEEDED, frontier=9)
+    request = Request(4, "", "{}", "", SOURCE, "", "", AT, JobKind.FRONTIER)
+    jobs.submit.return_value = Job(request, JobState.SUCCEEDED, result=9)
     job = stub.SubmitFrontier(v1.SubmitFrontierRequest(policy=samples.policy())).job
     assert (job.frontier, job.release) == ("frontiers/9", "")
 

@@ -17,6 +17,7 @@ from grpc_status import rpc_status
 
 from tableveil.jobs import Job
 from tableveil.server.endpoint import SERVICES, Endpoint
+from tableveil.server.ports import Stores
 from tableveil.v1 import job_service_pb2 as v1
 from tableveil.v1 import job_service_pb2_grpc
 
@@ -153,10 +154,8 @@ def test_watching_the_health_holds_no_slot(serve: Callable[..., grpc.Channel], w
         stream.cancel()
 
 
-def test_health_says_that_the_server_is_stopping(
-    jobs: Mock, releases: Mock, hierarchies: Mock, frontiers: Mock
-) -> None:
-    endpoint = Endpoint(jobs, releases, hierarchies, frontiers, "127.0.0.1:0", LIMIT)
+def test_health_says_that_the_server_is_stopping(jobs: Mock, stores: Stores) -> None:
+    endpoint = Endpoint(jobs, stores, "127.0.0.1:0", LIMIT)
     endpoint.start()
     with grpc.insecure_channel(endpoint.address) as channel:
         watch = health_stub(channel).Watch(health_pb2.HealthCheckRequest())
@@ -171,10 +170,8 @@ def test_health_says_that_the_server_is_stopping(
         assert raised.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
-def test_stopping_ends_streams(
-    jobs: Mock, releases: Mock, hierarchies: Mock, frontiers: Mock, watched: Watched
-) -> None:
-    endpoint = Endpoint(jobs, releases, hierarchies, frontiers, "127.0.0.1:0", LIMIT)
+def test_stopping_ends_streams(jobs: Mock, stores: Stores, watched: Watched) -> None:
+    endpoint = Endpoint(jobs, stores, "127.0.0.1:0", LIMIT)
     endpoint.start()
     with grpc.insecure_channel(endpoint.address) as channel:
         (stream,) = watching(channel, 1)

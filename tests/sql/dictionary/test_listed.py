@@ -7,7 +7,15 @@ import pytest
 from tableveil.backend import Session
 from tableveil.dictionary import listed_levels
 from tableveil.errors import NotFoundError
-from tableveil.hierarchy import InlineLevels, ListedHierarchy, StoredLevels, TableLevels
+from tableveil.hierarchy import (
+    InlineLevels,
+    ListedHierarchy,
+    SafeHarborAge,
+    SafeHarborDate,
+    SafeHarborZip,
+    StoredLevels,
+    TableLevels,
+)
 from tableveil.state import hierarchies
 
 ROWS = (("a", "x", "*"), ("b", "x", "*"))
@@ -138,3 +146,77 @@ def test_an_empty_table(session: Session) -> None:
 def test_ragged_rows_in_the_policy(session: Session) -> None:
     rows = (("a", "x", "*"), ("b", "x", "*"), ("c", "*"))
     assert [field for field, *_ in faults_of(session, InlineLevels(rows))] == ["inline.rows[2]"]
+
+
+# --- Safe Harbor ----------------------------------------------------------------------------------------------------
+
+
+def test_zip_codes_by_the_people_in_a_table(session: Session) -> None:
+    session.execute('CREATE TABLE zips ("the code" VARCHAR, people UBIGINT, land VARCHAR)')
+    session.execute("INSERT INTO zips VALUES ('03601', 20000, 'x'), ('02139', 15000, 'y'), ('02138', 5001, 'z')")
+    definition = SafeHarborZip("", "main", "zips", "the code", "people")
+    rows, reference = listed(session, definition)
+    assert rows == (
+        ("02138", "021", "02", "0", "*"),
+        ("02139", "021", "02", "0", "*"),
+        ("03601", "000", "000", "000", "*"),
+    )
+    assert reference == "t.zip@1"
+    # A census later, the hierarchy is another version.
+    session.execute("UPDATE zips SET people = 5000 WHERE people = 5001")
+    rows, reference = listed(session, definition)
+    assert {row[1] for row in rows} == {"000"}
+    assert reference == "t.zip@2"
+
+
+def test_ages_and_dates_need_no_table(session: Session) -> None:
+    rows, reference = listed(session, SafeHarborAge())
+    assert (len(rows), reference) == (131, "t.zip@1")
+    rows, reference = listed(session, SafeHarborDate("2024-02-28", "2024-03-01"))
+    assert ([row[0] for row in rows], reference) == (["2024-02-28", "2024-02-29", "2024-03-01"], "t.zip@2")
+
+
+def test_a_check_stores_nothing(session: Session) -> None:
+    levels, reference, faults = listed_levels(session, SafeHarborAge(), "attributes[0].hierarchy", "t.age", store=False)
+    assert levels is not None
+    assert (reference, faults) == ("t.age", [])
+    assert hierarchies.page(session, ("", 0), 10) == []
+
+
+@pytest.mark.parametrize(
+    ("definition", "faults"),
+    [
+        (SafeHarborZip("there", "main", "zips"), [("population.catalog", "'there'", "")]),
+        (SafeHarborZip("", "mian", "zips"), [("population.schema", "'mian'", "Did you mean 'main'?")]),
+        (SafeHarborZip("", "main", "zip"), [("population.table", "'zip'", "Did you mean 'zips'?")]),
+        (SafeHarborZip("", "Tableveil", "zips"), [("population.schema", "'Tableveil'", "")]),
+        (
+            SafeHarborZip("", "main", "zips", "zipp", "populaton"),
+            [
+                ("zip_column", "'zipp'", "Did you mean 'zip'?"),
+                ("population_column", "'populaton'", "Did you mean 'population'?"),
+            ],
+        ),
+        (
+            SafeHarborZip("", "main", "zips", population_column="share"),
+            [("population_column", "'share' of type 'DOUBLE'", "")],
+        ),
+        (
+            SafeHarborZip("", "main", "zips", population_column="parts"),
+            [("population_column", "'parts' of type 'INTEGER[]'", "")],
+        ),
+        (SafeHarborZip("", "main", "zips"), [("population", "no rows", "")]),
+    ],
+)
+def test_tables_of_people_that_do_not_do(
+    session: Session, definition: SafeHarborZip, faults: list[tuple[str, str, str]]
+) -> None:
+    session.execute("CREATE TABLE zips (zip VARCHAR, population INTEGER, share DOUBLE, parts INTEGER[])")
+    assert faults_of(session, definition) == [(f"safe_harbor_zip.{field}", *rest) for field, *rest in faults]
+
+
+def test_zip_codes_that_are_numbers(session: Session) -> None:
+    session.execute("CREATE TABLE zips AS SELECT * FROM (VALUES (2139, 5), (10001, 5)) AS v(zip, population)")
+    ((field, found, hint),) = faults_of(session, SafeHarborZip("", "main", "zips"))
+    assert (field, found) == ("safe_harbor_zip.zip_column", "'2139'; 1 of 2 rows are not of five digits")
+    assert "leading zeros" in hint

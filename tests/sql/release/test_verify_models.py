@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from random import Random
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.counting import build_base, open_counter
-from tableveil.dictionary import build_dictionary, build_sensitive
-from tableveil.errors import InternalError
-from tableveil.hierarchy import InlineLevels
 from tableveil.policy import (
     AbsentValues,
-    AttributePolicy,
     AverageRisk,
     BetaLikeness,
     CellSizes,
@@ -37,199 +28,27 @@ from tableveil.policy import (
     KAnonymity,
     KMap,
     NTCloseness,
-    NullHandling,
-    NullPosition,
-    OrderBy,
-    Policy,
     Population,
     PopulationUniqueness,
     PrivacyModel,
     ProbabilisticLDiversity,
     RecursiveCLDiversity,
-    ReleaseTarget,
-    Role,
     SampleUniqueness,
     SuppressedRecords,
-    TableReference,
     TCloseness,
     UniquenessEstimator,
     ValueOrder,
 )
-from tableveil.release import ReleasePlan
-from tableveil.release.objects import write_objects, written_objects
-from tableveil.release.verify import verify
 from tableveil.release.verify_people import smallest_in_sample
 from tableveil.release.verify_values import grassberger
-from tableveil.release.write import stage_suppressed
-from tableveil.release.written import Written
-from tableveil.source import resolve_source
 from tests.sql.release import definitions
-from tests.sql.release.definitions import STEP, Value, at_least, at_most
-
-LABELS: dict[str, dict[Any, tuple[str | None, ...]]] = {
-    "a": {1: ("low", "*"), 2: ("low", "*"), 3: ("high", "*"), 4: ("high", "*"), None: (None, "*")},
-    "b": {"p": ("pq", "*"), "q": ("pq", "*"), "r": ("rs", "*"), "s": ("rs", "*"), None: (None, "*")},
-    "s": {
-        "2": ("few", "some", "*"),
-        "3": ("few", "some", "*"),
-        "10": ("ten", "some", "*"),
-        "20": ("many", "lots", "*"),
-        "30": ("many", "lots", "*"),
-        None: (None, None, "*"),
-    },
-}
-NUMBERS = 1_000_000
-"""Numbers of the releases, beyond those of others in the same database."""
-
-Row = tuple[Any, ...]
+from tests.sql.release.cases import LABELS, Case, drop, problems_of, written_case
+from tests.sql.release.definitions import STEP, at_least, at_most
 
 
 @pytest.fixture
 def database(shared_database: Database) -> Database:
     return shared_database
-
-
-def hierarchy(name: str) -> InlineLevels:
-    return InlineLevels(tuple((str(v), *map(str, labels)) for v, labels in LABELS[name].items() if v is not None))
-
-
-def policy_of(random: Random) -> Policy:
-    nulls = random.choice(list(NullPosition))
-    handling = random.choice(list(SuppressedRecords))
-    return Policy(
-        source=TableReference("", "main", "people"),
-        attributes=(
-            AttributePolicy("a", Role.QUASI_IDENTIFIER, hierarchy("a"), nulls=NullHandling.SUPPRESS),
-            AttributePolicy("b", Role.QUASI_IDENTIFIER, hierarchy("b")),
-            AttributePolicy("s", Role.SENSITIVE, hierarchy("s"), order=ValueOrder(OrderBy.NUMBER, nulls=nulls)),
-        ),
-        person_column=None,
-        privacy_models=(TCloseness("s", Decimal(1)),),
-        release=ReleaseTarget("main", "released"),
-        suppression_limit=Decimal(1),
-        suppressed_records=handling,
-        marker_column="" if handling is SuppressedRecords.DROP else "gone",
-        population=Population(table=TableReference("", "main", "everybody")),
-    )
-
-
-@dataclass(frozen=True)
-class Case:
-    """A release that is written, and what a direct look at the rows says of it.
-
-    `judged` are the values of each class that models look at, the pool of suppressed records among them; `people` are
-    the numbers of records and of people of each.
-    """
-
-    policy: Policy
-    plan: ReleasePlan
-    written: Written
-    rows: list[Row]
-    judged: list[list[Value]]
-    supersets: list[list[list[Value]]]
-    people: list[tuple[int, int]]
-    sizes: list[int]
-
-    @property
-    def values(self) -> list[Value]:
-        return [s for *_, s in self.rows]
-
-    @property
-    def order(self) -> list[Value]:
-        """All values as the policy orders them."""
-        numbers: list[Value] = [*sorted({v for v in self.values if v is not None}, key=int)]
-        nulls: list[Value] = [None] if None in self.values else []
-        first = self.policy.attributes[2].order.nulls is NullPosition.FIRST
-        return nulls + numbers if first else numbers + nulls
-
-
-def label(name: str, value: Any, level: int) -> Any:
-    return LABELS[name][value][level - 1] if level else value
-
-
-def written_case(session: Session, seed: int) -> Case:
-    """A random table, some of whose classes are released at random levels."""
-    random = Random(seed)
-    policy = policy_of(random)
-    rows: list[Row] = [
-        (random.choice([1, 1, 2, 3, 4, None]), random.choice("pqrs"), random.choice(["2", "3", "10", "20", "30", None]))
-        for _ in range(random.randrange(1, 60))
-    ]
-    strangers = [(random.choice([1, 2, 3, 4, None]), random.choice("pqrs")) for _ in range(random.randrange(40))]
-    everybody = [row[:2] for row in rows] + strangers
-    for name, columns, content in (("people", "abs", rows), ("everybody", "ab", everybody)):
-        types = {"a": pa.int32(), "b": pa.string(), "s": pa.string()}
-        data = {c: pa.array([row[i] for row in content], types[c]) for i, c in enumerate(columns)}
-        with session.relation("given", pa.table(data)):
-            session.execute(f"CREATE OR REPLACE TABLE {name} AS FROM given")
-    source, policy, faults = resolve_source(session, policy)
-    assert source is not None, faults
-    dictionaries = []
-    for j, attribute in enumerate(policy.quasi_identifiers):
-        dictionary, found = build_dictionary(session, source, attribute, hierarchy(attribute.column), "", j, "")
-        assert dictionary is not None, found
-        dictionaries.append(dictionary)
-    sensitive, found = build_sensitive(session, source, policy.attributes[2], hierarchy("s"), "", 2, "", ordered=True)
-    assert sensitive is not None, found
-    base = build_base(session, source, dictionaries, [sensitive])
-    counter = open_counter(session, base, (0, 0))
-    levels = (random.randrange(3), random.randrange(3))
-    classes = counter.classes(levels)
-    kept = np.array([random.random() < 0.7 for _ in classes.counts], np.bool_)
-    plan = ReleasePlan(
-        policy, source, base.dictionaries, levels, classes, kept, counter.records, sensitive=base.sensitive
-    )
-    stage_suppressed(session, plan)
-    number = NUMBERS + seed
-    write_objects(session, plan, number)
-    written = written_objects(session, plan, number)
-
-    def key(row: Row, at: tuple[int, ...]) -> Row:
-        return tuple(label(name, value, level) for name, value, level in zip("ab", row, at, strict=False))
-
-    searchable = [row for row in rows if row[0] is not None]
-    of_row = Counter(key(row, levels) for row in searchable)
-    gone = "AND NOT gone" if plan.marker else ""
-    released = {tuple(k) for k in session.rows(f"SELECT DISTINCT a, b FROM released WHERE true {gone}")}
-    typed = {key(row, levels) for row in searchable}
-    names = {tuple(map(str, k)): k for k in typed}
-    shown = [names[tuple(map(str, k))] for k in sorted(released, key=repr)]
-    judged = [[row[2] for row in searchable if key(row, levels) == k] for k in shown]
-    known = Counter(key(row, levels) for row in everybody if row[0] is not None)
-    people = [(of_row[k], known[k]) for k in shown]
-    above = [at for at in itertools.product(range(3), range(3)) if all(x <= y for x, y in zip(levels, at, strict=True))]
-    supersets = [
-        [
-            [row[2] for row in searchable if key(row, at) == key(example, at)]
-            for example in [next(row for row in searchable if key(row, levels) == k)]
-            for at in above
-        ]
-        for k in shown
-    ]
-    pool = [row[2] for row in rows if row[0] is None or key(row, levels) not in shown]
-    if policy.suppressed_records is SuppressedRecords.KEEP and pool:
-        judged.append(pool)
-        supersets.append([pool, [row[2] for row in rows]])
-        people.append((len(pool), len(everybody) - sum(known[k] for k in shown)))
-    return Case(policy, plan, written, rows, judged, supersets, people, [len(values) for values in judged])
-
-
-def drop(session: Session, case: Case) -> None:
-    """Lets the same session make another case."""
-    for (name,) in session.rows("SELECT table_name FROM duckdb_tables() WHERE temporary"):
-        session.execute(f'DROP TABLE temp."{name}"')
-    for name in case.policy.release.object_names:
-        session.execute(f"DROP TABLE {name}")
-    session.execute("DELETE FROM tableveil.sensitive_distributions")
-
-
-def problems_of(session: Session, case: Case, models: list[PrivacyModel]) -> str:
-    """What the verification says of the release under a policy of these models."""
-    try:
-        verify(session, replace(case.policy, privacy_models=tuple(models)), case.plan.records, case.written)
-    except InternalError as error:
-        return error.message
-    return ""
 
 
 Pair = tuple[PrivacyModel | None, PrivacyModel | None]

@@ -15,7 +15,7 @@ from tableveil.policy import TableReference
 from tableveil.policy.frontier import FrontierGrid
 from tableveil.state import frontiers, jobs, migrate
 from tableveil.state.frontiers import Found, Frontier, Point
-from tableveil.state.jobs import JobState, Outcome, Request
+from tableveil.state.jobs import JobKind, JobState, Outcome, Request
 
 AT = datetime(2024, 2, 29, 12, 30, 15, 123456)
 SOURCE = TableReference("test", "main", 'it"s; a table')
@@ -64,25 +64,25 @@ def test_a_job_has_one_frontier(session: Session) -> None:
         frontiers.insert(session, frontier(frontiers.next_number(session), 9))
 
 
-def request(session: Session, grid: FrontierGrid | None, request_id: str = "") -> Request:
-    stored = Request(jobs.next_number(session), request_id, "{}", "digest", SOURCE, "", "", AT, grid)
+def request(session: Session, kind: JobKind, options: str = "", request_id: str = "") -> Request:
+    stored = Request(jobs.next_number(session), request_id, "{}", "digest", SOURCE, "", "", AT, kind, options)
     jobs.insert_request(session, stored)
     return stored
 
 
 def test_what_was_asked_comes_back_as_it_was(session: Session) -> None:
-    asked = request(session, GRID)
-    jobs.insert_outcome(session, asked.number, Outcome(JobState.SUCCEEDED, AT, frontier=12))
+    asked = request(session, JobKind.FRONTIER, '{"k":[2]}')
+    jobs.insert_outcome(session, asked.number, Outcome(JobState.SUCCEEDED, AT, 12), JobKind.FRONTIER)
     found = jobs.find(session, asked.number)
     assert found is not None
     assert found.request == asked
-    assert found.outcome == Outcome(JobState.SUCCEEDED, AT, frontier=12)
+    assert found.outcome == Outcome(JobState.SUCCEEDED, AT, 12)
 
 
 def test_a_request_id_is_one_for_releases_and_another_for_frontiers(session: Session) -> None:
-    release, computed = request(session, None, "r-7"), request(session, GRID, "r-7")
+    release, computed = (request(session, kind, request_id="r-7") for kind in (JobKind.RELEASE, JobKind.FRONTIER))
     assert jobs.find_request(session, "r-7") == release
-    assert jobs.find_request(session, "r-7", frontier=True) == computed
+    assert jobs.find_request(session, "r-7", JobKind.FRONTIER) == computed
 
 
 @pytest.fixture
@@ -108,10 +108,10 @@ def test_jobs_of_the_first_version_are_jobs_for_releases(version_1: Session) -> 
     migrate.migrate(version_1)
     found = jobs.find(version_1, 1)
     assert found is not None
-    assert found.request.grid is None
+    assert found.request.kind is JobKind.RELEASE
     assert found.outcome == Outcome(JobState.SUCCEEDED, AT, 3, None, ("w",))
     assert jobs.unfinished(version_1) == [2]
-    assert jobs.find_request(version_1, "r", frontier=True) is None
+    assert jobs.find_request(version_1, "r", JobKind.FRONTIER) is None
     stored = frontier(frontiers.next_number(version_1), 3)
     frontiers.insert(version_1, stored)
     assert frontiers.find(version_1, stored.number) == stored

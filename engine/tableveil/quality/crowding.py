@@ -1,4 +1,4 @@
-"""The combinations of values that a label could stand for, for the quality models that count them."""
+"""Where more values occur than hierarchies declare, for the quality model that counts combinations of them."""
 
 from __future__ import annotations
 
@@ -10,40 +10,6 @@ from numpy.typing import NDArray
 
 from tableveil.classes import LevelMaps, Marginals
 from tableveil.hierarchy import AttributeLevels
-
-
-class UncountableError(ValueError):
-    """The quality model counts combinations of values, and these hierarchies do not let it.
-
-    `attribute` is the position of the quasi-identifier whose domain is continuous; None if all together have too many.
-    """
-
-    def __init__(self, attribute: int | None) -> None:
-        super().__init__(
-            "the quasi-identifiers have more combinations of values than a float can hold"
-            if attribute is None
-            else f"quasi-identifier {attribute} has a continuous domain: widths instead of values that can be counted"
-        )
-        self.attribute = attribute
-
-
-def require_discrete(levels: Sequence[AttributeLevels]) -> None:
-    """Raises `UncountableError` unless every domain is discrete."""
-    for j, attribute in enumerate(levels):
-        if attribute.continuous:
-            raise UncountableError(j)
-
-
-def log_leaves(attribute: AttributeLevels, level: int) -> NDArray[np.float64]:
-    """log2(leaves) per group of the level; at least 0."""
-    # A domain of 0 values is that of a column in which all is NULL and withheld.
-    logarithms: NDArray[np.float64] = np.log2(np.maximum(attribute.leaves[level], 1.0))
-    return logarithms
-
-
-def log_combinations(levels: Sequence[AttributeLevels]) -> float:
-    """log2 of the number of combinations of all domains, product_j |H_j|."""
-    return math.fsum(math.log2(max(attribute.domain_size, 1.0)) for attribute in levels)
 
 
 def crowding(levels: Sequence[AttributeLevels], marginals: Marginals) -> float:

@@ -1,0 +1,67 @@
+"""Full-domain generalization: one transformation for all records, and what does not pay is suppressed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.game.counting import Counted
+from tableveil.game.payout import Stakes
+from tableveil.game.record_level import Choice
+from tableveil.lattice import Transformation
+from tableveil.quality.rounding import SLACK, rounded
+
+
+@dataclass(frozen=True, slots=True)
+class FullDomain:
+    """A transformation, what releasing at it pays in all, how many records are released, and how many of them attacked.
+
+    `key` is what transformations are compared by: what is not paid of all records' benefit, then the sum of levels,
+    then the levels.
+    """
+
+    transformation: Transformation
+    payout: float
+    released: int
+    attacked: int
+    key: tuple[float, int, Transformation]
+
+
+class BestFullDomain:
+    """The best of the transformations considered so far, for several stakes at once.
+
+    Whether a record pays depends on its class only, so what to suppress is decided class by class.
+    """
+
+    def __init__(self, stakes: Sequence[Stakes], choice: Choice) -> None:
+        self._stakes = tuple(stakes)
+        self._choice = choice
+        self._best: list[FullDomain | None] = [None] * len(self._stakes)
+
+    def consider(self, counted: Counted, loss: NDArray[np.float64]) -> None:
+        """One more transformation: its classes, and the information loss of each one's records."""
+        lost = float(counted.records @ loss)
+        for i, stakes in enumerate(self._stakes):
+            best = self._best[i]
+            # What is paid if nobody attacks bounds what is paid.
+            if best is not None and stakes.benefit * lost * (1.0 - SLACK) > best.key[0]:
+                continue
+            found = self._at(stakes, counted, loss)
+            if best is None or found.key < best.key:
+                self._best[i] = found
+
+    def best(self) -> list[FullDomain]:
+        """Per stakes; at least one transformation was considered."""
+        return [best for best in self._best if best is not None]
+
+    def _at(self, stakes: Stakes, counted: Counted, loss: NDArray[np.float64]) -> FullDomain:
+        attacked = stakes.attacked(counted.people)
+        kept = self._choice.releasable(stakes, loss, counted.people)
+        records = counted.records[kept]
+        payout = float(records @ stakes.payouts(loss, counted.people)[kept])
+        unpaid = rounded(stakes.benefit * int(counted.records.sum()) - payout)
+        key = (unpaid, sum(counted.at), counted.at)
+        return FullDomain(counted.at, payout, int(records.sum()), int(records[attacked[kept]].sum()), key)

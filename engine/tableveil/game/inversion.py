@@ -1,0 +1,72 @@
+"""The adversary who knows the method: of the people who share labels, only those who would get them are in question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import LevelMaps
+from tableveil.classes.blocks import Blocks, sums_at
+from tableveil.game.combinations import Combinations
+from tableveil.game.payout import InformationLoss, Stakes
+from tableveil.game.record_level import SUPPRESSED, Assignment
+from tableveil.lattice import Transformation
+
+
+def pre_image_sizes(combinations: Combinations, assignment: Assignment) -> NDArray[np.int64]:
+    """Per combination, the people who would be released with its labels at its levels; 0 if suppressed.
+
+    An adversary who knows the method can tell for everybody in the population what would be released of them. Of those
+    who share a record's labels, only those come into question who would get them: never more, often fewer. The
+    assignment must be one of everyone.
+    """
+    maps = LevelMaps(combinations.levels)
+    sizes = np.zeros(len(combinations.people), np.int64)
+    for number, rows in released_at(assignment.chosen):
+        to = assignment.transformations[number]
+        sizes[rows] = crowds(groups_at(combinations, to, rows), combinations.people[rows], to, maps)
+    return sizes
+
+
+def payouts_against(
+    combinations: Combinations, assignment: Assignment, stakes: Stakes, sizes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Per combination, what each of its records pays if success has the probability 1 / `sizes`; 0 if suppressed."""
+    measure = InformationLoss(combinations.levels)
+    payouts = np.zeros(len(sizes))
+    for number, rows in released_at(assignment.chosen):
+        to = assignment.transformations[number]
+        loss = measure.at(to, groups_at(combinations, to, rows))
+        payouts[rows] = stakes.payouts(loss, sizes[rows])
+    return payouts
+
+
+def released_at(chosen: NDArray[np.int32]) -> list[tuple[int, NDArray[np.intp]]]:
+    """The transformations that are chosen, and the combinations that are released at each."""
+    order = np.argsort(chosen, kind="stable")
+    numbers, starts = np.unique(chosen[order], return_index=True)
+    parts = np.split(order, starts[1:])
+    return [(int(number), rows) for number, rows in zip(numbers, parts, strict=False) if number != SUPPRESSED]
+
+
+def groups_at(combinations: Combinations, to: Transformation, rows: NDArray[np.intp]) -> list[NDArray[np.integer[Any]]]:
+    """Per quasi-identifier, the groups of these combinations at the transformation."""
+    return [
+        levels.groups[level][codes[rows]]
+        for levels, level, codes in zip(combinations.levels, to, combinations.codes, strict=True)
+    ]
+
+
+def crowds(
+    groups: Sequence[NDArray[np.integer[Any]]],
+    people: NDArray[np.int64],
+    at: Transformation,
+    maps: LevelMaps,
+) -> NDArray[np.int64]:
+    """Per entry, which has these groups at the transformation, the people of all entries that are in the same."""
+    places, space = Blocks(at, groups, maps).places(at, [maps.size(j, level) for j, level in enumerate(at)])
+    crowds: NDArray[np.int64] = sums_at(places, people, space)[places]
+    return crowds

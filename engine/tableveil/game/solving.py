@@ -1,0 +1,79 @@
+"""Record-level generalization that pays against an adversary who knows the method."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tableveil.game.combinations import Combinations
+from tableveil.game.counting import counted_at_all
+from tableveil.game.inversion import groups_at, pre_image_sizes, released_at
+from tableveil.game.payout import InformationLoss, Stakes
+from tableveil.game.record_level import SUPPRESSED, Assignment, BestOfAll, Choice, in_order
+from tableveil.game.stability import stable_choices
+from tableveil.lattice import Lattice
+
+if TYPE_CHECKING:
+    from tableveil.search import Control
+
+
+def solve_against_inversion(
+    combinations: Combinations, lattice: Lattice, stakes: Stakes, choice: Choice, control: Control
+) -> Assignment:
+    """An assignment of everybody that pays against an adversary who knows it; `sizes` are those of the pre-images.
+
+    Of three assignments, the one that pays most for the source's records: `stable_choices`, what pays most if the
+    method is not known, and the best single transformation for all. Each without what does not pay against this
+    adversary or, if `choice` says so, is attacked by it: all members of a pre-image lose the same information among the
+    same people, so to suppress one of them is to suppress all, and other pre-images stay as they are. So the result
+    never pays less than the latter two; it need not be the optimum of all assignments.
+
+    What combinations are released at depends on the people only. Which of the three it is, and the one transformation,
+    depend on the source's records, and so does everything if they stand in for the people.
+
+    Raises:
+        UncountableError: A domain is measured instead of counted.
+        Stopped: `control` says so.
+    """
+    transformations = in_order(lattice)
+    best = BestOfAll(combinations.levels, transformations, [stakes], choice)
+    measure = InformationLoss(combinations.levels)
+    totals = np.zeros(len(transformations))
+    for counted in counted_at_all(combinations, lattice, everyone=True):
+        control.raise_if_stopped()
+        best.consider(counted)
+        loss = measure.at(counted.at, counted.groups)
+        kept = choice.releasable(stakes, loss, counted.people)
+        totals[best.number[counted.at]] = float(counted.records[kept] @ stakes.payouts(loss, counted.people)[kept])
+    [published] = best.assignments(len(combinations.people))
+    full_domain = np.full(len(combinations.people), np.argmax(totals), np.int32)
+    settled = [
+        _settled(combinations, replace(published, chosen=chosen), stakes, choice)
+        for chosen in (
+            stable_choices(combinations, lattice, published, stakes, choice, control),
+            published.chosen,
+            full_domain,
+        )
+    ]
+    return max(settled, key=lambda assignment: float(combinations.records @ assignment.payouts))
+
+
+def _settled(combinations: Combinations, assignment: Assignment, stakes: Stakes, choice: Choice) -> Assignment:
+    """What is chosen, as it pays against the adversary who knows it, without what is not released for that."""
+    sizes = pre_image_sizes(combinations, assignment)
+    kept = np.zeros(len(sizes), np.bool_)
+    payouts = np.zeros(len(sizes))
+    measure = InformationLoss(combinations.levels)
+    for number, rows in released_at(assignment.chosen):
+        to = assignment.transformations[number]
+        loss = measure.at(to, groups_at(combinations, to, rows))
+        kept[rows] = choice.releasable(stakes, loss, sizes[rows])
+        payouts[rows] = stakes.payouts(loss, sizes[rows])
+    return replace(
+        assignment,
+        chosen=np.where(kept, assignment.chosen, np.int32(SUPPRESSED)),
+        sizes=np.where(kept, sizes, 0),
+        payouts=np.where(kept, payouts, 0.0),
+    )

@@ -1,0 +1,322 @@
+"""The payout sweep: what each way to de-identify pays, as the adversary's gain and the publisher's loss grow together.
+
+Each transformation's classes are counted once for all methods, and all gains that memory has room for. `tableveil.game`
+does not export this module, because it builds on `tableveil.search`, which builds on the game.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes.blocks import sums_at
+from tableveil.game.combinations import Combinations
+from tableveil.game.counting import Counted, counted_at_all
+from tableveil.game.full_domain import BestFullDomain
+from tableveil.game.inversion import payouts_against, pre_image_sizes
+from tableveil.game.payout import InformationLoss, Stakes
+from tableveil.game.record_level import (
+    SUPPRESSED,
+    Assignment,
+    BestOfAll,
+    Choice,
+    best_transformations,
+    in_order,
+)
+from tableveil.lattice import Lattice, Transformation
+from tableveil.policy import BreakEven, Game
+from tableveil.search import Control, Progress, Stopped
+from tableveil.search.findings import SECONDS_BETWEEN_REPORTS
+
+MEMORY = 512 << 20
+"""Bytes of assignments that are made at once; for more, all is counted again."""
+
+BYTES_PER_CHOICE = 32
+"""About what an assignment takes per combination."""
+
+
+class Method(StrEnum):
+    """How records are de-identified.
+
+    `FULL_DOMAIN`: all at the one transformation that pays most, without the records that do not pay.
+    `FULL_DOMAIN_NO_ATTACK`: the same, without the records on which an attack pays. `RECORD_LEVEL`: every combination of
+    values at the transformation that pays most for it. `RECORD_LEVEL_NO_ATTACK`: of those at which no attack pays.
+    `SAFE_HARBOR`: all records at the Safe Harbor levels, attacked or not.
+    """
+
+    FULL_DOMAIN = "FULL_DOMAIN"
+    FULL_DOMAIN_NO_ATTACK = "FULL_DOMAIN_NO_ATTACK"
+    RECORD_LEVEL = "RECORD_LEVEL"
+    RECORD_LEVEL_NO_ATTACK = "RECORD_LEVEL_NO_ATTACK"
+    SAFE_HARBOR = "SAFE_HARBOR"
+
+
+FULL_DOMAIN = (Method.FULL_DOMAIN, Method.FULL_DOMAIN_NO_ATTACK)
+RECORD_LEVEL = (Method.RECORD_LEVEL, Method.RECORD_LEVEL_NO_ATTACK)
+NO_ATTACK = (Method.FULL_DOMAIN_NO_ATTACK, Method.RECORD_LEVEL_NO_ATTACK)
+
+
+class Among(StrEnum):
+    """Among whose records the adversary looks for a person: an attack succeeds with 1 / those that share the labels."""
+
+    SOURCE = "SOURCE"
+    POPULATION = "POPULATION"
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    """What a method pays at one gain.
+
+    Attributes:
+        gain: Of the adversary per successful attack, and the publisher's loss.
+        method: How the records are de-identified.
+        among: Among whose records the adversary looks.
+        payout: Of all records of the source together; suppressed ones pay nothing.
+        suppressed: Records, withheld ones included.
+        attacked: Released records on which an attack pays.
+        transformation: Of the whole release; None for record-level methods.
+        payout_if_method_known: Of a record-level release if the adversary inverts the method; None if not asked for.
+    """
+
+    gain: Decimal
+    method: Method
+    among: Among
+    payout: float
+    suppressed: int
+    attacked: int
+    transformation: Transformation | None
+    payout_if_method_known: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """All points, by method, among whom, and gain.
+
+    `records` is N, withheld ones included, and `benefit` what one of them is worth as it is. `counted` of the
+    `lattice_size` transformations were counted.
+    """
+
+    points: tuple[SweepPoint, ...]
+    records: int
+    benefit: Decimal
+    lattice_size: int
+    counted: int
+    seconds: float
+
+
+def payout_sweep(
+    combinations: Combinations,
+    has_population: bool,
+    withheld: int,
+    lattice: Lattice,
+    safe_harbor: Transformation | None,
+    game: Game,
+    gains: Sequence[Decimal],
+    break_even: BreakEven,
+    control: Control,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    if_method_known: bool = False,
+    methods: Sequence[Method] = tuple(Method),
+) -> Sweep:
+    """Sweeps the gains.
+
+    Args:
+        combinations: Of the source and, if it `has_population`, of the population.
+        has_population: Whether people are counted of a table of the population: adds the points among them.
+        withheld: Records of the source that are suppressed at every transformation.
+        lattice: Which transformations may be released.
+        safe_harbor: The one that Safe Harbor asks for, which need not be in the lattice; None leaves it out.
+        game: Its benefit and cost; gain and loss are replaced by each of `gains`.
+        gains: At least 0, in ascending order; 0 and all up to the cost are gains for which nobody attacks.
+        break_even: What becomes of records that pay exactly nothing.
+        control: May cancel the sweep.
+        on_progress: Is told how many transformations were counted.
+        if_method_known: Whether to tell what record-level releases pay against an adversary who knows the method.
+        methods: Those to sweep; Safe Harbor only if `safe_harbor` is given too.
+
+    Raises:
+        UncountableError: A domain is measured instead of counted.
+        CancelledError: `control` was cancelled.
+    """
+    started = reported = control.now()
+    stakes = [Stakes.of(replace(game, publisher_loss=gain, adversary_gain=gain)) for gain in gains]
+    amongs = tuple(Among) if has_population else (Among.SOURCE,)
+    at_once = _at_once(len(RECORD_LEVEL) * len(amongs) * np.count_nonzero(combinations.records))
+    starts = range(0, len(stakes), at_once)
+    counted = 0
+    paid: dict[tuple[Method, Among], list[_Paid]] = {}
+    for start in starts:
+        some = stakes[start : start + at_once]
+        adversaries = [_Against(among, combinations, lattice, some, break_even, methods) for among in amongs]
+        for found in counted_at_all(combinations, lattice):
+            control.raise_if_cancelled()
+            for against in adversaries:
+                against.consider(found)
+            counted += 1
+            if control.now() - reported > SECONDS_BETWEEN_REPORTS:
+                on_progress(Progress(counted // len(starts), lattice.size, None, None, None))
+                reported = control.now()
+        for against in adversaries:
+            for method, by_gain in against.paid(safe_harbor, control, if_method_known).items():
+                paid.setdefault((method, against.among), []).extend(by_gain)
+    on_progress(Progress(counted // len(starts), lattice.size, None, None, None))
+    records = int(combinations.records.sum()) + withheld
+    return Sweep(
+        points=tuple(
+            SweepPoint(gain, method, among, each.payout, records - each.released, each.attacked, each.at, each.known)
+            for method, among in itertools.product(Method, amongs)
+            if (method, among) in paid
+            for gain, each in zip(gains, paid[method, among], strict=True)
+        ),
+        records=records,
+        benefit=game.publisher_benefit,
+        lattice_size=lattice.size,
+        counted=counted // len(starts),
+        seconds=control.now() - started,
+    )
+
+
+def _at_once(combinations: int) -> int:
+    """For how many stakes so many combinations can be assigned transformations at once."""
+    return max(1, MEMORY // (BYTES_PER_CHOICE * max(combinations, 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Paid:
+    """What a method pays at one gain, at one transformation or several; `known`: if the adversary knows the method."""
+
+    payout: float
+    released: int
+    attacked: int
+    at: Transformation | None = None
+    known: float | None = None
+
+
+class _Against:
+    """What each method pays against an adversary who looks among the records of the source, or of the population."""
+
+    def __init__(
+        self,
+        among: Among,
+        combinations: Combinations,
+        lattice: Lattice,
+        stakes: Sequence[Stakes],
+        break_even: BreakEven,
+        methods: Sequence[Method],
+    ) -> None:
+        self.among = among
+        self._combinations = combinations if among is Among.POPULATION else _of_source(combinations)
+        self._lattice = lattice
+        self._stakes = stakes
+        self._safe_size = max(each.safe_size for each in stakes)
+        self._loss = InformationLoss(combinations.levels)
+        transformations = in_order(lattice)
+        self._choices = {method: Choice(break_even, no_attack=method in NO_ATTACK) for method in methods}
+        self._full_domain = {
+            method: BestFullDomain(stakes, choice) for method, choice in self._choices.items() if method in FULL_DOMAIN
+        }
+        self._record_level = {
+            method: BestOfAll(combinations.levels, transformations, stakes, choice)
+            for method, choice in self._choices.items()
+            if method in RECORD_LEVEL
+        }
+
+    def consider(self, counted: Counted) -> None:
+        """One more transformation of the lattice."""
+        seen = counted if self.among is Among.POPULATION else replace(counted, people=counted.records)
+        seen = self._merged(seen)
+        loss = self._loss.at(seen.at, seen.groups)
+        for full_domain in self._full_domain.values():
+            full_domain.consider(seen, loss)
+        for record_level in self._record_level.values():
+            record_level.consider(seen)
+
+    def _merged(self, counted: Counted) -> Counted:
+        """Classes that pay the same at all stakes as one: few are left, so that many gains take little longer than one.
+
+        They lose the same information, and among as many people an attack on them succeeds, or pays at no stakes.
+        """
+        safe = min(self._safe_size, int(counted.people.max(initial=0)))
+        people = np.minimum(counted.people, safe)
+        loss = np.unique(self._loss.at(counted.at, counted.groups), return_inverse=True)[1]
+        kinds, first, kind = np.unique(loss * (safe + 1) + people, return_index=True, return_inverse=True)
+        groups = tuple(group[first] for group in counted.groups)
+        return Counted(counted.at, kind[counted.of], groups, sums_at(kind, counted.records, len(kinds)), people[first])
+
+    def paid(
+        self, safe_harbor: Transformation | None, control: Control, if_method_known: bool
+    ) -> dict[Method, list[_Paid]]:
+        """Per method and stakes, once all transformations were considered."""
+        paid = {
+            method: [_Paid(best.payout, best.released, best.attacked, best.transformation) for best in search.best()]
+            for method, search in self._full_domain.items()
+        }
+        for method in self._record_level:
+            paid[method] = self._against_inversion(method, control) if if_method_known else self._by_record(method)
+        if safe_harbor is not None and Method.SAFE_HARBOR in self._choices:
+            paid[Method.SAFE_HARBOR] = self._all_at(safe_harbor)
+        return paid
+
+    def _by_record(self, method: Method) -> list[_Paid]:
+        records = self._combinations.records
+        records = records[records > 0]
+        assignments = self._record_level[method].assignments(len(records))
+        return [
+            _assigned(assignment, stakes, records) for assignment, stakes in zip(assignments, self._stakes, strict=True)
+        ]
+
+    def _against_inversion(self, method: Method, control: Control) -> list[_Paid]:
+        """With what the same releases pay if the method is known, for which everybody's labels are needed."""
+        records = self._combinations.records
+        at_once = _at_once(len(records))
+        paid: list[_Paid] = []
+        for start in range(0, len(self._stakes), at_once):
+            some = self._stakes[start : start + at_once]
+            try:
+                assignments = best_transformations(
+                    self._combinations, self._lattice, some, self._choices[method], control, everyone=True
+                )
+            except Stopped:
+                control.raise_if_cancelled()
+                raise
+            for assignment, stakes in zip(assignments, some, strict=True):
+                sizes = pre_image_sizes(self._combinations, assignment)
+                payouts = payouts_against(self._combinations, assignment, stakes, sizes)
+                known = float(records @ payouts)
+                paid.append(replace(_assigned(assignment, stakes, records), known=known))
+        return paid
+
+    def _all_at(self, transformation: Transformation) -> list[_Paid]:
+        """Everything released at one transformation, whatever it pays."""
+        (counted,) = counted_at_all(self._combinations, Lattice(transformation, transformation))
+        records, people = counted.records, counted.people
+        loss = self._loss.at(counted.at, counted.groups)
+        return [
+            _Paid(
+                float(records @ stakes.payouts(loss, people)),
+                int(records.sum()),
+                int(records[stakes.attacked(people)].sum()),
+                transformation,
+            )
+            for stakes in self._stakes
+        ]
+
+
+def _assigned(assignment: Assignment, stakes: Stakes, records: NDArray[np.int64]) -> _Paid:
+    """What a record-level release pays for these records of each combination."""
+    released = assignment.chosen != SUPPRESSED
+    attacked = released & stakes.attacked(assignment.sizes)
+    return _Paid(float(records @ assignment.payouts), int(records[released].sum()), int(records[attacked].sum()))
+
+
+def _of_source(combinations: Combinations) -> Combinations:
+    """Those of the source, which is its own population."""
+    there = combinations.records > 0
+    records = combinations.records[there]
+    return Combinations(combinations.levels, tuple(codes[there] for codes in combinations.codes), records, records)

@@ -1,0 +1,54 @@
+"""The game between a publisher and an adversary who decides, record by record, whether an attack pays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+
+class Success(StrEnum):
+    """The probability that an attack on a released record succeeds.
+
+    `PROSECUTOR`: 1 / size of its class among the released records. `JOURNALIST`: 1 / number of records of the
+    population that have its labels; without a table of the population, of the source, which overestimates it.
+    `MARKETER`: the average over all released records of the journalist's if there are rows of a population, else of the
+    prosecutor's.
+    """
+
+    PROSECUTOR = "PROSECUTOR"
+    JOURNALIST = "JOURNALIST"
+    MARKETER = "MARKETER"
+
+
+class BreakEven(StrEnum):
+    """What becomes of a record that pays nothing and costs nothing: kept as published, or suppressed as in ARX."""
+
+    KEEP = "KEEP"
+    SUPPRESS = "SUPPRESS"
+
+
+@dataclass(frozen=True, slots=True)
+class Game:
+    """What each record is worth, all in one currency (Wan et al. 2015; Prasser et al. 2017).
+
+    Releasing a record as it is gains the publisher `publisher_benefit`, a successful attack on it costs the publisher
+    `publisher_loss`. Such an attack gains the adversary `adversary_gain`; trying costs `adversary_cost`, successful or
+    not. A rational adversary attacks if probability * gain > cost.
+    """
+
+    publisher_benefit: Decimal
+    publisher_loss: Decimal
+    adversary_gain: Decimal
+    adversary_cost: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLevel:
+    """Every combination of values gets the transformation that pays most for it, instead of one for all.
+
+    An adversary who knows the method can tell who would have got these labels by it. If `adversary_knows_method`, the
+    release is chosen such that it pays against that adversary too.
+    """
+
+    adversary_knows_method: bool = False

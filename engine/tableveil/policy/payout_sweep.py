@@ -1,0 +1,90 @@
+"""Which payout sweep of a policy is asked for, and all that can be wrong with asking."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from tableveil.errors import Fault
+from tableveil.hierarchy import SAFE_HARBOR_LEVEL, SafeHarborHierarchy
+from tableveil.lattice import Transformation
+from tableveil.policy.game import BreakEven, Success
+from tableveil.policy.model import Policy
+from tableveil.policy.privacy import PRIVACY_FIELDS, NoAttack, Profitability, SafeHarbor
+from tableveil.policy.validate_game import LARGEST, is_amount
+
+MOST_GAINS = 200
+"""More than any chart shows; the work grows with them."""
+
+DEFAULT_GAINS = tuple(Decimal(100 * i) for i in range(21))
+"""Those of Wan et al. 2015."""
+
+
+@dataclass(frozen=True, slots=True)
+class SweptGains:
+    """The values, ascending, of the adversary's gain and the publisher's loss, in place of the game's own.
+
+    `if_method_known` asks what record-level releases would pay against an adversary who knows the method, too.
+    """
+
+    gains: tuple[Decimal, ...]
+    if_method_known: bool = False
+
+    @classmethod
+    def of(cls, gains: Sequence[Decimal], if_method_known: bool = False) -> SweptGains:
+        """These values, whatever their order; the default ones for none."""
+        return cls(tuple(sorted(gains)) or DEFAULT_GAINS, if_method_known)
+
+
+def break_even_of(policy: Policy) -> BreakEven:
+    """What becomes of records that pay exactly nothing: what the policy's profitability says, else they are kept."""
+    said = [model.break_even for model in policy.privacy_models if isinstance(model, Profitability)]
+    return BreakEven.SUPPRESS if BreakEven.SUPPRESS in said else BreakEven.KEEP
+
+
+def safe_harbor_of(policy: Policy) -> Transformation | None:
+    """What Safe Harbor alone asks for, other columns at their minimum levels; None if it says nothing of any."""
+    columns = policy.quasi_identifiers
+    if not any(isinstance(column.hierarchy, SafeHarborHierarchy) for column in columns):
+        return None
+    return tuple(
+        SAFE_HARBOR_LEVEL if isinstance(column.hierarchy, SafeHarborHierarchy) else column.minimum_level
+        for column in columns
+    )
+
+
+def check_sweep(policy: Policy) -> Iterator[Fault]:
+    """Faults of a policy that is sound, but asks for what no sweep can do."""
+    if policy.game is None:
+        example = "For example: {publisher_benefit: 1200, adversary_cost: 4}."
+        yield Fault("game", "nothing", "what records are worth and attacks cost", example)
+    for i, model in enumerate(policy.privacy_models):
+        field = f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}"
+        if not isinstance(model, Profitability | NoAttack | SafeHarbor):
+            hint = "A sweep judges by what is paid alone: leave it out."
+            yield Fault(f"privacy_models[{i}]", PRIVACY_FIELDS[type(model)], "models of the game, or none", hint)
+        elif not isinstance(model, SafeHarbor) and model.success is Success.MARKETER:
+            hint = "A marketer's success depends on all records at once; a sweep decides each by itself."
+            yield Fault(f"{field}.success", "MARKETER", "PROSECUTOR or JOURNALIST", hint)
+    if policy.search.time_limit_seconds is not None:
+        hint = "Leave it out: a sweep has no result before its end. It can be cancelled."
+        yield Fault("search.time_limit_seconds", f"{policy.search.time_limit_seconds:f}", "nothing", hint)
+
+
+def check_number(gains: int) -> Iterator[Fault]:
+    """The fault of asking for too many values."""
+    if gains > MOST_GAINS:
+        yield Fault("gains", f"{gains:,} values", f"at most {MOST_GAINS}", "Ask for fewer, or for several sweeps.")
+
+
+def check_gains(gains: Sequence[Decimal | None]) -> Iterator[Fault]:
+    """Faults of the values by themselves, with field paths as in the proto; None is one that cannot be read."""
+    for i, gain in enumerate(gains):
+        if gain is None:
+            continue
+        if not is_amount(gain):
+            expected = f"an exact decimal of at least 0, up to {LARGEST:,}, of no more than nine places"
+            yield Fault(f"gains[{i}]", f"{gain:f}", expected)
+        elif gain in gains[:i]:
+            yield Fault(f"gains[{i}]", f"{gain:f} more than once", "each value once")

@@ -1,0 +1,27 @@
+"""HIPAA's Safe Harbor, which is kept by the levels that the search is left, not by what it rejects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import EquivalenceClasses
+from tableveil.policy import SafeHarbor
+from tableveil.privacy.model import ReleaseRule
+
+
+@dataclass(frozen=True)
+class SafeHarborRule(ReleaseRule):
+    """Every class may be released: the lattice has no level that Safe Harbor forbids (`Policy.least_level`)."""
+
+    model: SafeHarbor
+
+    def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+        """All of them."""
+        return np.ones(len(classes.counts), np.bool_)
+
+    def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
+        """It has no parameter, and refuses nothing."""
+        return None

@@ -1,0 +1,211 @@
+"""Counting every subset of the quasi-identifiers from one histogram."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.risk.frequencies import Frequencies
+
+Subset = tuple[int, ...]
+
+MOST_CELLS = 1 << 22
+"""Cells of a table of all combinations of some attributes: 32 MB, of which much is still kept in the last cache."""
+
+WIDENED_CELLS = 1 << 17
+"""A table takes more attributes than it must up to so many cells: larger ones fill several times slower."""
+
+FEWEST_CELLS = 1 << 12
+
+MOST_ROWS = 1 << 25
+"""Rows of a histogram whose numbers are added up in tables: see `_Rows`."""
+
+PIECE = 1 << 14
+"""Rows taken at a time, so that what numpy makes on the way stays in the first caches."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """One subset, counted.
+
+    Attributes:
+        attributes: Positions of the quasi-identifiers, ascending.
+        counts: Records per distinct combination of their values, in no order.
+        unique: The rows of the histogram whose record is alone with its values of them.
+    """
+
+    attributes: Subset
+    counts: NDArray[np.int64]
+    unique: NDArray[np.int64]
+
+
+def counted_subsets(frequencies: Frequencies, size: int) -> Iterator[Counted]:
+    """All subsets of 1 to `size` attributes, each after all subsets of its own that have one attribute less.
+
+    Subsets whose values have few combinations are counted in tables of a cell per combination. One pass over the
+    histogram fills such a table for a set of attributes that contains several of them; its subsets are sums along
+    the table's axes. A subset that has more combinations than cells is counted by sorting the histogram's rows.
+
+    A cell holds, beside the number of its records, the sum of their rows' numbers: where it has one record, that is its
+    row. So unique records are found without another look at the histogram.
+    """
+    wanted = [s for members in range(1, size + 1) for s in combinations(range(len(frequencies.values)), members)]
+    done: set[Subset] = set()
+    for counted in _in_tables(frequencies, wanted):
+        done.add(counted.attributes)
+        yield counted
+    for subset in wanted:
+        if subset not in done:
+            yield _sorted(frequencies, subset)
+
+
+def _in_tables(frequencies: Frequencies, wanted: Sequence[Subset]) -> Iterator[Counted]:
+    """Those of the wanted subsets that have few combinations."""
+    number = len(frequencies.records)
+    most = min(max(number, FEWEST_CELLS), MOST_CELLS) if number <= MOST_ROWS else 0
+    rows = _Rows(frequencies)
+    done: set[Subset] = set()
+    for members in _tables(frequencies.values, wanted, most):
+        table = _Table(frequencies.values, members, rows.cells(members), rows.shift)
+        for subset in wanted:
+            if subset not in done and set(subset) <= set(members):
+                done.add(subset)
+                yield table.counted(subset)
+
+
+def _tables(values: Sequence[int], wanted: Sequence[Subset], most: int) -> list[Subset]:
+    """Sets of attributes of at most `most` cells that contain, one or another, every wanted subset that has so few.
+
+    Greedy: the largest subset that is in none yet takes the attribute with which most others are in it too, and so on
+    up to `WIDENED_CELLS`.
+    """
+
+    def cells(subset: Subset) -> int:
+        return math.prod(values[j] for j in subset)
+
+    widened = min(most, WIDENED_CELLS)
+    fitting = [subset for subset in wanted if cells(subset) <= most]
+    fitting.sort(key=lambda subset: (len(subset), cells(subset)), reverse=True)
+    contains = np.zeros((len(fitting), len(values)), np.bool_)
+    for row, subset in zip(contains, fitting, strict=True):
+        row[list(subset)] = True
+    open_ = np.ones(len(fitting), np.bool_)
+    tables: list[Subset] = []
+    for i, subset in enumerate(fitting):
+        if not open_[i]:
+            continue
+        members = subset
+        # What of each open subset is not among the members.
+        left = contains & open_[:, None]
+        left[:, list(members)] = False
+        while more := [j for j in range(len(values)) if j not in members and cells((*members, j)) <= widened]:
+            lacks = left.sum(axis=1)
+            best = max(more, key=lambda j: (int((left[:, j] & (lacks == 1)).sum()), -values[j]))
+            members = (*members, best)
+            left[:, best] = False
+        counted = open_ & ~left.any(axis=1)
+        open_ &= ~counted
+        # Members that were taken and then helped no subset in are left out again.
+        tables.append(tuple(np.flatnonzero(contains[counted].any(axis=0)).tolist()))
+    return tables
+
+
+class _Rows:
+    """The histogram's rows, ready to be added up in tables.
+
+    `np.bincount` is the fastest way to add up, and adds doubles. So what is added for a row is its records and, 2^52
+    times smaller, its number. The sum of one record is between 1 and 2, where the lowest bits of a double are multiples
+    of 2^-52: they are the row's number. Other sums are rounded, but what rounding and rows' numbers add to records
+    stays below 1 for up to `MOST_ROWS` rows and 2^31 records: the whole part is the number of records.
+    """
+
+    def __init__(self, frequencies: Frequencies) -> None:
+        self._frequencies = frequencies
+        self._added = np.arange(len(frequencies.records), dtype=np.float64)
+        self._added *= 2.0**-52
+        self._added += frequencies.records
+        self._keys = np.empty(len(frequencies.records), np.intp)
+        # At least the twelve bits of a double that are not its fraction.
+        self.shift = max(frequencies.total.bit_length(), 12)
+
+    def cells(self, members: Subset) -> NDArray[np.uint64]:
+        """The cells of some attributes: records below 2^shift, and above it what is the row's number for one record."""
+        for start in range(0, len(self._keys), PIECE):
+            piece = slice(start, start + PIECE)
+            self._keys[piece] = _keys(self._frequencies, members, piece)
+        space = math.prod(self._frequencies.values[j] for j in members)
+        sums = np.bincount(self._keys, self._added, space)
+        cells = sums.view(np.uint64) << np.uint64(self.shift)
+        cells |= sums.astype(np.uint64)
+        return cells
+
+
+class _Table:
+    """The cells of some attributes, and of subsets of theirs as they are asked for."""
+
+    def __init__(self, values: Sequence[int], members: Subset, cells: NDArray[np.uint64], shift: int) -> None:
+        self._values = values
+        self._cells = {members: cells}
+        # Sums of records stay below 2^shift; those of rows' numbers above it may wrap around, and do no harm.
+        self._shift = shift
+
+    def counted(self, subset: Subset) -> Counted:
+        """A subset of the table's attributes."""
+        cells = self._summed(subset)
+        cells = cells[cells != 0]
+        counts = (cells & np.uint64((1 << self._shift) - 1)).view(np.int64)
+        unique = (cells[counts == 1] >> np.uint64(self._shift)).view(np.int64)
+        return Counted(subset, counts, unique)
+
+    def _summed(self, subset: Subset) -> NDArray[np.uint64]:
+        """The cells of a subset, from those of one attribute more: the smallest that are there, else that would be."""
+        if subset not in self._cells:
+            members = next(iter(self._cells))
+            more = [tuple(sorted((*subset, j))) for j in members if j not in subset]
+            there = [superset for superset in more if superset in self._cells] or more
+            superset = min(there, key=lambda superset: math.prod(self._values[j] for j in superset))
+            (j,) = set(superset) - set(subset)
+            after = math.prod(self._values[i] for i in superset if i > j)
+            # One axis of three at a time: sums over several axes of many are several times slower.
+            parts = self._summed(superset).reshape(-1, self._values[j], after)
+            self._cells[subset] = parts.sum(axis=1, dtype=np.uint64).reshape(-1)
+        return self._cells[subset]
+
+
+def _sorted(frequencies: Frequencies, subset: Subset) -> Counted:
+    """A subset, by sorting keys together with the rows' numbers, in one 64-bit integer each."""
+    rows = len(frequencies.records)
+    bits = rows.bit_length()
+    keys = _keys(frequencies, subset, slice(None), most=1 << (63 - bits)).astype(np.int64)
+    keys <<= bits
+    keys |= np.arange(rows)
+    keys.sort()
+    row = keys & ((1 << bits) - 1)
+    keys >>= bits
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    counts = np.add.reduceat(frequencies.records[row], starts)
+    return Counted(subset, counts, row[starts[counts == 1]])
+
+
+def _keys(frequencies: Frequencies, subset: Subset, rows: slice, most: int = 1 << 63) -> NDArray[np.signedinteger[Any]]:
+    """Per row a number below `most` for its values of these attributes; they are numbered anew where they must be."""
+    first, *others = subset
+    few = math.prod(frequencies.values[j] for j in subset) <= 1 << 31
+    kind: type[np.signedinteger[Any]] = np.int32 if few else np.int64
+    keys = frequencies.codes[first][rows].astype(kind)
+    space = frequencies.values[first]
+    for j in others:
+        if space * frequencies.values[j] > most:
+            occurring, keys = np.unique(keys, return_inverse=True)
+            space = len(occurring)
+        keys *= frequencies.values[j]
+        # Mixed types would be added piece by piece.
+        keys += frequencies.codes[j][rows].astype(kind)
+        space *= frequencies.values[j]
+    return keys

@@ -1,0 +1,144 @@
+"""The chart of a payout sweep, and the table below it: payouts as shares of what the source is worth as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from tableveil.charts import LineChart, Marker, Series, Style, Table, page, svg
+from tableveil.cli import wording
+from tableveil.v1 import payout_service_pb2
+from tableveil.v1.payout_service_pb2 import (
+    AMONG_POPULATION,
+    PAYOUT_METHOD_FULL_DOMAIN,
+    PAYOUT_METHOD_FULL_DOMAIN_NO_ATTACK,
+    PAYOUT_METHOD_RECORD_LEVEL,
+    PAYOUT_METHOD_RECORD_LEVEL_NO_ATTACK,
+    PAYOUT_METHOD_SAFE_HARBOR,
+)
+
+METHODS = {
+    PAYOUT_METHOD_FULL_DOMAIN: "full-domain",
+    PAYOUT_METHOD_FULL_DOMAIN_NO_ATTACK: "full-domain, no attack",
+    PAYOUT_METHOD_RECORD_LEVEL: "record-level",
+    PAYOUT_METHOD_RECORD_LEVEL_NO_ATTACK: "record-level, no attack",
+    PAYOUT_METHOD_SAFE_HARBOR: "Safe Harbor",
+}
+
+# Colours that people with any colour vision tell apart (Okabe and Ito).
+_LOOKS = {
+    PAYOUT_METHOD_FULL_DOMAIN: ("#0072b2", Marker.CIRCLE),
+    PAYOUT_METHOD_FULL_DOMAIN_NO_ATTACK: ("#56b4e9", Marker.SQUARE),
+    PAYOUT_METHOD_RECORD_LEVEL: ("#d55e00", Marker.TRIANGLE),
+    PAYOUT_METHOD_RECORD_LEVEL_NO_ATTACK: ("#e69f00", Marker.DIAMOND),
+    PAYOUT_METHOD_SAFE_HARBOR: ("#000000", Marker.CROSS),
+}
+
+_LOWEST = -50.0
+"""In percent. Safe Harbor can lose any multiple of the maximum: what others pay must stay readable beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """What one kind of release pays, by gain; `known` if the adversary knows how it was made."""
+
+    method: payout_service_pb2.PayoutMethod.ValueType
+    among: payout_service_pb2.Among.ValueType
+    known: bool
+    points: tuple[payout_service_pb2.PayoutPoint, ...]
+
+    @property
+    def label(self) -> str:
+        """The method, known or not."""
+        return f"{METHODS.get(self.method, 'unknown')}{', known' if self.known else ''}"
+
+    def payouts(self) -> list[float]:
+        """Of each point."""
+        return [point.payout_if_method_known if self.known else point.payout for point in self.points]
+
+
+def curves(sweep: payout_service_pb2.PayoutSweep) -> list[Curve]:
+    """The sweep's points by what they have in common but the gain, in the sweep's order."""
+    found: dict[tuple[int, int], list[payout_service_pb2.PayoutPoint]] = {}
+    for point in sweep.points:
+        found.setdefault((point.method, point.among), []).append(point)
+    made = []
+    for points in found.values():
+        method, among = points[0].method, points[0].among
+        made.append(Curve(method, among, False, tuple(points)))
+        if all(point.HasField("payout_if_method_known") for point in points):
+            made.append(Curve(method, among, True, tuple(points)))
+    return made
+
+
+def maximum(sweep: payout_service_pb2.PayoutSweep) -> Decimal:
+    """What all records would pay if they were released as they are and nobody attacked."""
+    return Decimal(sweep.publisher_benefit) * sweep.records
+
+
+def percent(payout: float, sweep: payout_service_pb2.PayoutSweep) -> float:
+    """A payout in percent of the maximum."""
+    return 100.0 * payout / float(maximum(sweep))
+
+
+def as_svg(sweep: payout_service_pb2.PayoutSweep) -> str:
+    """The text of an SVG file."""
+    return svg(_chart(sweep))
+
+
+def as_html(sweep: payout_service_pb2.PayoutSweep) -> str:
+    """The text of an HTML file, which has all numbers too."""
+    return page(_chart(sweep), _table(sweep))
+
+
+def _chart(sweep: payout_service_pb2.PayoutSweep) -> LineChart:
+    return LineChart(
+        title=f"What releases of {wording.table_name(sweep.source)} pay",
+        subtitle=f"N = {sweep.records:,} records; benefit {amount(sweep.publisher_benefit)} each; "
+        f"an attack costs {amount(sweep.adversary_cost)}",
+        x_label="gain of an attack = loss by it",
+        y_label="payout, % of the maximum",
+        series=[_series(curve, sweep) for curve in curves(sweep)],
+        lowest=_LOWEST,
+    )
+
+
+def _series(curve: Curve, sweep: payout_service_pb2.PayoutSweep) -> Series:
+    color, marker = _LOOKS.get(curve.method, ("#666666", Marker.CIRCLE))
+    among = "population" if curve.among == AMONG_POPULATION else "source"
+    dashes = {(True, False): "", (False, False): "8 4", (True, True): "2 3", (False, True): "8 3 2 3"}
+    style = Style(color, dashes[curve.among == AMONG_POPULATION, curve.known], marker, hollow=curve.known)
+    gains = [float(point.gain) for point in curve.points]
+    payouts = [percent(payout, sweep) for payout in curve.payouts()]
+    return Series(f"{curve.label}; {among}", list(zip(gains, payouts, strict=True)), style)
+
+
+def _table(sweep: payout_service_pb2.PayoutSweep) -> Table:
+    of = wording.short(", ".join(sweep.quasi_identifiers))
+    columns = ("release", "among", "gain", "payout", "% of maximum", "suppressed", "attacked", f"levels of {of}")
+    return Table(
+        columns,
+        [_row(curve, i, sweep) for curve in curves(sweep) for i in range(len(curve.points))],
+        frozenset(range(2, 7)),
+    )
+
+
+def _row(curve: Curve, i: int, sweep: payout_service_pb2.PayoutSweep) -> Sequence[str]:
+    point, payout = curve.points[i], curve.payouts()[i]
+    return (
+        curve.label,
+        "population" if curve.among == AMONG_POPULATION else "source",
+        amount(point.gain),
+        f"{payout:,.2f}",
+        f"{percent(payout, sweep):.2f}",
+        wording.count(point.suppressed_records),
+        # Whom an adversary who knows the method would attack is not told.
+        "" if curve.known else wording.count(point.attacked_records),
+        " ".join(map(str, point.levels)),
+    )
+
+
+def amount(text: str) -> str:
+    """An exact decimal with its thousands told apart."""
+    return f"{Decimal(text):,f}"

@@ -1,0 +1,256 @@
+"""The command `risk`: how easily the people of a table or of a release could be recognized."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import click
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tableveil.cli import wording
+from tableveil.cli.files import require_free, whole_file
+from tableveil.cli.follow import follow
+from tableveil.cli.interruptible import interruptible
+from tableveil.cli.tables import facts, listing
+from tableveil.cli.verb import Session, verb
+from tableveil.errors import InternalError, shortened
+from tableveil.v1 import policy_pb2, risk_service_pb2
+
+_FORMATS = (".csv", ".parquet")
+_MOST_SHOWN = 10
+
+
+def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
+    """What stands between commas, as in a line of CSV: a name with a comma in it can be quoted."""
+    try:
+        return next(csv.reader([value], strict=True, skipinitialspace=True)) if value else []
+    except csv.Error as error:
+        raise click.BadParameter(f"{value!r} is no line of CSV: {error}") from None
+
+
+def _records(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    if value is not None and value.suffix.lower() not in _FORMATS:
+        raise click.BadParameter(f"{str(value)!r} does not end in {' or '.join(_FORMATS)}")
+    return value
+
+
+@click.command()
+@click.argument("subject", metavar="TABLE|RELEASE")
+@click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
+@click.option(
+    "--quasi-identifiers",
+    callback=_names,
+    metavar="COLUMNS",
+    help="The columns by which people could be recognized, such as age,sex,zip_code. Default: those of the release.",
+)
+@click.option("--population", metavar="TABLE", help="The rows of the population, which the people are a part of.")
+@click.option("--subset-column", metavar="COLUMN", help="The table is the population; what is true here is analyzed.")
+@click.option("--population-size", type=int, metavar="PEOPLE", help="How many people the population has.")
+@click.option("--sampling-fraction", metavar="SHARE", help="The share of the population that the table has.")
+@click.option("--weight", metavar="COLUMN", help="Survey weights: how many people each record stands for.")
+@click.option(
+    "--threshold", callback=_names, metavar="RISKS", help="Count the records above. Default: 0.05,0.1,0.2,0.33."
+)
+@click.option("--largest-subset", type=int, metavar="COLUMNS", help="Look at subsets of up to so many columns.")
+@click.option(
+    "--records",
+    type=click.Path(path_type=Path),
+    callback=_records,
+    metavar="FILE",
+    help="Also write the risks of each combination of values, with the values. Ends in .csv or .parquet.",
+)
+@click.option("--overwrite", is_flag=True, help="Let --records replace a file.")
+@verb
+def risk(
+    session: Session,
+    subject: str,
+    schema: str | None,
+    quasi_identifiers: list[str],
+    population: str | None,
+    subset_column: str | None,
+    population_size: int | None,
+    sampling_fraction: str | None,
+    weight: str | None,
+    threshold: list[str],
+    largest_subset: int | None,
+    records: Path | None,
+    overwrite: bool,
+) -> None:
+    """Measure how easily the people of a table, or of a release, could be recognized.
+
+    The subject is a table (people, clinic.people) or a release (releases/3). What comes out is for the owner of the
+    table: none of it is public. With --json, one JSON object per line: the job at each change, then the analysis.
+    """
+    if population is not None and subset_column is not None:
+        raise click.UsageError("--population and --subset-column say the same in two ways: use one of them")
+    if population_size is not None and sampling_fraction is not None:
+        raise click.UsageError("--population-size and --sampling-fraction say the same in two ways: use one of them")
+    if largest_subset is not None and largest_subset < 1:
+        raise click.UsageError("--largest-subset is a number from 1 on")
+    if records is not None:
+        require_free(records, "records", overwrite)
+    asked = risk_service_pb2.RiskRequest(
+        quasi_identifiers=quasi_identifiers,
+        thresholds=threshold,
+        weight_column=weight or "",
+        largest_subset=largest_subset or 0,
+        records=records is not None,
+    )
+    if subject.startswith("releases/") and schema is None:
+        asked.release = subject
+    else:
+        asked.table.CopyFrom(_table(subject, schema))
+    if population is not None:
+        asked.population.table.CopyFrom(_table(population, None))
+    if subset_column is not None:
+        asked.population.subset_column = subset_column
+    if population_size is not None:
+        asked.population.size = population_size
+    if sampling_fraction is not None:
+        asked.population.sampling_fraction = sampling_fraction
+    job = session.client.submit_risk_analysis(asked)
+    name = follow(session, job.name, session.output.err).result
+    if records is not None:
+        interruptible(session.client, lambda: _write_records(session, name, records, overwrite))
+    show_risk_analysis(session, name)
+
+
+def _table(name: str, schema: str | None) -> policy_pb2.TableReference:
+    if schema is not None:
+        return policy_pb2.TableReference(schema=schema, table=name)
+    first, dot, rest = name.partition(".")
+    return policy_pb2.TableReference(schema=first, table=rest) if dot else policy_pb2.TableReference(table=name)
+
+
+def _write_records(session: Session, name: str, path: Path, overwrite: bool) -> None:
+    # They take longer to load than most commands take.
+    import pyarrow
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    kind = pyarrow.csv.CSVWriter if path.suffix.lower() == ".csv" else pyarrow.parquet.ParquetWriter
+    try:
+        with (
+            whole_file(path, "records", overwrite) as partial,
+            session.client.read_record_risks(name) as reader,
+            kind(partial, reader.schema) as writer,
+        ):
+            for batch in reader:
+                writer.write_batch(batch)
+    except pyarrow.ArrowException as error:
+        # CSV cannot hold every type, such as BLOB.
+        message = f"cannot write {shortened(str(path))}: a column's type does not go into such a file; try .parquet"
+        raise InternalError("WRITE_FAILED", message) from error
+
+
+def show_risk_analysis(session: Session, name: str) -> None:
+    """Writes a risk analysis as JSON, or as tables for people."""
+    found = session.client.get_risk_analysis(name)
+    if session.output.as_json:
+        session.output.json(risk_service_pb2.GetRiskAnalysisResponse(risk_analysis=found))
+    else:
+        session.output.show(_analysis(found))
+
+
+def _analysis(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
+    about = [
+        ("of", f"{wording.table_name(analysis.source)}, {wording.count(analysis.records)} records"),
+        ("columns", wording.printable(", ".join(analysis.quasi_identifiers))),
+        ("distinct", f"{wording.count(analysis.classes)} combinations of values"),
+    ]
+    if analysis.HasField("population_size"):
+        about.append(("population", f"{wording.count(analysis.population_size)} people"))
+    parts: list[RenderableType] = [Text(analysis.name, style="bold"), facts(about)]
+    for heading, content in (
+        ("Risk of being recognized", _attacks(analysis)),
+        ("Alone with their values", facts(_uniqueness(analysis))),
+        ("What tells people apart", _subsets(analysis)),
+        ("Special uniques: alone with few of their values", facts(_special(analysis))),
+    ):
+        parts += [Text(""), Text(heading, style="bold"), content]
+    warnings = [Text(f"warning: {wording.printable(warning)}") for warning in analysis.warnings]
+    return Group(*parts, *([Text("")] if warnings else []), *warnings)
+
+
+def _values(analysis: risk_service_pb2.RiskAnalysis, model: str) -> dict[str, float]:
+    """The measures of a model that have a value, without those that count records above thresholds."""
+    return {
+        found.measure: found.value
+        for found in analysis.measures
+        if found.model == model and not found.threshold and found.HasField("value")
+    }
+
+
+def _attacks(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
+    thresholds = list(dict.fromkeys(found.threshold for found in analysis.measures if found.threshold))
+    rows = []
+    for model in ("prosecutor", "journalist", "marketer", "individual"):
+        values = _values(analysis, model)
+        if not values:
+            continue
+        above = {
+            found.threshold: wording.count(int(found.value))
+            for found in analysis.measures
+            if found.model == model and found.threshold
+        }
+        rows.append(
+            (
+                model,
+                wording.score(values["highest_risk"]) if "highest_risk" in values else "",
+                wording.share(values.get("average_risk", values.get("success_rate", 0.0))),
+                *(above.get(threshold, "") for threshold in thresholds),
+            )
+        )
+    columns = ("adversary", "highest", "found on average", *(f"records > {threshold}" for threshold in thresholds))
+    return listing(columns, rows, "", numbers=columns[1:])
+
+
+def _uniqueness(analysis: risk_service_pb2.RiskAnalysis) -> list[tuple[str, str]]:
+    of_sample = _values(analysis, "sample")
+    unique = wording.count(int(of_sample["unique_records"]))
+    rows = [("records", f"{unique}, {wording.share(of_sample['uniqueness'])}")]
+    for found in analysis.measures:
+        if found.model.startswith("population (") and found.measure == "uniqueness":
+            share = wording.share(found.value) if found.HasField("value") else "no estimate"
+            rows.append((wording.printable(found.model), share))
+    return rows
+
+
+def _subsets(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
+    """The columns alone, and the larger subsets that are proposed, or that tell most apart."""
+    alone = [found for found in analysis.attribute_risks if len(found.columns) == 1]
+    proposed = [tuple(found.columns) for found in analysis.proposals]
+    larger = [found for found in analysis.attribute_risks if len(found.columns) > 1]
+    larger.sort(key=lambda found: (tuple(found.columns) not in proposed, -found.distinction, -found.separation))
+    rows = [
+        (
+            wording.printable(", ".join(found.columns)),
+            wording.share(found.distinction),
+            wording.share(found.separation),
+            wording.count(found.unique_records),
+            wording.count(found.minimal_unique_records),
+            "a guess" if tuple(found.columns) in proposed else "",
+        )
+        for found in [*sorted(alone, key=lambda found: -found.distinction), *larger][:_MOST_SHOWN]
+    ]
+    columns = ("columns", "distinct", "pairs apart", "alone", "not with fewer", "identifies")
+    return listing(columns, rows, "", numbers=columns[1:5])
+
+
+def _special(analysis: risk_service_pb2.RiskAnalysis) -> list[tuple[str, str]]:
+    values = _values(analysis, "special uniques")
+    by_size = [
+        f"{wording.count(int(found))} of {measure.removeprefix('minimal_uniques_of_')}"
+        for measure, found in values.items()
+        if measure.startswith("minimal_uniques_of_")
+    ]
+    rows = [
+        ("records", wording.count(int(values["records"]))),
+        ("minimal uniques", f"{', '.join(by_size)} columns"),
+        ("highest score", f"{values['highest_score']:g}"),
+    ]
+    if "correct_match_probability" in values:
+        rows.append(("a unique match is right", wording.share(values["correct_match_probability"])))
+    return rows

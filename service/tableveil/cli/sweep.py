@@ -1,0 +1,138 @@
+"""The command `sweep`: what each way to make a release pays, for several gains of the adversary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+
+import click
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tableveil.cli import wording
+from tableveil.cli.files import require_free, write_text
+from tableveil.cli.follow import follow
+from tableveil.cli.payout_chart import amount, as_html, as_svg, curves, maximum, percent
+from tableveil.cli.tables import facts, listing
+from tableveil.cli.verb import Session, verb
+from tableveil.document import load_policy
+from tableveil.errors import InvalidError
+from tableveil.v1 import payout_service_pb2
+
+# Far more than a sweep may have, far below what would fill the memory.
+_MOST_STEPS = 10_000
+
+_NUMBER = r"[0-9]{1,25}(?:\.[0-9]{1,25})?"
+
+_AMONG = {
+    payout_service_pb2.AMONG_POPULATION: "among the population",
+    payout_service_pb2.AMONG_SOURCE: "among the source",
+}
+
+
+def _gains(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
+    """`300`, `0..2000/100`, and lists of them; the server judges the numbers."""
+    gains: list[str] = []
+    for part in value.split(",") if value is not None else ():
+        found = re.fullmatch(rf"({_NUMBER})(?:\.\.({_NUMBER})/({_NUMBER}))?", part.strip())
+        if not found:
+            raise click.BadParameter(f"{part!r} is neither a number, such as 300, nor a range, such as 0..2000/100")
+        first, last, step = Decimal(found[1]), Decimal(found[2] or found[1]), Decimal(found[3] or 1)
+        if not (first <= last and step > 0 and last - first < _MOST_STEPS * step):
+            raise click.BadParameter(f"{part!r} is no range up to a larger number in at most {_MOST_STEPS:,} steps")
+        gains += [f"{first + i * step:f}" for i in range(int((last - first) / step) + 1)]
+    return gains
+
+
+def _chart(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    if value is not None and value.suffix.lower() not in _FORMATS:
+        raise click.BadParameter(f"{str(value)!r} does not end in {' or '.join(_FORMATS)}")
+    return value
+
+
+_FORMATS: dict[str, Callable[[payout_service_pb2.PayoutSweep], str]] = {".html": as_html, ".svg": as_svg}
+
+CHART = click.option(
+    "--chart",
+    type=click.Path(path_type=Path),
+    callback=_chart,
+    metavar="FILE",
+    help="Also draw a payout sweep: a file that ends in .html has the numbers, too, one in .svg just the chart.",
+)
+OVERWRITE_CHART = click.option("--overwrite", is_flag=True, help="Let --chart replace a file.")
+
+
+@click.command()
+@click.argument("policy", type=click.Path(path_type=Path))
+@click.option(
+    "--gains", callback=_gains, metavar="GAINS", help="Such as 0..2000/100 or 0,300,1200. Default: 0..2000/100."
+)
+@click.option(
+    "--if-method-known",
+    is_flag=True,
+    help="Also tell what record-level releases pay against an adversary who knows the method.",
+)
+@CHART
+@OVERWRITE_CHART
+@verb
+def sweep(
+    session: Session, policy: Path, gains: list[str], if_method_known: bool, chart: Path | None, overwrite: bool
+) -> None:
+    """Show what releases would pay, for several gains of the adversary.
+
+    Each value stands for the gain of a successful attack and for the publisher's loss by it; benefit and cost are those
+    of the policy's game. Nothing is released, and the policy's target is ignored. With --json, one JSON object per
+    line: the job at each change, then the payout sweep.
+    """
+    if chart is not None:
+        require_free(chart, "chart", overwrite)
+    message, faults = load_policy(policy)
+    if faults:
+        raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
+    job = session.client.submit_payout_sweep(message, gains, if_method_known, policy.parent)
+    ended = follow(session, job.name, session.output.err)
+    show_payout_sweep(session, ended.result, chart, overwrite)
+    if not session.output.as_json:
+        for warning in ended.warnings:
+            session.output.tell(f"warning: {wording.printable(warning)}")
+
+
+def show_payout_sweep(session: Session, name: str, chart: Path | None, overwrite: bool) -> None:
+    """Writes a payout sweep as JSON, or as tables for people; and as a chart, if there is a path for one."""
+    found = session.client.get_payout_sweep(name)
+    if chart is not None:
+        write_text(chart, _FORMATS[chart.suffix.lower()](found), "chart", overwrite)
+    if session.output.as_json:
+        session.output.json(payout_service_pb2.GetPayoutSweepResponse(payout_sweep=found))
+    else:
+        session.output.show(_payout_sweep(found))
+
+
+def _payout_sweep(sweep: payout_service_pb2.PayoutSweep) -> RenderableType:
+    """A table for each of those among whom the adversary looks: one row per gain, one column per method."""
+    size = wording.large_count(sweep.lattice_size)
+    counted = wording.count(sweep.transformations_counted)
+    about = [("source", f"{wording.table_name(sweep.source)}, {wording.count(sweep.records)} records")]
+    if sweep.HasField("population_records"):
+        about.append(("population", f"{wording.count(sweep.population_records)} records"))
+    about += [
+        ("maximum", f"{amount(f'{maximum(sweep):f}')}, a benefit of {amount(sweep.publisher_benefit)} per record"),
+        ("attack", f"costs {amount(sweep.adversary_cost)}"),
+        ("sweep", f"{counted} of {size} transformations counted in {wording.seconds(sweep.sweep_seconds)}"),
+    ]
+    parts: list[RenderableType] = [Text(sweep.name, style="bold"), facts(about)]
+    for among, heading in _AMONG.items():
+        if any(point.among == among for point in sweep.points):
+            title = f"Payout in % of the maximum, if the adversary looks {heading}"
+            parts += [Text(""), Text(title, style="bold"), _by_gain(sweep, among)]
+    return Group(*parts)
+
+
+def _by_gain(sweep: payout_service_pb2.PayoutSweep, among: payout_service_pb2.Among.ValueType) -> RenderableType:
+    shown = [curve for curve in curves(sweep) if curve.among == among]
+    columns = ["gain", *(curve.label for curve in shown)]
+    payouts = [[f"{percent(payout, sweep):.2f}" for payout in curve.payouts()] for curve in shown]
+    rows = list(zip((amount(point.gain) for point in shown[0].points), *payouts, strict=True))
+    return listing(columns, rows, "", numbers=columns)

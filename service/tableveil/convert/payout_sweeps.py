@@ -1,0 +1,121 @@
+"""Payout sweeps: what is asked for, from a message; what was found, as a message."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from tableveil.convert.canonical import canonical_json, policy_from_json
+from tableveil.convert.decimals import decimal_from_text, decimal_to_text
+from tableveil.convert.enums import AMONG, BREAK_EVEN, PAYOUT_METHODS
+from tableveil.convert.names import job_name, payout_sweep_name
+from tableveil.convert.policy_from_proto import policy_from_proto
+from tableveil.convert.tables import table_to_proto
+from tableveil.convert.times import timestamp
+from tableveil.errors import Fault, shortened
+from tableveil.game.sweep import SweepPoint
+from tableveil.policy import Policy
+from tableveil.policy.payout_sweep import SweptGains, check_gains, check_number, check_sweep
+from tableveil.state.payout_sweeps import PayoutSweep
+from tableveil.v1 import payout_service_pb2, policy_pb2
+
+
+def payout_sweep_from_proto(
+    message: payout_service_pb2.SubmitPayoutSweepRequest,
+) -> tuple[Policy | None, SweptGains | None, str, list[Fault]]:
+    """The policy and the gains, None if they could not be converted; the policy's document; and all faults."""
+    asked = _without_ignored(message.policy)
+    policy, found = policy_from_proto(_with_placeholders(asked))
+    beside_the_point = {"release.name", "game.adversary_gain"}
+    if not asked.privacy_models:
+        beside_the_point.add("privacy_models")
+    faults = [fault for fault in found if fault.field not in beside_the_point]
+    if policy is not None:
+        missing = {fault.field for fault in faults}
+        faults += [fault for fault in check_sweep(policy) if fault.field not in missing]
+    gains, found = _gains(message)
+    faults += found
+    if policy is None or faults:
+        return policy, None, "", faults
+    return policy, SweptGains.of(gains, message.if_method_known), canonical_json(asked), []
+
+
+def _without_ignored(message: policy_pb2.Policy) -> policy_pb2.Policy:
+    """A copy of the policy without what a sweep does not depend on."""
+    copy = policy_pb2.Policy()
+    copy.CopyFrom(message)
+    copy.ClearField("release")
+    copy.ClearField("repeat_reason")
+    copy.ClearField("quality_model")
+    copy.ClearField("record_level")
+    copy.ClearField("suppression_limit")
+    copy.ClearField("suppressed_records")
+    copy.ClearField("risk_thresholds")
+    if copy.HasField("search"):
+        copy.search.ClearField("seed")
+        copy.search.ClearField("strategy")
+        copy.search.ClearField("choose")
+    if copy.HasField("game"):
+        copy.game.ClearField("publisher_loss")
+        copy.game.ClearField("adversary_gain")
+    return copy
+
+
+def _with_placeholders(message: policy_pb2.Policy) -> policy_pb2.Policy:
+    """A copy whose game is whole."""
+    copy = policy_pb2.Policy()
+    copy.CopyFrom(message)
+    if copy.HasField("game"):
+        copy.game.publisher_loss = copy.game.adversary_gain = "0"
+    return copy
+
+
+def _gains(message: payout_service_pb2.SubmitPayoutSweepRequest) -> tuple[list[Decimal], list[Fault]]:
+    """The gains that can be read, and the faults of all; too many are one fault, and are not read."""
+    if faults := list(check_number(len(message.gains))):
+        return [], faults
+    read = [decimal_from_text(text) for text in message.gains]
+    expected = "an exact decimal in plain digits, such as 300"
+    faults = [
+        Fault(f"gains[{i}]", shortened(text), expected)
+        for i, (text, gain) in enumerate(zip(message.gains, read, strict=True))
+        if gain is None
+    ]
+    return [gain for gain in read if gain is not None], [*faults, *check_gains(read)]
+
+
+def payout_sweep_to_proto(sweep: PayoutSweep) -> payout_service_pb2.PayoutSweep:
+    """The message for a payout sweep."""
+    return payout_service_pb2.PayoutSweep(
+        name=payout_sweep_name(sweep.number),
+        job=job_name(sweep.job),
+        create_time=timestamp(sweep.created_at),
+        source=table_to_proto(sweep.source),
+        records=sweep.records,
+        population_records=sweep.population_records,
+        quasi_identifiers=sweep.quasi_identifiers,
+        publisher_benefit=decimal_to_text(sweep.publisher_benefit),
+        adversary_cost=decimal_to_text(sweep.adversary_cost),
+        break_even=BREAK_EVEN.to_proto(sweep.break_even),
+        if_method_known=sweep.if_method_known,
+        points=map(_point, sweep.points),
+        lattice_size=sweep.lattice_size,
+        transformations_counted=sweep.counted,
+        sweep_seconds=sweep.sweep_seconds,
+        seconds=sweep.seconds,
+        policy=policy_from_json(sweep.policy),
+        source_fingerprint=sweep.source_fingerprint,
+        population_fingerprint=sweep.population_fingerprint,
+    )
+
+
+def _point(point: SweepPoint) -> payout_service_pb2.PayoutPoint:
+    return payout_service_pb2.PayoutPoint(
+        gain=decimal_to_text(point.gain),
+        method=PAYOUT_METHODS.to_proto(point.method),
+        among=AMONG.to_proto(point.among),
+        payout=point.payout,
+        suppressed_records=point.suppressed,
+        attacked_records=point.attacked,
+        levels=point.transformation or (),
+        payout_if_method_known=point.payout_if_method_known,
+    )

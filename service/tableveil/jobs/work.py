@@ -1,0 +1,188 @@
+"""What a job can be asked for: each kind checks a request of its own against the database, and runs it."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tableveil.backend import Database, Session
+from tableveil.errors import Fault, InvalidError
+from tableveil.jobs.read import check_request
+from tableveil.jobs.report import Report
+from tableveil.jobs.risk_subject import resolve_subject
+from tableveil.jobs.run import run_job
+from tableveil.jobs.run_frontier import run_frontier
+from tableveil.jobs.run_payout_sweep import run_payout_sweep
+from tableveil.jobs.run_risk_analysis import run_risk_analysis
+from tableveil.policy import Policy, ReleaseTarget, TableReference
+from tableveil.policy.frontier import FrontierGrid
+from tableveil.policy.payout_sweep import SweptGains
+from tableveil.policy.risk_analysis import RiskRequest
+from tableveil.release import check_existing, check_ledger
+from tableveil.source import Source, resolve_source
+from tableveil.state.jobs import JobKind
+
+
+class Work(ABC):
+    """One request. `kind` says what comes out, `document` is the policy, or what stands in its place, as JSON."""
+
+    kind: ClassVar[JobKind]
+    document: str
+
+    @property
+    @abstractmethod
+    def request_id(self) -> str:
+        """The client's name for the request, or an empty text."""
+
+    @property
+    def options(self) -> str:
+        """What is asked for beside the document, as JSON, or an empty text: two requests are equal by both."""
+        return ""
+
+    @property
+    def target(self) -> ReleaseTarget | None:
+        """Where objects are written that no other job may write at the same time."""
+        return None
+
+    @abstractmethod
+    def admit(self, session: Session) -> TableReference:
+        """The source's full name, once everything is checked that can be without reading its rows.
+
+        Raises:
+            InvalidError: the request does not fit the database.
+            ConflictError: something is in the target's place.
+        """
+
+    @abstractmethod
+    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+        """Does the work on a session of its own, inserts the job's outcome, and returns the number of what came out.
+
+        Raises:
+            TableveilError: nothing was written.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseWork(Work):
+    """A release."""
+
+    kind = JobKind.RELEASE
+
+    policy: Policy
+    document: str
+
+    @property
+    def request_id(self) -> str:
+        """The policy's."""
+        return self.policy.request_id
+
+    @property
+    def target(self) -> ReleaseTarget | None:
+        """The policy's."""
+        return self.policy.release
+
+    def admit(self, session: Session) -> TableReference:
+        """The source; see `Work`."""
+        source, policy, faults = check_request(session, self.policy)
+        found = _fitting(source, faults)
+        check_existing(session, policy)
+        check_ledger(session, policy, found, None)
+        return found.reference
+
+    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+        """The release's number."""
+        return run_job(database, session, job, self.policy, self.document, report)
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierWork(Work):
+    """A frontier, for which the policy's target does not matter."""
+
+    kind = JobKind.FRONTIER
+
+    policy: Policy
+    grid: FrontierGrid
+    document: str
+
+    @property
+    def request_id(self) -> str:
+        """The policy's."""
+        return self.policy.request_id
+
+    @property
+    def options(self) -> str:
+        """The grid."""
+        limits = [f"{limit:f}" for limit in self.grid.suppression_limits]
+        return json.dumps({"k": self.grid.ks, "suppression_limits": limits}, separators=(",", ":"))
+
+    def admit(self, session: Session) -> TableReference:
+        """The source; see `Work`."""
+        source, _, faults = resolve_source(session, self.policy)
+        return _fitting(source, faults).reference
+
+    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+        """The frontier's number."""
+        return run_frontier(session, job, self.policy, self.grid, self.document, report)
+
+
+@dataclass(frozen=True, slots=True)
+class PayoutSweepWork(Work):
+    """A payout sweep, for which the policy's target does not matter."""
+
+    kind = JobKind.PAYOUT_SWEEP
+
+    policy: Policy
+    swept: SweptGains
+    document: str
+
+    @property
+    def request_id(self) -> str:
+        """The policy's."""
+        return self.policy.request_id
+
+    @property
+    def options(self) -> str:
+        """The gains, and for which adversaries."""
+        gains = [f"{gain:f}" for gain in self.swept.gains]
+        return json.dumps({"gains": gains, "if_method_known": self.swept.if_method_known}, separators=(",", ":"))
+
+    def admit(self, session: Session) -> TableReference:
+        """The source; see `Work`."""
+        source, _, faults = resolve_source(session, self.policy)
+        return _fitting(source, faults).reference
+
+    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+        """The payout sweep's number."""
+        return run_payout_sweep(session, job, self.policy, self.swept, self.document, report)
+
+
+@dataclass(frozen=True, slots=True)
+class RiskAnalysisWork(Work):
+    """A risk analysis, of which the document is the request."""
+
+    kind = JobKind.RISK_ANALYSIS
+
+    request: RiskRequest
+    document: str
+
+    @property
+    def request_id(self) -> str:
+        """The request's."""
+        return self.request.request_id
+
+    def admit(self, session: Session) -> TableReference:
+        """The table, or that of the release; see `Work`."""
+        reference, _ = resolve_subject(session, self.request)
+        return reference
+
+    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+        """The risk analysis's number."""
+        return run_risk_analysis(session, job, self.request, self.document, report)
+
+
+def _fitting(source: Source | None, faults: list[Fault]) -> Source:
+    if source is None or faults:
+        raise InvalidError.about("POLICY_INVALID", "the policy does not fit the database", faults)
+    return source

@@ -1,0 +1,48 @@
+"""Risk analyses over gRPC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import grpc
+
+from tableveil.convert import job_to_proto, risk_analysis_number, risk_analysis_to_proto, risk_request_from_proto
+from tableveil.errors import InvalidError
+from tableveil.jobs.work import RiskAnalysisWork
+from tableveil.server.arrow_pieces import arrow_pieces
+from tableveil.server.ports import Jobs, RiskAnalyses
+from tableveil.v1 import risk_service_pb2 as v1
+from tableveil.v1 import risk_service_pb2_grpc
+
+
+class RiskService(risk_service_pb2_grpc.RiskServiceServicer):
+    """Each method converts, calls, converts."""
+
+    def __init__(self, jobs: Jobs, risk_analyses: RiskAnalyses) -> None:
+        self._jobs = jobs
+        self._risk_analyses = risk_analyses
+
+    def SubmitRiskAnalysis(  # noqa: N802
+        self, request: v1.SubmitRiskAnalysisRequest, context: grpc.ServicerContext
+    ) -> v1.SubmitRiskAnalysisResponse:
+        """The message is kept as the job's document."""
+        risk, document, faults = risk_request_from_proto(request.risk)
+        if risk is None:
+            raise InvalidError.about("RISK_INVALID", "the risks cannot be analyzed as asked", faults)
+        job = self._jobs.submit(RiskAnalysisWork(risk, document))
+        return v1.SubmitRiskAnalysisResponse(job=job_to_proto(job))
+
+    def GetRiskAnalysis(  # noqa: N802
+        self, request: v1.GetRiskAnalysisRequest, context: grpc.ServicerContext
+    ) -> v1.GetRiskAnalysisResponse:
+        """One risk analysis, all of its measures."""
+        analysis = self._risk_analyses.get(risk_analysis_number(request.name))
+        return v1.GetRiskAnalysisResponse(risk_analysis=risk_analysis_to_proto(analysis))
+
+    def ReadRecordRisks(  # noqa: N802
+        self, request: v1.ReadRecordRisksRequest, context: grpc.ServicerContext
+    ) -> Iterator[v1.ReadRecordRisksResponse]:
+        """Rows as gRPC's flow control lets them go; a client that is gone ends the generator."""
+        with self._risk_analyses.read_records(risk_analysis_number(request.name)) as reader:
+            for piece in arrow_pieces(reader):
+                yield v1.ReadRecordRisksResponse(arrow_ipc=piece)

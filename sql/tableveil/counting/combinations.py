@@ -1,0 +1,45 @@
+"""The distinct combinations of values of source and population together: as arrays, and who is missing in which."""
+
+from __future__ import annotations
+
+import numpy as np
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, cast, column, number
+from tableveil.counting.base import BaseHistogram
+from tableveil.game.combinations import Combinations
+
+
+def read_combinations(session: Session, base: BaseHistogram) -> Combinations:
+    """All combinations that are not withheld, in the order of their codes."""
+    codes = base.histogram.columns
+    found = session.arrays(merged(base).order_by(*map(column, codes)))
+    records = found["n"].astype(np.int64)
+    people = records if base.population is None else found["population"].astype(np.int64)
+    return Combinations(base.histogram.levels, tuple(found[name].astype(np.int32) for name in codes), records, people)
+
+
+def merged(base: BaseHistogram) -> exp.Select:
+    """The combinations and their records `n`; with a population, also those that only it has, and its `population`."""
+    codes = [column(name) for name in base.histogram.columns]
+    query = base.histogram.searchable().select(*codes, column("n"))
+    if base.population is None:
+        return query
+    own = query.select(alias(number(0), "population"))
+    theirs = base.population.searchable().select(*codes, alias(number(0), "n"), column("n"))
+    both = exp.Union(this=own, expression=theirs, distinct=False).subquery("both_rows")
+    totals = [alias(cast(exp.Sum(this=column(name)), "BIGINT"), name) for name in ("n", "population")]
+    return exp.select(*codes, *totals).from_(both).group_by(*codes)
+
+
+def missing_people(session: Session, base: BaseHistogram) -> tuple[int, int]:
+    """How many combinations have more records in the source than people in the population, and how many more in all."""
+    missing = exp.Sub(this=column("n"), expression=column("population"))
+    total = exp.Coalesce(this=exp.Sum(this=missing), expressions=[number(0)])
+    query = (
+        exp.select(exp.Count(this=exp.Star()), cast(total, "BIGINT"))
+        .from_(merged(base).subquery("combinations"))
+        .where(exp.GT(this=column("n"), expression=column("population")))
+    )
+    combinations, records = session.row(query)
+    return combinations, records

@@ -1,0 +1,241 @@
+"""The distinct combinations of columns' values as arrays, for the analysis of risks: one scan counts them all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tableveil.backend import (
+    Session,
+    alias,
+    call,
+    cast,
+    column,
+    conjunction,
+    create_table,
+    identifier,
+    in_one_spelling,
+    number,
+    row_number,
+    table,
+)
+from tableveil.classes import KeyLayout
+from tableveil.counting.base import summed
+from tableveil.errors import InvalidError
+from tableveil.hierarchy import ValueKind
+from tableveil.risk import Frequencies, WeightFacts
+from tableveil.risk.frequencies import MOST_RECORDS
+from tableveil.source import Analyzed, Column
+
+MOST_COMBINATIONS = 30_000_000
+"""More take gigabytes as arrays, and as many again while subsets of the columns are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The distinct values of one column: a temporary table of `value` and `code`, NULL last if it occurs."""
+
+    column: Column
+    table_name: str
+    codes: int
+    null_code: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CountedFrequencies:
+    """The combinations, the dictionaries of their codes, and how many rows the population has, if there is one."""
+
+    frequencies: Frequencies
+    values: tuple[Values, ...]
+    population_records: int | None
+
+
+def weight_facts(session: Session, analyzed: Analyzed) -> WeightFacts:
+    """What is wrong with the weights; nothing if there are none."""
+    if analyzed.weight is None:
+        return WeightFacts(0, 0, 0)
+    weight = cast(column(analyzed.weight.name), "DOUBLE")
+    finite = call("isfinite", weight)
+    below = exp.and_(finite.copy(), exp.LT(this=weight.copy(), expression=number(1)))
+    wanted = (
+        call("count_if", weight.copy().is_(exp.null())),
+        call("count_if", exp.Not(this=finite.copy())),
+        call("count_if", below),
+    )
+    null, not_finite, below_one = session.row(exp.select(*wanted).from_(analyzed.source.table()))
+    return WeightFacts(null, not_finite, below_one)
+
+
+def count_frequencies(session: Session, analyzed: Analyzed) -> CountedFrequencies:
+    """Counts the combinations. The codes of each column are in the smallest type that holds them.
+
+    Weights have been found to be in order.
+
+    Raises:
+        InvalidError: there are more than `MOST_COMBINATIONS`, or more rows than can be told apart.
+    """
+    rows = session.value(exp.select(exp.Count(this=exp.Star())).from_(analyzed.source.table()))
+    if rows >= MOST_RECORDS:
+        raise InvalidError.of(
+            "TOO_MANY_RECORDS",
+            "table",
+            f"{rows} records",
+            f"fewer than {MOST_RECORDS}",
+            "Analyze a sample of the rows, and say so by population.sampling_fraction.",
+        )
+    values = tuple(_distinct_values(session, analyzed, j) for j in range(len(analyzed.quasi_identifiers)))
+    layout = KeyLayout.of([known.codes for known in values])
+    keys = _keys(analyzed.source.table("source"), values, layout)
+    if analyzed.weight is not None:
+        keys = keys.select(alias(cast(column(analyzed.weight.name, "source"), "DOUBLE"), "weight"))
+    if layout.words == 1 and rows <= MOST_COMBINATIONS:
+        combinations = _by_sorting(session, keys)
+    else:
+        combinations = _by_grouping(session, keys, layout, analyzed.weight is not None)
+    people, population_records = None, None
+    if analyzed.source.population is not None:
+        population = analyzed.source.population.table("source")
+        population_records = session.value(exp.select(exp.Count(this=exp.Star())).from_(population))
+        people = _people(session, combinations, _keys(population, values, layout))
+    frequencies = Frequencies(
+        codes=tuple(
+            layout.unpack(combinations.words, j).astype(np.min_scalar_type(max(known.codes - 1, 0)))
+            for j, known in enumerate(values)
+        ),
+        values=tuple(known.codes for known in values),
+        records=combinations.records,
+        people=people,
+        weights=combinations.weights,
+    )
+    return CountedFrequencies(frequencies, values, population_records)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Combinations:
+    """The distinct keys, by words, with their records and the sums of their weights."""
+
+    words: tuple[NDArray[np.int64], ...]
+    records: NDArray[np.int64]
+    weights: NDArray[np.float64] | None
+
+
+def _by_sorting(session: Session, keys: exp.Select) -> _Combinations:
+    """Reads the key of every row: where combinations are nearly as many as rows, this takes a fraction of grouping."""
+    found = session.arrays(keys)
+    word, weights, order = found["w0"].astype(np.int64, copy=False), found.get("weight"), None
+    if weights is not None:
+        order = np.argsort(word)
+    word = np.sort(word) if order is None else word[order]
+    starts = np.flatnonzero(np.concatenate(([True], word[1:] != word[:-1]))) if len(word) else np.zeros(0, np.int64)
+    records = np.diff(np.append(starts, len(word))).astype(np.int64)
+    if weights is not None:
+        weights = np.add.reduceat(weights[order], starts) if len(starts) else np.zeros(0)
+    return _Combinations((word[starts],), records, weights)
+
+
+def _by_grouping(session: Session, keys: exp.Select, layout: KeyLayout, weighted: bool) -> _Combinations:
+    words = [column(f"w{word}") for word in range(layout.words)]
+    measured = [alias(exp.Count(this=exp.Star()), "n")]
+    if weighted:
+        measured.append(alias(exp.Sum(this=column("weight")), "weight"))
+    query = exp.select(*words, *measured).from_(keys.subquery("packed")).group_by(*words).limit(MOST_COMBINATIONS + 1)
+    found = session.arrays(query)
+    if len(found["n"]) > MOST_COMBINATIONS:
+        raise InvalidError.of(
+            "TOO_MANY_COMBINATIONS",
+            "quasi_identifiers",
+            f"more than {MOST_COMBINATIONS} distinct combinations of values",
+            "as many at most",
+            "Leave out columns that tell nearly everybody apart, or analyze a sample of the rows.",
+        )
+    read = tuple(found[f"w{word}"].astype(np.int64, copy=False) for word in range(layout.words))
+    return _Combinations(read, found["n"].astype(np.int64), found.get("weight"))
+
+
+def _people(session: Session, combinations: _Combinations, keys: exp.Select) -> NDArray[np.int64]:
+    """Per combination the population's rows that have it; those with a value that the table lacks have no key."""
+    names = [f"w{word}" for word in range(len(combinations.words))]
+    arrays = {name: pa.array(words) for name, words in zip(names, combinations.words, strict=True)}
+    arrays["position"] = pa.array(np.arange(len(combinations.records)))
+    same = conjunction(exp.EQ(this=column(name, "known"), expression=column(name, "people")) for name in names)
+    counted = exp.select(*map(column, names), alias(exp.Count(this=exp.Star()), "n")).from_(keys.subquery("packed"))
+    query = (
+        exp.select(column("position", "known"), column("n", "people"))
+        .from_(exp.Table(this=identifier("combinations"), alias=exp.TableAlias(this=identifier("known"))))
+        .join(counted.group_by(*map(column, names)).subquery("people"), on=same)
+    )
+    people = np.zeros(len(combinations.records), np.int64)
+    with session.relation("combinations", pa.table(arrays)):
+        found = session.arrays(query)
+    people[found["position"]] = found["n"]
+    return people
+
+
+def write_frequencies(
+    session: Session, target: exp.Table, counted: CountedFrequencies, measures: Mapping[str, NDArray[Any]]
+) -> None:
+    """Writes a table of all combinations with their values, and for each what `measures` has, under its name.
+
+    A measure that is called as a column of the table is, gets underscores.
+    """
+    names = {known.column.name.casefold() for known in counted.values}
+    arrays = {f"c{j}": pa.array(codes) for j, codes in enumerate(counted.frequencies.codes)}
+    arrays |= {f"m{i}": pa.array(array) for i, array in enumerate(measures.values())}
+    query = exp.select(
+        # Not as an ENUM, whose type is the owner's to drop.
+        *(
+            alias(cast(column("value", f"d{j}"), known.column.released_type), known.column.name)
+            for j, known in enumerate(counted.values)
+        ),
+        *(alias(column(f"m{i}", "frequencies"), _free(name, names)) for i, name in enumerate(measures)),
+    ).from_(exp.Table(this=identifier("frequencies")))
+    for j, known in enumerate(counted.values):
+        same = exp.EQ(this=column(f"c{j}", "frequencies"), expression=column("code", f"d{j}"))
+        query = query.join(table(known.table_name, alias=f"d{j}"), on=same)
+    with session.relation("frequencies", pa.table(arrays)):
+        session.execute(create_table(target, query))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name.casefold() in taken:
+        name += "_"
+    return name
+
+
+def _distinct_values(session: Session, analyzed: Analyzed, position: int) -> Values:
+    found = analyzed.quasi_identifiers[position]
+    name = f"risk_values_{position}"
+    value = alias(column(found.name), "value")
+    distinct = exp.select(value).distinct().from_(analyzed.source.table()).subquery("found")
+    # Which sign a zero has is not said by grouping.
+    shown = in_one_spelling(column("value")) if found.kind is ValueKind.FLOAT else column("value")
+    code = exp.Sub(this=row_number([exp.Ordered(this=column("value"), nulls_first=False)]), expression=number(1))
+    query = exp.select(alias(shown, "value"), alias(code, "code")).from_(distinct)
+    session.execute(create_table(table(name), query, temporary=True))
+    codes, present = session.row(
+        exp.select(exp.Count(this=exp.Star()), exp.Count(this=column("value"))).from_(table(name))
+    )
+    return Values(found, name, codes, codes - 1 if present < codes else None)
+
+
+def _keys(rows: exp.Expr, values: Sequence[Values], layout: KeyLayout) -> exp.Select:
+    """The key of each of the rows, which have the alias `source`: words `w0`, `w1`, …; NULL for unknown values."""
+    query = exp.select().from_(rows)
+    words: list[list[exp.Expr]] = [[] for _ in range(layout.words)]
+    for j, known in enumerate(values):
+        value = column(known.column.name, "source")
+        same = exp.EQ(this=value, expression=column("value", f"d{j}"))
+        query = query.join(table(known.table_name, alias=f"d{j}"), on=same, join_type="LEFT")
+        code: exp.Expr = column("code", f"d{j}")
+        if known.null_code is not None:
+            # NULL equals nothing.
+            is_null = exp.If(this=value.copy().is_(exp.null()), true=number(known.null_code))
+            code = exp.Case(ifs=[is_null], default=code)
+        words[layout.word[j]].append(exp.Mul(this=code, expression=number(layout.stride[j])))
+    return query.select(*(alias(summed(parts), f"w{word}") for word, parts in enumerate(words)))

@@ -1,0 +1,123 @@
+"""Rows whose combinations of values have levels of their own: where they are kept, and what labels then must not do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, cast, column, conjunction, create_table, in_one_spelling, number, table
+from tableveil.dictionary import Dictionary
+from tableveil.errors import Fault, InvalidError, shortened
+from tableveil.hierarchy import AttributeLevels, ValueKind
+from tableveil.lattice import Lattice
+from tableveil.policy import Policy
+from tableveil.release.plan import OwnLevels, ReleasePlan
+
+OWN_LEVELS = "own_levels"
+"""The temporary table of what is released at which levels: codes `c0`, `c1`, … and levels `l0`, `l1`, …."""
+
+Signature = tuple[int, int, float]
+"""A group's first code, its number of codes, and its leaves: since hierarchies nest, no two groups share it."""
+
+
+def stage_own_levels(session: Session, own: OwnLevels) -> None:
+    """Makes the table of levels."""
+    kept = own.kept
+    columns = {f"c{j}": pa.array(codes[kept]) for j, codes in enumerate(own.combinations.codes)}
+    columns |= {f"l{j}": pa.array(own.levels(j)[kept]) for j in range(len(columns))}
+    with session.relation("staged", pa.table(columns)):
+        query = exp.select("*").from_(table("staged"))
+        session.execute(create_table(table(OWN_LEVELS), query, temporary=True))
+
+
+def with_own_levels(query: exp.Select, codes: Mapping[int, exp.Expr]) -> exp.Select:
+    """The rows that are released, joined to their levels by their codes; those of a single code may be left out."""
+    same = (exp.EQ(this=column(f"c{j}", OWN_LEVELS), expression=code) for j, code in codes.items())
+    return query.join(table(OWN_LEVELS), on=conjunction(same))
+
+
+def label_at_own_level(labels: Mapping[int, exp.Expr], attribute: int) -> exp.Expr:
+    """The label of a quasi-identifier that rows have at different levels, given by level."""
+    level = column(f"l{attribute}", OWN_LEVELS)
+    at = [exp.If(this=exp.EQ(this=level.copy(), expression=number(n)), true=label) for n, label in labels.items()]
+    return exp.Case(ifs=at)
+
+
+# --- what labels mean -----------------------------------------------------------------------------------------------
+
+
+def check_one_meaning(session: Session, policy: Policy, dictionaries: Sequence[Dictionary], lattice: Lattice) -> None:
+    """Raises `InvalidError` for every hierarchy in which one label stands for different values at different levels.
+
+    Where levels are mixed, nobody could tell from the label which of them are meant. The levels are those that the
+    lattice has, whichever of them will be used.
+    """
+    faults = []
+    for j, (dictionary, attribute) in enumerate(zip(dictionaries, policy.quasi_identifiers, strict=True)):
+        texts = _texts(session, dictionary) if lattice.bottom[j] == 0 else ()
+        levels = ambiguous_levels(dictionary.levels, texts, range(lattice.bottom[j], lattice.top[j] + 1))
+        if levels is not None:
+            faults.append(
+                Fault(
+                    f"attributes[{policy.attributes.index(attribute)}].hierarchy",
+                    f"a label of {shortened(attribute.column)} that stands for different values at the levels "
+                    f"{levels[0]} and {levels[1]}",
+                    "labels that stand for the same values at whichever level, because record_level mixes levels",
+                    "Rename the label at one of them, or leave one out by minimum_level or maximum_level.",
+                )
+            )
+    if faults:
+        raise InvalidError.about("LABELS_AMBIGUOUS", "labels of different levels cannot be told apart", faults)
+
+
+def ambiguous_levels(levels: AttributeLevels, texts: Sequence[str | None], among: range) -> tuple[int, int] | None:
+    """Two levels with a label in common that stands for different values; `texts` are the codes' own, for level 0."""
+    meanings: dict[str, tuple[Signature, int]] = {}
+    for level in among:
+        labels = levels.labels[level - 1] if level else texts
+        for label, signature in zip(labels, _signatures(levels, level), strict=True):
+            # NULL is no text; below the top it stands for itself alone.
+            if label is None:
+                continue
+            known, at = meanings.setdefault(label, (signature, level))
+            if known != signature:
+                return at, level
+    return None
+
+
+def _signatures(levels: AttributeLevels, level: int) -> list[Signature]:
+    """Per group of the level."""
+    groups: NDArray[np.int32] = levels.groups[level]
+    _, first, counts = np.unique(groups, return_index=True, return_counts=True)
+    return list(zip(first.tolist(), counts.tolist(), levels.leaves[level].tolist(), strict=True))
+
+
+def _texts(session: Session, dictionary: Dictionary) -> list[str | None]:
+    """Per code, what its value is at level 0 among labels."""
+    value: exp.Expr = column("value")
+    if dictionary.column.kind is ValueKind.FLOAT:
+        value = in_one_spelling(value)
+    query = exp.select(alias(cast(value, "VARCHAR"), "label")).from_(table(dictionary.table_name)).order_by("code")
+    return [label for (label,) in session.rows(query)]
+
+
+# --- what people are told -------------------------------------------------------------------------------------------
+
+
+def mixed_levels(plan: ReleasePlan) -> tuple[str, ...]:
+    """The warning that categories overlap, if levels are mixed."""
+    mixed = [
+        f"{shortened(released.name)} (levels {', '.join(map(str, released.levels))})"
+        for released in plan.quasi_identifiers()
+        if released.mixed
+    ]
+    if not mixed:
+        return ()
+    return (
+        f"Levels are mixed: {'; '.join(mixed)}. Labels of these columns overlap, such as 34 beside 30-39: whoever "
+        "counts by a label does not find all people it is true of, and which level a record has depends on its values.",
+    )

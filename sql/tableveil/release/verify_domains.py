@@ -1,0 +1,158 @@
+"""How much of their domains released labels stand for: counted anew from what defines the hierarchies.
+
+Listed hierarchies are counted from their rows, as the policy or the store has them; calendar periods by listing all
+days of the range; intervals by what their labels say; masked texts by how many characters are masked. Nothing of it is
+taken from what the search was given.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+import pyarrow as pa
+
+from tableveil.backend import Session
+from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, Redaction, SuppressionOnly
+from tableveil.policy import AttributePolicy, NullHandling, Policy
+from tableveil.release.verify_text import quoted
+from tableveil.release.written import Labels, Written
+
+_INTERVAL = re.compile(r"\[(.+), (.+)\]")
+
+_PERIODS = {
+    DateUnit.DAY: "strftime(day, '%Y-%m-%d')",
+    DateUnit.WEEK: "printf('%04d-W%02d', isoyear(day), week(day))",
+    DateUnit.MONTH: "printf('%04d-%02d', year(day), month(day))",
+    DateUnit.QUARTER: "printf('%04d-Q%d', year(day), quarter(day))",
+    DateUnit.YEAR: "printf('%04d', year(day))",
+    DateUnit.DECADE: "printf('%04ds', year(day) // 10 * 10)",
+}
+
+
+def count_losses(
+    session: Session, policy: Policy, written: Written, classes: str, name: str, levels: Sequence[str]
+) -> None:
+    """Makes a temporary table of the rows of `classes`, each with the information `loss` of one of its records.
+
+    `classes` is a relation with a label in a column `q0`, `q1`, … per quasi-identifier, in the order of
+    `written.labels`; `levels` has an SQL expression per quasi-identifier for the level of a row's label, with the row
+    under the alias `c`. The loss is log(product of leaves) / log(product of |H|), as in Wan et al. 2015, "Publisher's
+    strategy"; it is NULL if a label is none of the hierarchy's.
+    """
+    attributes = {attribute.column: attribute for attribute in policy.attributes}
+    domains = []
+    session.execute("CREATE TEMPORARY TABLE label_bits (attribute INTEGER, level INTEGER, label VARCHAR, bits DOUBLE)")
+    for j, labels in enumerate(written.labels):
+        attribute = attributes[labels.column]
+        for level in range(1, labels.top):
+            _insert_bits(session, j, level, _leaves(session, attribute, labels, level))
+        domains.append(f"{math.log2(max(_domain(session, attribute, labels, written), 1))!r}::DOUBLE")
+    bits, joins = [], []
+    for j, (labels, of_row) in enumerate(zip(written.labels, levels, strict=True)):
+        # Below the top NULL is a group of its own, as every value is at level 0.
+        alone = f"({of_row}) = 0 OR (({of_row}) < {labels.top} AND c.q{j} IS NULL)"
+        bits.append(f"CASE WHEN {alone} THEN 0 WHEN ({of_row}) = {labels.top} THEN {domains[j]} ELSE b{j}.bits END")
+        same = f"b{j}.attribute = {j} AND b{j}.level = ({of_row}) AND b{j}.label = CAST(c.q{j} AS VARCHAR)"
+        joins.append(f"LEFT JOIN label_bits AS b{j} ON {same}")
+    # Both sums in the same order: where all labels stand for their whole domains, the loss is exactly 1.
+    whole = " + ".join(domains)
+    session.execute(
+        f"CREATE TEMPORARY TABLE {name} AS SELECT c.*, "
+        f"CASE WHEN {whole} = 0 THEN 0 ELSE ({' + '.join(bits)}) / ({whole}) END AS loss "
+        f"FROM {classes} AS c {' '.join(joins)}"
+    )
+    session.execute("DROP TABLE temp.main.label_bits")
+
+
+def _insert_bits(session: Session, attribute: int, level: int, leaves: Mapping[str, int]) -> None:
+    data = pa.table(
+        {
+            "attribute": pa.array([attribute] * len(leaves), pa.int32()),
+            "level": pa.array([level] * len(leaves), pa.int32()),
+            "label": pa.array(list(leaves), pa.string()),
+            "bits": pa.array(map(math.log2, leaves.values()), pa.float64()),
+        }
+    )
+    with session.relation("counted_bits", data):
+        session.execute("INSERT INTO label_bits FROM counted_bits")
+
+
+# --- labels between the values and the top --------------------------------------------------------------------------
+
+
+def _leaves(session: Session, attribute: AttributePolicy, labels: Labels, level: int) -> Mapping[str, int]:
+    """The number of level-0 values under each label that may occur at a level below the top."""
+    match attribute.hierarchy:
+        case Dates() as rule:
+            unit = rule.units[level - 1]
+            periods = f"SELECT min(day) AS day, count(*) AS days FROM {_days(rule)} GROUP BY date_trunc('{unit}', day)"
+            return dict(session.rows(f"SELECT {_PERIODS[unit]}, days FROM ({periods})"))
+        case Intervals() as rule:
+            return {label: _within(rule, label) for label in _shown(session, labels, level)}
+        case Redaction() as rule:
+            return dict.fromkeys(_shown(session, labels, level), rule.alphabet_size ** (level * rule.step))
+        case InlineLevels(rows):
+            return Counter(row[level] for row in rows)
+        case _:
+            query = f"SELECT l{level}, count(*) FROM {_stored(session, labels)} GROUP BY l{level}"
+            return dict(session.rows(query))
+
+
+def _shown(session: Session, labels: Labels, level: int) -> list[str]:
+    label = quoted(labels.columns[level])
+    rows = session.rows(f"SELECT DISTINCT {label} FROM {quoted(labels.table)} WHERE {label} IS NOT NULL")
+    return [found for (found,) in rows]
+
+
+def _within(rule: Intervals, label: str) -> int:
+    """Whole numbers, or days, in an interval: both of its bounds are in it, and codings end with the range."""
+    if label.startswith("< ") and rule.bottom_coding:
+        return _position(rule.bottom_coding) - _position(rule.minimum)
+    if label.startswith(">= ") and rule.top_coding:
+        return _position(rule.maximum) - _position(rule.top_coding) + 1
+    bounds = _INTERVAL.fullmatch(label)
+    # Without widths, what is not coded stays as it is.
+    return _position(bounds[2]) - _position(bounds[1]) + 1 if bounds else 1
+
+
+def _position(bound: str) -> int:
+    return date.fromisoformat(bound).toordinal() if "-" in bound[1:] else int(bound)
+
+
+def _days(rule: Dates) -> str:
+    first, last = f"DATE '{rule.minimum}'", f"DATE '{rule.maximum}'"
+    return f"(SELECT {first} + i::INTEGER AS day FROM range({last} - {first} + 1) AS days(i))"
+
+
+# --- whole domains --------------------------------------------------------------------------------------------------
+
+
+def _domain(session: Session, attribute: AttributePolicy, labels: Labels, written: Written) -> int:
+    """|H|: the number of level-0 values, with NULL if the source has it as a value of its own."""
+    column, rows = quoted(attribute.column), written.source_rows
+    match attribute.hierarchy:
+        case Dates() as rule:
+            values = session.value(f"SELECT count(*) FROM {_days(rule)}")
+        case Intervals() as rule:
+            values = _position(rule.maximum) - _position(rule.minimum) + 1
+        case Redaction() as rule:
+            values = rule.alphabet_size**rule.length
+        case SuppressionOnly():
+            values = session.value(f"SELECT count(DISTINCT {column}) FROM {rows}")
+        case InlineLevels(listed):
+            values = len(listed)
+        case _:
+            values = session.value(f"SELECT count(*) FROM {_stored(session, labels)}")
+    if attribute.nulls is NullHandling.VALUE:
+        values += session.value(f"SELECT coalesce(bool_or({column} IS NULL), FALSE)::INTEGER FROM {rows}")
+    return int(values)
+
+
+def _stored(session: Session, labels: Labels) -> str:
+    name, _, version = labels.hierarchy.rpartition("@")
+    query = "SELECT number FROM tableveil.hierarchies WHERE name = ? AND version = ?"
+    return f"tableveil.hierarchy_{session.value(query, [name, int(version)])}"

@@ -1,0 +1,77 @@
+"""Resolves what a risk analysis looks at: rows, the columns by which people could be recognized, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tableveil.backend import Session
+from tableveil.errors import Fault, nearest, shortened
+from tableveil.hierarchy import ValueKind
+from tableveil.policy import Population, TableReference
+from tableveil.source.model import Column, Source
+from tableveil.source.population import check_subset, resolve_population
+from tableveil.source.tables import columns_of
+
+_NUMERIC = {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT}
+
+
+@dataclass(frozen=True, slots=True)
+class Analyzed:
+    """The rows, with their population if there is one; the quasi-identifiers in the request's order; the weights."""
+
+    source: Source
+    quasi_identifiers: tuple[Column, ...]
+    weight: Column | None
+
+
+def resolve_analyzed(
+    session: Session,
+    reference: TableReference,
+    marker: str,
+    quasi_identifiers: Sequence[str],
+    population: Population | None,
+    weight_column: str,
+) -> tuple[Analyzed, list[Fault]]:
+    """What is analyzed of a table that exists, and all faults found; columns that there are not are left out.
+
+    `marker` names the BOOLEAN column that is true for rows which stand for suppressed records, if it has one.
+    """
+    columns = columns_of(session, reference)
+    names = [found.name if isinstance(found, Column) else found[0] for found in columns]
+    source = Source(reference, tuple(found for found in columns if isinstance(found, Column)), marker=marker)
+    faults = []
+    if population is not None and population.subset_column:
+        faults += check_subset(population, source, names)
+        source = replace(source, subset=population.subset_column)
+    by_name = {found.name if isinstance(found, Column) else found[0]: found for found in columns}
+    scalar = []
+    for i, name in enumerate(quasi_identifiers):
+        found = by_name.get(name)
+        field = f"quasi_identifiers[{i}]"
+        if found is None or name == marker:
+            faults.append(Fault(field, shortened(name), "a column of the table", nearest(name, names)))
+        elif not isinstance(found, Column):
+            expected = "a scalar type other than INTERVAL, and text without a collation"
+            hint = "Analyze a table in which it is cast to scalar columns."
+            faults.append(Fault(field, f"{shortened(name)} of type {shortened(found[1])}", expected, hint))
+        elif name == source.subset:
+            hint = "It tells who is in the table, not who somebody is."
+            faults.append(Fault(field, f"{shortened(name)}, the subset column", "another column", hint))
+        else:
+            scalar.append(found)
+    rows, unfit = resolve_population(session, population, source, [found.name for found in scalar])
+    weight, misfit = _weight(weight_column, by_name)
+    return Analyzed(replace(source, population=rows), tuple(scalar), weight), [*faults, *unfit, *misfit]
+
+
+def _weight(name: str, by_name: dict[str, Column | tuple[str, str]]) -> tuple[Column | None, list[Fault]]:
+    if not name:
+        return None, []
+    found = by_name.get(name)
+    if found is None:
+        return None, [Fault("weight_column", shortened(name), "a column of the table", nearest(name, by_name))]
+    if isinstance(found, Column) and found.kind in _NUMERIC:
+        return found, []
+    type_ = found.type if isinstance(found, Column) else found[1]
+    return None, [Fault("weight_column", f"{shortened(name)} of type {shortened(type_)}", "a column of numbers")]

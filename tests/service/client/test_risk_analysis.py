@@ -1,0 +1,32 @@
+"""Risk analyses through the client."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from tableveil.client import Client
+from tableveil.errors import InvalidError, NotFoundError
+from tableveil.v1 import job_service_pb2, risk_service_pb2
+from tests.service.client.fake_service import FakeService
+
+
+def test_submit_and_get(client: Client, service: FakeService) -> None:
+    service.submit("jobs/1", state=job_service_pb2.JOB_STATE_QUEUED)
+    service.risk_analyses["riskAnalyses/2"] = risk_service_pb2.RiskAnalysis(name="riskAnalyses/2", records=7)
+    asked = risk_service_pb2.RiskRequest(release="releases/3")
+    assert client.submit_risk_analysis(asked).name == "jobs/1"
+    assert service.requests == [risk_service_pb2.SubmitRiskAnalysisRequest(risk=asked)]
+    assert client.get_risk_analysis("2").records == 7
+    with pytest.raises(NotFoundError):
+        client.get_risk_analysis("3")
+    with pytest.raises(InvalidError):
+        client.get_risk_analysis("releases/2")
+
+
+def test_records(client: Client, service: FakeService) -> None:
+    service.objects["riskAnalyses/2"] = pa.table({"age": [1, None], "records": [3, 4]})
+    with client.read_record_risks("2") as reader:
+        assert reader.read_all() == service.objects["riskAnalyses/2"]
+    with pytest.raises(NotFoundError):
+        client.read_record_risks("3")

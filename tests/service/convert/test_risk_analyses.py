@@ -1,0 +1,95 @@
+"""What is asked of a risk analysis, from messages, and what it found, as messages."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from google.protobuf import json_format
+
+from tableveil.convert import risk_analysis_to_proto, risk_request_from_proto
+from tableveil.policy import DEFAULT_RISK_THRESHOLDS, Population, TableReference
+from tableveil.policy.risk_analysis import RiskRequest
+from tableveil.v1 import risk_service_pb2
+from tests.service.risk_samples import REQUEST, risk_analysis
+
+
+def message(**document: Any) -> risk_service_pb2.RiskRequest:
+    asked = {"table": {"table": "people"}, "quasi_identifiers": ["age", "sex"], **document}
+    return json_format.ParseDict(asked, risk_service_pb2.RiskRequest())
+
+
+def fields(asked: risk_service_pb2.RiskRequest) -> list[str]:
+    request, _, faults = risk_request_from_proto(asked)
+    assert request is None
+    return [fault.field for fault in faults]
+
+
+def test_what_is_asked() -> None:
+    request, document, faults = risk_request_from_proto(message())
+    assert faults == []
+    assert request == RiskRequest(TableReference("", "main", "people"), None, ("age", "sex"))
+    assert request.thresholds == DEFAULT_RISK_THRESHOLDS
+    assert json_format.Parse(document, risk_service_pb2.RiskRequest()) == message()
+
+
+def test_everything_that_can_be_asked() -> None:
+    asked = risk_service_pb2.RiskRequest(
+        release="releases/3",
+        thresholds=["0.10", "0.5"],
+        weight_column="weight",
+        largest_subset=4,
+        records=True,
+        request_id="r-1",
+    )
+    asked.population.table.table = "everybody"
+    asked.population.sampling_fraction = "0.01"
+    request, document, faults = risk_request_from_proto(asked)
+    assert faults == []
+    population = Population(TableReference("", "main", "everybody"), sampling_fraction=Decimal("0.01"))
+    thresholds = (Decimal("0.10"), Decimal("0.5"))
+    assert request == RiskRequest(None, 3, (), population, thresholds, "weight", 4, True, "r-1")
+    assert json.loads(document)["request_id"] == "r-1"
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (risk_service_pb2.RiskRequest(), ["table"]),
+        (risk_service_pb2.RiskRequest(release="3"), ["release"]),
+        (message(table={}), ["table.table"]),
+        (message(quasi_identifiers=[]), ["quasi_identifiers"]),
+        (message(quasi_identifiers=["age", "", "AGE"]), ["quasi_identifiers[1]", "quasi_identifiers[2]"]),
+        (message(quasi_identifiers=[f"q{i}" for i in range(201)]), ["quasi_identifiers"]),
+        (
+            message(thresholds=["0", "1", "-1", "x", "0.5", "0.50", ""]),
+            [f"thresholds[{i}]" for i in (3, 6, 0, 1, 2, 5)],
+        ),
+        (message(largest_subset=-1), ["largest_subset"]),
+        (message(weight_column="sex"), ["weight_column"]),
+        (message(population={}), ["population"]),
+        (message(population={"size": "0"}), ["population.size"]),
+        (message(population={"sampling_fraction": "1.1"}), ["population.sampling_fraction"]),
+        (message(population={"sampling_fraction": "x"}), ["population.sampling_fraction"]),
+    ],
+)
+def test_bad_requests_say_where(asked: risk_service_pb2.RiskRequest, expected: list[str]) -> None:
+    assert fields(asked) == expected
+
+
+def test_what_was_found() -> None:
+    stored = risk_analysis()
+    found = risk_analysis_to_proto(stored)
+    assert (found.name, found.job, found.population_size) == ("riskAnalyses/2", "jobs/4", 2**41)
+    assert found.request == json_format.Parse(REQUEST, risk_service_pb2.RiskRequest())
+    assert [(m.model, m.measure, m.threshold, m.value if m.HasField("value") else None) for m in found.measures] == [
+        (m.model, m.measure, m.threshold or "", m.value) for m in stored.measures
+    ]
+    assert [(*r.columns, r.distinction, r.separation, r.unique_records, r.minimal_unique_records)
+            for r in found.attribute_risks] == [
+        (*s.columns, s.distinction, s.separation, s.unique_records, s.minimal_unique_records) for s in stored.subsets
+    ]  # fmt: skip
+    assert [list(proposal.columns) for proposal in found.proposals] == [["age", 'z"ip'], ["age"]]
+    assert list(found.warnings) == ["é", "w"]

@@ -1,0 +1,544 @@
+"""Releases at the record level: what is written, what it pays and to whom, and that nothing else gets through."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.counting import read_combinations
+from tableveil.errors import InfeasibleError, InternalError, InvalidError
+from tableveil.game import Combinations
+from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, SafeHarborAge, SuppressionOnly
+from tableveil.hierarchy.definition import HierarchyDefinition
+from tableveil.jobs import run_record_level
+from tableveil.jobs.report import Report
+from tableveil.jobs.run import run_job
+from tableveil.policy import (
+    AttributePolicy,
+    BreakEven,
+    Game,
+    IfExists,
+    NoAttack,
+    NullHandling,
+    Policy,
+    Population,
+    Profitability,
+    PublisherPayoutModel,
+    RecordLevel,
+    ReleaseKind,
+    ReleaseTarget,
+    Role,
+    SafeHarbor,
+    Success,
+    SuppressedRecords,
+    TableReference,
+)
+from tableveil.release import own_levels, write
+from tableveil.search import Control, Progress, Stopped
+from tableveil.state.releases import Release
+
+Run = Callable[..., Release]
+Row = tuple[Any, ...]
+
+GAME = Game(Decimal(300), Decimal(300), Decimal(300), Decimal(50))
+"""Nobody of 6 is attacked."""
+
+LETTERS = InlineLevels(tuple((c, "vowel" if c in "aei" else "other", "*") for c in "abcdefghi"))
+
+POLICY = Policy(
+    source=TableReference("", "main", "people"),
+    attributes=(
+        AttributePolicy("letter", Role.QUASI_IDENTIFIER, LETTERS),
+        AttributePolicy("age", Role.QUASI_IDENTIFIER, Intervals("0", "39", ("10", "20"))),
+        AttributePolicy("illness", Role.SENSITIVE),
+    ),
+    person_column=None,
+    privacy_models=(Profitability(Success.JOURNALIST),),
+    release=ReleaseTarget("main", "out"),
+    suppression_limit=Decimal("0.5"),
+    quality_model=PublisherPayoutModel(Success.JOURNALIST),
+    game=GAME,
+    record_level=RecordLevel(),
+)
+
+EVERYONE = Population(TableReference("", "main", "everyone"))
+
+
+def drawn(random: Random, rows: int) -> list[Row]:
+    return [
+        (random.choice("aaaabbbcdefghi"), min(int(random.expovariate(0.1)), 39), random.choice(["flu", "cold"]))
+        for _ in range(rows)
+    ]
+
+
+@pytest.fixture
+def database(shared_database: Database) -> Database:
+    return shared_database
+
+
+@pytest.fixture
+def people(session: Session) -> list[Row]:
+    """The rows of the source; everyone has four times as many."""
+    random = Random(5)
+    rows, others = drawn(random, 300), drawn(random, 900)
+    create(session, "people", rows)
+    create(session, "everyone", [row[:2] for row in rows + others])
+    return rows
+
+
+def create(session: Session, name: str, rows: Sequence[Row]) -> None:
+    columns = dict(zip(("letter", "age", "illness"), zip(*rows, strict=True), strict=False))
+    with session.relation("given", pa.table({name: pa.array(values) for name, values in columns.items()})):
+        session.execute(f"CREATE OR REPLACE TABLE {name} AS FROM given")
+
+
+@pytest.fixture(autouse=True)
+def clean(session: Session) -> Iterator[None]:
+    yield
+    for kind in ("view", "table"):
+        for (name,) in session.rows(
+            f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE schema_name = 'main' AND NOT internal"
+        ):
+            session.execute(f"DROP {kind} {quoted(name)}")
+    session.execute("DELETE FROM tableveil.releases")
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+# --- the definition, transcribed ------------------------------------------------------------------------------------
+
+
+def labels(row: Row, levels: tuple[int, int]) -> Row:
+    letter, age = row[:2]
+    letters = (letter, "vowel" if letter in "aei" else "other", "*")
+    width = (1, 10, 20)[min(levels[1], 2)]
+    low = age // width * width
+    ages = str(age) if levels[1] == 0 else "*" if levels[1] == 3 else f"[{low}, {low + width - 1}]"
+    return (letters[levels[0]], ages)
+
+
+def lost(row: Row, levels: tuple[int, int]) -> float:
+    leaves = [(1, 3 if row[0] in "aei" else 6, 9)[levels[0]], (1, 10, 20, 40)[levels[1]]]
+    return math.log(math.prod(leaves)) / math.log(9 * 40)
+
+
+LATTICE = sorted(itertools.product(range(3), range(4)), key=lambda levels: (sum(levels), levels))
+
+
+def best_of(rows: Sequence[Row], population: Sequence[Row]) -> dict[Row, tuple[float, tuple[int, int]]]:
+    """What each different row pays at best, and where."""
+    sizes = {levels: Counter(labels(other, levels) for other in population) for levels in LATTICE}
+
+    def payout(row: Row, levels: tuple[int, int]) -> float:
+        size = sizes[levels][labels(row, levels)]
+        attacked = GAME.adversary_gain > GAME.adversary_cost * size
+        return 300 * (1 - lost(row, levels)) - (300 / size if attacked else 0)
+
+    return {
+        row: max(((payout(row, levels), levels) for levels in LATTICE), key=lambda found: found[0])
+        for row in {row[:2] for row in rows}
+    }
+
+
+# --- what is released -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("population", [None, EVERYONE])
+def test_every_record_gets_what_pays_most(
+    database: Database, session: Session, run: Run, people: list[Row], population: Population | None
+) -> None:
+    release = run(database, replace(POLICY, population=population))
+    everyone = people if population is None else session.rows("SELECT letter, age FROM everyone")
+    found = best_of(people, everyone)
+    expected = Counter((*labels(row, found[row[:2]][1]), row[2]) for row in people)
+    rows = session.rows("SELECT letter, age, illness FROM out")
+    assert Counter(rows) == expected
+    assert rows == sorted(rows)
+    paid = sum(found[row[:2]][0] for row in people)
+    assert release.score == pytest.approx(300 * 300 - paid, rel=1e-9)
+    assert (release.proof.optimal, release.proof.lower_bound) == (True, release.score)
+    assert release.proof.checked == 12
+    # People see at which levels the records are.
+    for j, attribute in enumerate(release.attributes):
+        levels = Counter(found[row[:2]][1][j] for row in people)
+        assert dict(attribute.levels) == levels
+        assert attribute.level == max(levels)
+        assert len(levels) > 1
+    assert release.warnings[0].startswith("Levels are mixed: 'letter' (levels 0, 1, 2); 'age' (levels 0, 1")
+    reached = {(g.model, g.parameter): (g.before, g.after) for g in release.guarantees}
+    before, after = reached["publisher_payout (journalist)", "payout"]
+    assert after == pytest.approx(paid, rel=1e-9)
+    assert before is not None
+    assert before < paid
+    _, known = reached["publisher_payout (journalist who knows the method)", "payout"]
+    assert known is not None
+    assert known <= paid + 1e-6
+
+
+def test_against_an_adversary_who_knows_the_method_it_pays_too(
+    database: Database, session: Session, run: Run, people: list[Row]
+) -> None:
+    release = run(database, replace(POLICY, record_level=RecordLevel(adversary_knows_method=True)))
+    rows = session.rows("SELECT letter, age, illness FROM out")
+    # Labels of this policy tell their levels, so the people who got the same ones are those of the class.
+    classes = Counter(row[:2] for row in rows)
+    levels_of = {labels(row, at): (row, at) for row in people for at in LATTICE}
+    paid = 0.0
+    for label, size in classes.items():
+        payout = 300 * (1 - lost(*levels_of[label])) - (300 / size if size < 6 else 0)
+        assert payout >= -1e-6
+        paid += size * payout
+    assert release.score == pytest.approx(300 * 300 - paid, rel=1e-9)
+    assert not release.proof.optimal
+    assert release.proof.lower_bound < release.score
+    found = best_of(people, people)
+    optimum = sum(found[row[:2]][0] for row in people)
+    assert release.proof.lower_bound == pytest.approx(300 * 300 - optimum, rel=1e-9)
+    reached = {g.model: g.after for g in release.guarantees}
+    assert reached["publisher_payout (journalist who knows the method)"] == pytest.approx(paid, rel=1e-9)
+    assert (reached["publisher_payout (journalist)"] or 0) >= paid
+
+
+def test_with_people_who_are_not_in_the_source_the_method_is_known_as_well(
+    database: Database, run: Run, people: list[Row]
+) -> None:
+    knows = replace(POLICY, record_level=RecordLevel(adversary_knows_method=True), population=EVERYONE)
+    release = run(database, knows)
+    reached = {g.model: g.after for g in release.guarantees}
+    known, published = (reached[f"publisher_payout (journalist{who})"] for who in (" who knows the method", ""))
+    assert known is not None
+    assert published is not None
+    assert 0 < known <= published
+    assert release.score == pytest.approx(300 * 300 - known, rel=1e-9)
+
+
+def test_no_attack_leaves_nobody_among_few(database: Database, session: Session, run: Run, people: list[Row]) -> None:
+    models = (NoAttack(Success.JOURNALIST),)
+    release = run(database, replace(POLICY, privacy_models=models))
+    reached = {g.model: g.after for g in release.guarantees}
+    assert reached["no_attack (journalist)"] == 0
+    for letter, age in session.rows("SELECT DISTINCT letter, age FROM out"):
+        sizes = [sum(labels(other, at) == (letter, age) for other in people) for at in LATTICE]
+        assert max(sizes) >= 6
+
+
+def test_what_breaks_even_goes_as_the_policy_says(
+    database: Database, session: Session, run: Run, people: list[Row]
+) -> None:
+    # With losses like these nothing pays but what is safe.
+    game = replace(GAME, publisher_loss=Decimal(100000), publisher_benefit=Decimal(1), adversary_cost=Decimal("1.5"))
+    kept = run(database, replace(POLICY, game=game))
+    assert kept.suppressed_records == 0
+    at_top = session.value("SELECT count(*) FROM out WHERE letter = '*' AND age = '*'")
+    assert at_top
+    strict = replace(
+        POLICY,
+        game=game,
+        privacy_models=(Profitability(Success.JOURNALIST, BreakEven.SUPPRESS),),
+        suppression_limit=Decimal(1),
+        suppressed_records=SuppressedRecords.BLANK,
+        marker_column="gone",
+        release=ReleaseTarget("main", "out", ReleaseKind.VIEW, IfExists.REPLACE),
+        repeat_reason="a test",
+    )
+    dropped = run(database, strict)
+    assert dropped.suppressed_records == at_top
+    assert session.value("SELECT count(*) FROM out WHERE gone AND letter IS NULL AND illness IS NULL") == at_top
+    assert dropped.score == kept.score
+
+
+# --- kinds of columns -----------------------------------------------------------------------------------------------
+
+
+def test_hostile_names_nulls_dates_and_floats(database: Database, session: Session, run: Run) -> None:
+    target, marker = 'o"ut', "sup'"
+    names = ("l0", 'c"0', "select", "class_size", "illness")
+    session.execute(
+        'CREATE TABLE "it\'s"("l0" DATE, "c""0" VARCHAR, "select" DOUBLE, class_size DECIMAL(4, 1), illness VARCHAR)'
+    )
+    random = Random(3)
+    rows = [
+        (
+            random.choice([f"2020-{random.choice('123'):0>2}-{random.choice('12345'):0>2}", "2020-02-05", None]),
+            random.choice(["it's", '"*"', "\\", None]) if i else None,
+            random.choice(["0.0", "-0.0", "1.5", "2.0"]),
+            random.choice(["1.0", "2.5", None]),
+            "flu",
+        )
+        for i in range(120)
+    ]
+    for row in rows:
+        session.execute('INSERT INTO "it\'s" VALUES (?, ?, ?, ?, ?)', row)
+    hierarchies: tuple[HierarchyDefinition, ...] = (
+        Dates("2020-01-01", "2020-12-31", (DateUnit.MONTH, DateUnit.QUARTER)),
+        InlineLevels((("it's", "'\"", "*"), ('"*"', "'\"", "*"), ("\\", "\\", "*"))),
+        SuppressionOnly(),
+        SuppressionOnly(),
+    )
+    attributes = [
+        AttributePolicy(name, Role.QUASI_IDENTIFIER, hierarchy)
+        for name, hierarchy in zip(names, hierarchies, strict=False)
+    ]
+    attributes[1] = replace(attributes[1], nulls=NullHandling.SUPPRESS)
+    policy = replace(
+        POLICY,
+        source=TableReference("", "main", "it's"),
+        attributes=(*attributes, AttributePolicy("illness", Role.SENSITIVE)),
+        release=ReleaseTarget("main", target, ReleaseKind.VIEW),
+        suppressed_records=SuppressedRecords.BLANK,
+        marker_column=marker,
+    )
+    release = run(database, policy)
+    withheld = sum(row[1] is None for row in rows)
+    assert release.suppressed_records == withheld
+    assert all(len(attribute.levels) > 1 for attribute in release.attributes[:3])
+    known: dict[str, set[str | None]] = {
+        "l0": {None, "*", "2020-Q1", *(d for d, *_ in rows), *(d[:7] for d, *_ in rows if d)},
+        'c"0': {"*", "it's", '"*"', "\\", "'\""},
+        "select": {"*", "0.0", "1.5", "2.0"},
+        "class_size": {"*", None, "1.0", "2.5"},
+    }
+    for name, possible in known.items():
+        shown = session.rows(
+            f"SELECT DISTINCT {quoted(name)}::VARCHAR FROM {quoted(target)} WHERE NOT {quoted(marker)}"
+        )
+        assert {value for (value,) in shown} <= possible
+    assert session.value('SELECT sum(class_size_) FROM "o""ut_classes"') == len(rows) - withheld
+
+
+def test_what_everybody_has_unchanged_keeps_its_type(
+    database: Database, session: Session, run: Run, people: list[Row]
+) -> None:
+    free = replace(GAME, publisher_loss=Decimal(0))
+    release = run(database, replace(POLICY, game=free))
+    types = dict(row[:2] for row in session.rows("DESCRIBE out"))
+    assert (types["age"], [attribute.level for attribute in release.attributes]) == ("BIGINT", [0, 0])
+    assert release.warnings == ()
+    assert release.score == 0
+
+
+def test_where_nothing_may_be_released_the_release_is_empty(
+    database: Database, session: Session, run: Run, people: list[Row]
+) -> None:
+    create(session, "people", people[:3])
+    strict = replace(POLICY, privacy_models=(NoAttack(Success.JOURNALIST),), suppression_limit=Decimal(1))
+    release = run(database, strict)
+    assert release.warnings == ("All records are suppressed: the release is empty.",)
+    assert session.value("SELECT count(*) FROM out") == 0
+    assert release.score == 3 * 300
+
+
+# --- what is refused ------------------------------------------------------------------------------------------------
+
+
+def test_the_least_limit_that_would_do_is_said_and_does(database: Database, run: Run, people: list[Row]) -> None:
+    letter, age, illness = POLICY.attributes
+    narrow = replace(
+        POLICY,
+        attributes=(replace(letter, maximum_level=1), replace(age, maximum_level=1), illness),
+        privacy_models=(NoAttack(Success.JOURNALIST),),
+        game=replace(GAME, adversary_cost=Decimal(10)),
+        suppression_limit=Decimal("0.01"),
+    )
+    with pytest.raises(InfeasibleError) as error:
+        run(database, narrow)
+    [fault] = error.value.faults
+    least = Decimal(fault.hint.split()[-1].rstrip("."))
+    assert run(database, replace(narrow, suppression_limit=least)).suppressed_records > 3
+    with pytest.raises(InfeasibleError):
+        run(
+            database,
+            replace(
+                narrow,
+                suppression_limit=least - Decimal("0.0034"),
+                release=ReleaseTarget("main", "less"),
+                repeat_reason="a test",
+            ),
+        )
+
+
+def test_labels_that_mean_different_values_at_different_levels_are_refused(
+    database: Database, session: Session, run: Run, people: list[Row]
+) -> None:
+    letter, *others = POLICY.attributes
+    rows = tuple((c, "b" if c in "abc" else c, "*") for c in "abcdefghi")
+    ambiguous = replace(POLICY, attributes=(replace(letter, hierarchy=InlineLevels(rows)), *others))
+    with pytest.raises(InvalidError) as error:
+        run(database, ambiguous)
+    [fault] = error.value.faults
+    assert error.value.code == "LABELS_AMBIGUOUS"
+    assert fault.field == "attributes[0].hierarchy"
+    assert "at the levels 0 and 1" in fault.found
+    # What is the same at both levels, such as d, is not ambiguous, nor what no level but one is used of.
+    run(database, replace(ambiguous, attributes=(replace(ambiguous.attributes[0], minimum_level=1), *others)))
+    assert session.value("SELECT count(*) FROM out WHERE letter = 'd'")
+
+
+def test_decimals_are_measured_and_cannot_be_counted(
+    database: Database, session: Session, run: Run, people: list[Row]
+) -> None:
+    session.execute("ALTER TABLE people ALTER age TYPE DECIMAL(4, 1)")
+    with pytest.raises(InvalidError) as error:
+        run(database, POLICY)
+    assert error.value.faults[0].field == "attributes[1].hierarchy"
+
+
+def test_too_many_transformations_are_refused(database: Database, session: Session, run: Run) -> None:
+    names = [f"q{j}" for j in range(24)]
+    session.execute(f"CREATE TABLE wide AS SELECT {', '.join(f'i % 2 AS {name}' for name in names)} FROM range(9) r(i)")
+    wide = tuple(AttributePolicy(name, Role.QUASI_IDENTIFIER, SuppressionOnly()) for name in names)
+    with pytest.raises(InvalidError, match="16,777,216 transformations of 2 combinations"):
+        run(database, replace(POLICY, source=TableReference("", "main", "wide"), attributes=wide))
+
+
+def test_cancelled_it_leaves_nothing(database: Database, session: Session, people: list[Row]) -> None:
+    seen = []
+    with database.session() as own:
+        own.control = control = Control()
+
+        def stop(progress: Progress) -> None:
+            seen.append((progress.checked, progress.lattice_size))
+            if progress.checked == 5:
+                control.cancel()
+
+        with pytest.raises(Stopped):
+            run_job(database, own, 1, POLICY, "{}", Report(on_progress=stop))
+    assert seen == [(number, 12) for number in range(1, 6)]
+    assert session.rows("SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'out%'") == []
+
+
+# --- what the verification finds ------------------------------------------------------------------------------------
+
+
+def tampered(monkeypatch: pytest.MonkeyPatch, statement: str) -> None:
+    """Rows are changed right after they were written."""
+    original = write.write_rows
+
+    def changing(session: Session, plan: Any, target: Any) -> None:
+        original(session, plan, target)
+        session.execute(statement)
+
+    monkeypatch.setattr(write, "write_rows", changing)
+
+
+OTHER_CLASSES = "the classes are not those of the source at the levels that were chosen"
+
+
+@pytest.mark.parametrize(
+    ("statement", "problem"),
+    [
+        ("UPDATE out SET age = '3' WHERE rowid = (SELECT min(rowid) FROM out WHERE age <> '3')", OTHER_CLASSES),
+        (
+            "UPDATE out SET letter = 'z' WHERE rowid = (SELECT min(rowid) FROM out)",
+            "label that is not in its hierarchy",
+        ),
+        ("UPDATE out SET age = NULL WHERE rowid = (SELECT min(rowid) FROM out)", "label that is not in its hierarchy"),
+        ("INSERT INTO out SELECT * FROM out LIMIT 1", "where the search kept 300"),
+        ("DELETE FROM out WHERE rowid = (SELECT min(rowid) FROM out)", "where the search kept 300"),
+        ("UPDATE out SET letter = 'i', age = '39'", "more records than the source has of their labels"),
+    ],
+)
+def test_changed_rows_are_found(
+    database: Database,
+    session: Session,
+    run: Run,
+    people: list[Row],
+    monkeypatch: pytest.MonkeyPatch,
+    statement: str,
+    problem: str,
+) -> None:
+    tampered(monkeypatch, statement)
+    with pytest.raises(InternalError, match=problem):
+        run(database, POLICY)
+    assert session.rows("SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'out%'") == []
+
+
+@pytest.mark.parametrize("knows", [False, True])
+@pytest.mark.parametrize("column", ["l0", "l1"])
+def test_levels_that_are_not_those_that_pay_so_much_are_found(
+    database: Database, run: Run, people: list[Row], monkeypatch: pytest.MonkeyPatch, column: str, knows: bool
+) -> None:
+    stage = own_levels.stage_own_levels
+
+    def finer(session: Session, own: Any) -> None:
+        stage(session, own)
+        # Whoever writes and whoever verifies is given the same levels; but they do not pay what was said.
+        session.execute(
+            f"UPDATE own_levels SET {column} = {column} - 1 WHERE rowid = "
+            f"(SELECT min(rowid) FROM own_levels WHERE {column} = (SELECT max({column}) FROM own_levels))"
+        )
+
+    monkeypatch.setattr(write, "stage_own_levels", finer)
+    with pytest.raises(InternalError, match="pay the publisher"):
+        run(database, replace(POLICY, record_level=RecordLevel(adversary_knows_method=knows)))
+
+
+def test_a_label_of_two_meanings_is_found(
+    database: Database, run: Run, people: list[Row], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_record_level, "check_one_meaning", lambda *arguments: None)
+    letter, *others = POLICY.attributes
+    rows = tuple((c, "b" if c in "aei" else "a", "*") for c in "abcdefghi")
+    with pytest.raises(InternalError, match="stand for different values at different levels"):
+        run(database, replace(POLICY, attributes=(replace(letter, hierarchy=InlineLevels(rows)), *others)))
+
+
+@pytest.mark.parametrize(
+    ("model", "problem"),
+    [
+        (Profitability(Success.JOURNALIST), "pay the publisher"),
+        (NoAttack(Success.JOURNALIST), "classes are not of no attack"),
+    ],
+)
+def test_people_who_are_not_there_are_found(
+    database: Database,
+    run: Run,
+    people: list[Row],
+    monkeypatch: pytest.MonkeyPatch,
+    model: Profitability | NoAttack,
+    problem: str,
+) -> None:
+    def crowded(session: Session, base: Any) -> Combinations:
+        found = read_combinations(session, base)
+        return replace(found, people=found.people * 3)
+
+    monkeypatch.setattr(run_record_level, "read_combinations", crowded)
+    with pytest.raises(InternalError, match=problem):
+        run(database, replace(POLICY, population=EVERYONE, privacy_models=(model,)))
+
+
+def test_safe_harbor_is_where_levels_start(database: Database, session: Session, run: Run, people: list[Row]) -> None:
+    session.execute("UPDATE people SET age = 2 * age + 20")
+    letter, age, illness = POLICY.attributes
+    ages = replace(age, hierarchy=SafeHarborAge())
+    models = (*POLICY.privacy_models, SafeHarbor())
+    release = run(database, replace(POLICY, attributes=(letter, ages, illness), privacy_models=models))
+    levels = dict(release.attributes[1].levels)
+    assert min(levels) == 1
+    assert len(levels) > 1
+    assert session.value("SELECT count(*) FROM out WHERE age IN ('90', '92', '98')") == 0
+    assert session.value("SELECT count(*) FROM out WHERE age = '22'")
+
+
+def test_columns_that_give_a_label_away_are_refused_by_the_highest_level(
+    database: Database, session: Session, run: Run, people: list[Row]
+) -> None:
+    session.execute("ALTER TABLE people ADD COLUMN kind VARCHAR")
+    session.execute("UPDATE people SET kind = CASE WHEN letter IN ('a', 'e', 'i') THEN 'v' ELSE 'o' END")
+    # It tells nothing more than level 1, but some records are at level 2.
+    telling = AttributePolicy("kind", Role.INSENSITIVE)
+    with pytest.raises(InvalidError, match="'kind', which determines 'letter' more finely than its released level 2"):
+        run(database, replace(POLICY, attributes=(*POLICY.attributes, telling)))
+    run(database, replace(POLICY, attributes=(*POLICY.attributes, replace(telling, acknowledged=True))))

@@ -1,0 +1,120 @@
+"""What the verification counts of hierarchies is what the search was given, though it is counted in other ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.dictionary import build_dictionary
+from tableveil.game import InformationLoss
+from tableveil.hierarchy import (
+    Dates,
+    DateUnit,
+    HierarchyDefinition,
+    InlineLevels,
+    Intervals,
+    MaskFrom,
+    Redaction,
+    StoredLevels,
+    SuppressionOnly,
+)
+from tableveil.policy import (
+    AttributePolicy,
+    KAnonymity,
+    NullHandling,
+    Policy,
+    ReleaseTarget,
+    Role,
+    TableReference,
+)
+from tableveil.release.verify_domains import count_losses
+from tableveil.release.write import ClassColumns
+from tableveil.release.written import Labels, Written
+from tableveil.source import resolve_source
+from tableveil.state import hierarchies
+
+TOWNS = (("Oslo", "Norway", "*"), ("Bergen", "Norway", "*"), ("Rome", "Italy", "*"))
+BY_MONTH = (DateUnit.MONTH, DateUnit.QUARTER, DateUnit.YEAR, DateUnit.DECADE)
+
+
+@pytest.fixture
+def database(shared_database: Database) -> Database:
+    return shared_database
+
+
+@pytest.mark.parametrize("nulls", [NullHandling.VALUE, NullHandling.SUPPRESS])
+@pytest.mark.parametrize(
+    ("type_", "values", "hierarchy"),
+    [
+        ("INTEGER", (0, 7, 18, 64, 65, 99, 120, None), Intervals("0", "99", ("5", "20"), "18", "65")),
+        ("INTEGER", (-7, 0, 12), Intervals("-10", "12", ("4",))),
+        ("INTEGER", (17, 18, 89, 90, 95, None), Intervals("0", "110", (), top_coding="90")),
+        ("DATE", ("2019-12-31", "2020-02-29", "2021-01-01"), Intervals("2019-12-25", "2021-03-04", ("7", "28"))),
+        ("DATE", ("0001-01-01", "0009-02-28", "0024-12-30", None), Dates("0001-01-01", "0025-06-15", BY_MONTH)),
+        ("TIMESTAMP", ("2020-02-29 23:59", "2024-12-30 00:00"), Dates("2020-02-01", "2025-01-02", (DateUnit.DAY,))),
+        ("DATE", ("2020-12-31", "2021-01-03", "2024-12-30"), Dates("2020-12-30", "2024-12-31", (DateUnit.WEEK,))),
+        ("VARCHAR", ("12345", "12", "*", None), Redaction(5, 10)),
+        ("VARCHAR", ("12345", "12"), Redaction(7, 36, MaskFrom.LEFT, 3)),
+        ("VARCHAR", ("x", "y", "z", "z", None), SuppressionOnly()),
+        ("VARCHAR", (None, None), SuppressionOnly()),
+        ("VARCHAR", ("Oslo", "Rome", None), InlineLevels(TOWNS)),
+        ("VARCHAR", ("Oslo", "Rome", "Rome"), StoredLevels("towns@home", 1)),
+    ],
+)
+def test_losses_are_those_of_the_search(
+    session: Session, type_: str, values: Sequence[Any], hierarchy: HierarchyDefinition, nulls: NullHandling
+) -> None:
+    session.execute(f"CREATE OR REPLACE TABLE t (q {type_})")
+    for value in values:
+        session.execute("INSERT INTO t VALUES (?)", [value])
+    attribute = AttributePolicy("q", Role.QUASI_IDENTIFIER, hierarchy, nulls=nulls)
+    policy = Policy(
+        TableReference("", "main", "t"), (attribute,), None, (KAnonymity(2),), ReleaseTarget("main", "released")
+    )
+    source, _, faults = resolve_source(session, policy)
+    assert source is not None, faults
+    reference = ""
+    if isinstance(hierarchy, StoredLevels):
+        reference = hierarchies.create(session, hierarchy.name, TOWNS).reference
+        hierarchy = InlineLevels(TOWNS)
+    assert isinstance(hierarchy, InlineLevels | Intervals | Dates | Redaction | SuppressionOnly)
+    dictionary, found = build_dictionary(session, source, attribute, hierarchy, reference, 0, "")
+    assert dictionary is not None, found
+    columns = ("value", *(f"l{level}" for level in range(1, dictionary.levels.top + 1)))
+    labels = Labels("q", dictionary.table_name, columns, hierarchy=reference)
+    engine = InformationLoss([dictionary.levels])
+    try:
+        for level, column in enumerate(columns):
+            group = dictionary.group_name(level)
+            classes = f"(SELECT DISTINCT {group} AS found, {column} AS q0 FROM {dictionary.table_name})"
+            count_losses(session, policy, written(session, labels), classes, "losses", [str(level)])
+            counted = session.arrays("SELECT found, loss FROM losses ORDER BY found")
+            session.execute("DROP TABLE losses")
+            assert counted["loss"] == pytest.approx(engine.at([level], [counted["found"]]), abs=1e-12)
+        assert set(counted["loss"].tolist()) <= {0.0, 1.0}
+    finally:
+        session.execute(f"DROP TABLE {dictionary.table_name}")
+
+
+def written(session: Session, labels: Labels) -> Written:
+    """Of a release of which only the labels matter."""
+    catalog = session.value("SELECT current_database()")
+    source, nowhere = (catalog, "main", "t"), ("", "", "")
+    names = ClassColumns("class_size", "risk", ())
+    return Written(0, source, "", nowhere, nowhere, nowhere, nowhere, 0, (), (), (labels,), (), names)
+
+
+def test_a_label_that_the_hierarchy_does_not_have(session: Session) -> None:
+    session.execute("CREATE OR REPLACE TABLE t AS SELECT 'Oslo' AS q")
+    attribute = AttributePolicy("q", Role.QUASI_IDENTIFIER, InlineLevels(TOWNS))
+    policy = Policy(
+        TableReference("", "main", "t"), (attribute,), None, (KAnonymity(2),), ReleaseTarget("main", "released")
+    )
+    labels = Labels("q", "t", ("q", "l1", "l2"))
+    classes = "(SELECT unnest(['Norway', 'Sweden']) AS q0)"
+    count_losses(session, policy, written(session, labels), classes, "losses", ["1"])
+    assert session.rows("SELECT q0, round(loss, 6) FROM losses ORDER BY q0") == [("Norway", 0.63093), ("Sweden", None)]
+    session.execute("DROP TABLE losses")
