@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench bench-search bench-privacy protos clean
+.PHONY: demo test lint bench bench-search bench-privacy bench-game protos clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 
@@ -11,7 +11,7 @@ demo: $(VENV)/.run
 	$(BIN)/tableveil demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
@@ -28,6 +28,9 @@ bench-search: $(VENV)/.dev
 
 bench-privacy: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only privacy
+
+bench-game: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --only game
 
 protos: $(VENV)/.dev
 	$(BIN)/python proto/generate.py

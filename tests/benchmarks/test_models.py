@@ -15,6 +15,7 @@ from tableveil.policy import (
     AverageClassSizeModel,
     AverageRisk,
     BetaLikeness,
+    BreakEven,
     CellSizes,
     DeltaDisclosure,
     DeltaPresence,
@@ -25,6 +26,7 @@ from tableveil.policy import (
     EntropyLDiversity,
     EntropyModel,
     EstimatedKMap,
+    Game,
     HeightModel,
     Inclusion,
     KAnonymity,
@@ -32,13 +34,17 @@ from tableveil.policy import (
     KLWeighting,
     KMap,
     LossModel,
+    NoAttack,
     OrderBy,
     PopulationUniqueness,
     PrecisionModel,
     PrivacyModel,
+    Profitability,
+    PublisherPayoutModel,
     QualityModel,
     RecursiveCLDiversity,
     SampleUniqueness,
+    Success,
     TCloseness,
     UniquenessEstimator,
 )
@@ -62,6 +68,7 @@ from tableveil.policy import (
         ("ambiguity", AmbiguityModel()),
         # The reference tool's own weighting, not the default.
         ("kl", KLDivergenceModel(KLWeighting.PER_RECORD)),
+        ("payout-journalist", PublisherPayoutModel(Success.JOURNALIST)),
     ],
 )
 def test_metrics_are_quality_models(metric: str, model: QualityModel) -> None:
@@ -92,6 +99,9 @@ def test_metrics_are_quality_models(metric: str, model: QualityModel) -> None:
         ("d-disclosure:age:1.0", DeltaDisclosure("age", Decimal("1.0"), AbsentValues.IGNORE)),
         ("b-basic:age:1.0", BetaLikeness("age", Decimal("1.0"))),
         ("b-enhanced:age:1.0", BetaLikeness("age", Decimal("1.0"), enhanced=True)),
+        # The reference tool suppresses what pays nothing.
+        ("profit-prosecutor", Profitability(Success.PROSECUTOR, BreakEven.SUPPRESS)),
+        ("no-attack-journalist", NoAttack(Success.JOURNALIST)),
         # As the reference's README writes it.
         ("distinct:age:3", DistinctLDiversity("age", 3)),
         ("b-likeness:age:1.0", BetaLikeness("age", Decimal("1.0"))),
@@ -118,6 +128,16 @@ def test_the_population_is_what_the_case_says() -> None:
     assert _read(population="size:300000").population_size == 300_000
 
 
+def test_the_game_is_what_the_case_says() -> None:
+    assert _read(cb="1200,300,1000,4").game == Game(Decimal(1200), Decimal(300), Decimal(1000), Decimal(4))
+    assert _read().game is None
+
+
+def test_an_item_can_be_several_models() -> None:
+    models = (Profitability(Success.JOURNALIST, BreakEven.SUPPRESS), NoAttack(Success.JOURNALIST))
+    assert _read(priv="profit-journalist-noattack").privacy == models
+
+
 def test_types_are_orders() -> None:
     orders = {"age": OrderBy.NUMBER, "sex": OrderBy.TYPE, "a:b": OrderBy.NUMBER}
     assert _read(types="age:integer,sex:string;a:b:decimal").orders == orders
@@ -132,10 +152,16 @@ def test_all_that_is_not_there_yet_is_told() -> None:
 
 @pytest.mark.parametrize(
     "settings",
-    [{"subset": "mod:ten"}, {"subset": "mod:0"}, {"population": "fraction:-1"}, {"priv": "k-map:5:0.01:odd"}],
+    [
+        {"subset": "mod:ten"},
+        {"subset": "mod:0"},
+        {"population": "fraction:-1"},
+        {"priv": "k-map:5:0.01:odd"},
+        {"cb": "1,2,3"},
+    ],
 )
 def test_what_cannot_be_read_is_told(settings: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match=r"case\.(subset|population|priv) "):
+    with pytest.raises(ValueError, match=r"case\.(subset|population|priv|cb) "):
         _read(**settings)
 
 

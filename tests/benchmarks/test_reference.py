@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Callable
@@ -156,6 +157,34 @@ def test_a_sample_is_anonymized_in_its_population(run: Runner) -> None:
     models = {"k-map:4": cities, "k-map:5": together, "d-presence:0.4:0.6": cities, "inclusion;k:2": cities}
     done = run([case(priv, found, qis="city", priv=priv, subset="mod:2") for priv, found in models.items()], "--json")
     assert [(result["id"], result["differences"]) for result in done.results] == [(priv, []) for priv in models]
+
+
+def test_what_the_publisher_is_paid_is_compared(run: Runner) -> None:
+    """Ages grouped lose log 3 / log 18 of 10 a record; of the classes of 4, 4, 3 and 1 only the last is attacked."""
+    lost = 10 * math.log(3) / math.log(18)
+    grouped = {"transformation": {"age": 1, "city": 0}, "same_score_nodes_checked": 1}
+    all_kept = (12 * lost + 6, {**grouped, "suppressed": 0, "classes": 4})
+    unattacked = (11 * lost + 10, {**grouped, "suppressed": 1, "classes": 3})
+    cases = [
+        case(
+            priv,
+            {**found, "score": score, "metadata": [f"Publisher payout={120 - score + wrong}"]},
+            **PLAYED,
+            priv=priv,
+        )
+        for priv, (score, found), wrong in (
+            ("profit-prosecutor", all_kept, 0),
+            ("profit-journalist", all_kept, 0),
+            ("profit-prosecutor-noattack", unattacked, 0),
+            ("profit-prosecutor-noattack", unattacked, 1),
+        )
+    ]
+    done = run(cases, "--json")
+    assert [len(result["differences"]) for result in done.results] == [0, 0, 0, 1]
+    assert done.results[-1]["differences"][0].startswith("payout 68.")
+
+
+PLAYED = {"metric": "payout-prosecutor", "cb": "10,6,6,2", "supp": "1"}
 
 
 def test_samples_are_judged_together(run: Runner) -> None:

@@ -1,0 +1,1 @@
+"""The numbers of the game: `python -m benchmarks --only game`."""
