@@ -31,6 +31,17 @@ def pre_image_sizes(combinations: Combinations, assignment: Assignment) -> NDArr
     return sizes
 
 
+def people_of_labels(combinations: Combinations, assignment: Assignment) -> NDArray[np.int64]:
+    """Per combination, the people whose values its labels stand for, whatever they are released at; 0 if suppressed."""
+    maps = LevelMaps(combinations.levels)
+    people = np.zeros(len(combinations.people), np.int64)
+    everybody = np.arange(len(people))
+    for number, rows in released_at(assignment.chosen):
+        to = assignment.transformations[number]
+        people[rows] = crowds(groups_at(combinations, to, everybody), combinations.people, to, maps)[rows]
+    return people
+
+
 def payouts_against(
     combinations: Combinations, assignment: Assignment, stakes: Stakes, sizes: NDArray[np.int64]
 ) -> NDArray[np.float64]:

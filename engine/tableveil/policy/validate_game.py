@@ -19,6 +19,12 @@ LARGEST = 10**12
 """Nothing in a table of people is worth more; and with no more than nine places, whole numbers stay small."""
 
 
+_WITHOUT = "Or leave out record_level."
+
+_SEARCH = {"levels": "levels", "linked": "columns", "strategy": "a strategy", "time_limit_seconds": "a time limit"}
+"""What of a search means nothing where there is none."""
+
+
 def check_game(policy: Policy) -> Iterator[Fault]:
     """Faults of the game, of models that need one, of Safe Harbor's columns, and of record-level generalization."""
     yield from _check_needs(policy)
@@ -85,19 +91,24 @@ def _check_safe_harbor(policy: Policy) -> Iterator[Fault]:
 
 def _check_record_level(policy: Policy) -> Iterator[Fault]:
     quality = policy.quality_model
-    if quality != PublisherPayoutModel(Success.JOURNALIST):
-        expected = "publisher_payout: {success: SUCCESS_JOURNALIST}, which is decided record by record"
-        yield Fault("quality_model", FIELDS[type(quality)], expected)
+    journalist = "JOURNALIST, by which each record is judged alone, because of record_level"
+    if not isinstance(quality, PublisherPayoutModel):
+        yield Fault("quality_model", FIELDS[type(quality)], "publisher_payout: {success: JOURNALIST}", _WITHOUT)
+    elif quality.success is not Success.JOURNALIST:
+        yield Fault("quality_model.publisher_payout.success", quality.success, journalist, _WITHOUT)
     for i, model in enumerate(policy.privacy_models):
-        if isinstance(model, SafeHarbor) or (isinstance(model, PLAYED) and model.success is Success.JOURNALIST):
-            continue
-        found = f"{PRIVACY_FIELDS[type(model)]}, which judges classes that have one transformation"
-        expected = "profitability or no_attack of SUCCESS_JOURNALIST, or safe_harbor"
-        yield Fault(f"privacy_models[{i}]", found, expected, "Or leave out record_level.")
+        field = f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}"
+        if isinstance(model, PLAYED):
+            if model.success is not Success.JOURNALIST:
+                yield Fault(f"{field}.success", model.success, journalist, _WITHOUT)
+        elif not isinstance(model, SafeHarbor):
+            found = f"{PRIVACY_FIELDS[type(model)]}, which judges classes that have one transformation"
+            expected = "profitability or no_attack with success: JOURNALIST, or safe_harbor"
+            yield Fault(f"privacy_models[{i}]", found, expected, _WITHOUT)
     if policy.suppressed_records is SuppressedRecords.KEEP:
         yield Fault("suppressed_records.handling", "KEEP", "DROP or BLANK, because of record_level")
     search = policy.search
-    for name in ("levels", "linked", "strategy", "time_limit_seconds"):
+    for name in _SEARCH:
         if getattr(search, name) != getattr(SearchOptions(), name):
             hint = "Every combination has levels of its own: there is one pass over the transformations, and no search."
-            yield Fault(f"search.{name}", "something", "nothing, because of record_level", hint)
+            yield Fault(f"search.{name}", f"{_SEARCH[name]} given", "nothing, because of record_level", hint)

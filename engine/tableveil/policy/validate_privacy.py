@@ -96,7 +96,7 @@ def check_privacy(policy: Policy) -> Iterator[Fault]:
         yield from _check_thresholds(model, field)
         if isinstance(model, SensitiveModel):
             yield from _check_column(model, listed, policy.default_role, field, i + 1)
-    yield from _check_together(policy.privacy_models)
+    yield from _check_together(policy)
 
 
 def _check_thresholds(model: PrivacyModel, field: str) -> Iterator[Fault]:
@@ -138,9 +138,11 @@ def _needs_hierarchy(model: SensitiveModel) -> bool:
     return isinstance(model, TCloseness | NTCloseness) and model.distance is Distance.HIERARCHICAL
 
 
-def _check_together(models: tuple[PrivacyModel, ...]) -> Iterator[Fault]:
+def _check_together(policy: Policy) -> Iterator[Fault]:
+    models = policy.privacy_models
     if not models:
-        yield Fault("privacy_models", "none", "at least one privacy model", _EXAMPLE)
+        example = _EXAMPLE if policy.record_level is None else "For example: profitability: {success: JOURNALIST}."
+        yield Fault("privacy_models", "none", "at least one privacy model", example)
     elif all(isinstance(model, Inclusion) for model in models):
         found = "inclusion only, which promises nothing by itself"
         yield Fault("privacy_models", found, "at least one model that protects", _EXAMPLE)

@@ -94,7 +94,7 @@ class NoAttackOnSampleRule(ReleaseRule):
         if left == len(order):
             return None
         gain = float(self.stakes.cost) * int(records[left:].sum()) / hits(records[left:], sizes[left:])
-        return f"adversary_gain = {floored(gain)}" if Decimal(floored(gain)) > self.stakes.cost else None
+        return f"game.adversary_gain = {floored(gain)}" if Decimal(floored(gain)) > self.stakes.cost else None
 
     def _sizes(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
         return sizes_of(classes, Success.MARKETER, self.counter)
@@ -114,4 +114,4 @@ def unattacked(stakes: Stakes, counter: ClassCounter, classes: EquivalenceClasse
 
 def _largest_gain(size: float | None, cost: Decimal) -> str | None:
     """The gain for which classes of this size are safe; one that is not above the cost leaves no game."""
-    return f"adversary_gain = {int(size) * cost.normalize():f}" if size is not None and size >= 2 else None
+    return f"game.adversary_gain = {int(size) * cost.normalize():f}" if size is not None and size >= 2 else None

@@ -64,7 +64,7 @@ class ProfitabilityRule(ReleaseRule):
             return None
         strictly = self.model.break_even is BreakEven.SUPPRESS and float(floored(reached)) >= reached
         loss = floored(reached - 5e-5 if strictly else reached)
-        return f"publisher_loss = {loss}" if float(loss) > 0 else None
+        return f"game.publisher_loss = {loss}" if float(loss) > 0 else None
 
     @property
     def _in_population(self) -> bool:

@@ -141,8 +141,10 @@ class _Rows:
             self._keys[piece] = _keys(self._frequencies, members, piece)
         space = math.prod(self._frequencies.values[j] for j in members)
         sums = np.bincount(self._keys, self._added, space)
-        cells = sums.view(np.uint64) << np.uint64(self.shift)
-        cells |= sums.astype(np.uint64)
+        records = sums.astype(np.uint64)
+        cells = sums.view(np.uint64)
+        cells <<= np.uint64(self.shift)
+        cells |= records
         return cells
 
 

@@ -83,7 +83,9 @@ def _hints(policy: Policy, models: Sequence[PrivacyModel], why: Infeasible) -> I
 
 
 def _named(policy: Policy, models: Sequence[PrivacyModel], refusal: Refusal) -> str:
-    """The parameter, and whose it is if there are several models."""
+    """The parameter, and whose it is if there are several models; what the game says belongs to none of them."""
+    if refusal.nearest is not None and refusal.nearest.startswith("game."):
+        return refusal.nearest
     of = f" for privacy_models[{policy.privacy_models.index(models[refusal.rule])}]"
     return f"{refusal.nearest}{of if len(policy.privacy_models) > 1 else ''}"
 

@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 from tableveil.backend import Database, Session
 from tableveil.classes import EquivalenceClasses, KeyLayout
 from tableveil.counting import read_combinations
-from tableveil.errors import InvalidError
 from tableveil.game import (
     Choice,
     Combinations,
     Stakes,
     best_transformations,
-    enumerable,
     payouts_against,
+    people_of_labels,
     pre_image_sizes,
     solve_against_inversion,
 )
-from tableveil.game.people import people_of_labels
 from tableveil.hierarchy import UncountableError
+from tableveil.jobs.enumerable import check_enumerable
 from tableveil.jobs.infeasible import check_limit
 from tableveil.jobs.quality import uncountable
 from tableveil.jobs.read import Counted, count
 from tableveil.jobs.report import Report
 from tableveil.policy import NoAttack, Policy, Profitability, described
+from tableveil.policy.payout_sweep import break_even_of
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import Evidence, ReleasePlan, check_disclosure, check_one_meaning, mixed_levels, publish
 from tableveil.release.plan import OwnLevels
@@ -105,15 +105,8 @@ def _solve(session: Session, counted: Counted, report: Report) -> _Solved:
     assert policy.game is not None
     assert policy.record_level is not None
     started = session.control.now()
+    check_enumerable(counted.base, lattice)
     combinations = read_combinations(session, counted.base)
-    if not enumerable(len(combinations.people), lattice):
-        raise InvalidError.of(
-            "RECORD_LEVEL_TOO_LARGE",
-            "record_level",
-            f"{lattice.size:,} transformations of {len(combinations.people):,} combinations of values",
-            "fewer: each is tried for all combinations",
-            "Set minimum_level and maximum_level, or leave levels out of hierarchies.",
-        )
     stakes, choice = Stakes.of(policy.game), choice_of(policy)
 
     def progress(done: int, transformations: int) -> None:
@@ -142,10 +135,9 @@ def _solve(session: Session, counted: Counted, report: Report) -> _Solved:
 
 def choice_of(policy: Policy) -> Choice:
     """What the policy's privacy models leave to choose from; Safe Harbor's part is in the lattice."""
-    break_even = [model.break_even for model in policy.privacy_models if isinstance(model, Profitability)]
+    profitable = any(isinstance(model, Profitability) for model in policy.privacy_models)
     return Choice(
-        # The strictest of several: SUPPRESS comes after KEEP.
-        max(break_even, default=None),
+        break_even_of(policy) if profitable else None,
         any(isinstance(model, NoAttack) for model in policy.privacy_models),
     )
 

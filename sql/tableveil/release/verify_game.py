@@ -148,8 +148,8 @@ def _unprofitable(game: Game, break_even: BreakEven, attack: _Attack) -> str:
     What breaks even is told from what pays a little only where every label stands for its whole domain: there nothing
     is gained.
     """
-    slack = SLACK * float(game.publisher_benefit + game.publisher_loss)
-    below = f"loss IS NULL OR {_payout(game, attack)} < {-slack!r}::DOUBLE"
+    largest = f"({float(game.publisher_benefit)!r}::DOUBLE + {float(game.publisher_loss)!r} * {attack.probability})"
+    below = f"loss IS NULL OR {_payout(game, attack)} < -{SLACK!r}::DOUBLE * {largest}"
     return below if break_even is BreakEven.KEEP else f"{below} OR loss >= 1"
 
 

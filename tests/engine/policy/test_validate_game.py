@@ -120,35 +120,50 @@ def test_the_same_model_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "named"),
+    ("model", "fault"),
     [
-        (Profitability(), "profitability"),
-        (Profitability(Success.MARKETER), "profitability"),
-        (NoAttack(), "no_attack"),
-        (KAnonymity(5), "k_anonymity"),
+        (Profitability(), (".profitability.success", "PROSECUTOR")),
+        (Profitability(Success.MARKETER), (".profitability.success", "MARKETER")),
+        (NoAttack(), (".no_attack.success", "PROSECUTOR")),
+        (KAnonymity(5), ("", "k_anonymity, which judges classes that have one transformation")),
     ],
 )
-def test_models_of_classes_at_the_record_level(model: PrivacyModel, named: str) -> None:
+def test_models_of_classes_at_the_record_level(model: PrivacyModel, fault: tuple[str, str]) -> None:
     policy = replace(RECORD_LEVEL, privacy_models=(SafeHarbor(), model))
-    assert faults(policy) == [("privacy_models[1]", f"{named}, which judges classes that have one transformation")]
-
-
-@pytest.mark.parametrize("quality", [LossModel(), PublisherPayoutModel(), PublisherPayoutModel(Success.MARKETER)])
-def test_quality_models_at_the_record_level(quality: QualityModel) -> None:
-    assert [field for field, _ in faults(replace(RECORD_LEVEL, quality_model=quality))] == ["quality_model"]
+    field, found = fault
+    assert faults(policy) == [(f"privacy_models[1]{field}", found)]
 
 
 @pytest.mark.parametrize(
-    ("search", "field"),
+    ("quality", "fault"),
     [
-        (SearchOptions(levels=(("age", 1), ("sex", 0))), "levels"),
-        (SearchOptions(linked=(("age", "sex"),)), "linked"),
-        (SearchOptions(strategy=Strategy.EXACT), "strategy"),
-        (SearchOptions(time_limit_seconds=D(5)), "time_limit_seconds"),
+        (LossModel(), ("quality_model", "loss")),
+        (PublisherPayoutModel(), ("quality_model.publisher_payout.success", "PROSECUTOR")),
+        (PublisherPayoutModel(Success.MARKETER), ("quality_model.publisher_payout.success", "MARKETER")),
     ],
 )
-def test_search_options_at_the_record_level(search: SearchOptions, field: str) -> None:
-    assert faults(replace(RECORD_LEVEL, search=search)) == [(f"search.{field}", "something")]
+def test_quality_models_at_the_record_level(quality: QualityModel, fault: tuple[str, str]) -> None:
+    assert faults(replace(RECORD_LEVEL, quality_model=quality)) == [fault]
+
+
+def test_no_privacy_model_at_the_record_level() -> None:
+    """What is proposed is no model that is refused next."""
+    (fault,) = validate_policy(replace(RECORD_LEVEL, privacy_models=()))
+    assert (fault.field, fault.found) == ("privacy_models", "none")
+    assert "profitability" in fault.hint
+
+
+@pytest.mark.parametrize(
+    ("search", "field", "found"),
+    [
+        (SearchOptions(levels=(("age", 1), ("sex", 0))), "levels", "levels given"),
+        (SearchOptions(linked=(("age", "sex"),)), "linked", "columns given"),
+        (SearchOptions(strategy=Strategy.EXACT), "strategy", "a strategy given"),
+        (SearchOptions(time_limit_seconds=D(5)), "time_limit_seconds", "a time limit given"),
+    ],
+)
+def test_search_options_at_the_record_level(search: SearchOptions, field: str, found: str) -> None:
+    assert faults(replace(RECORD_LEVEL, search=search)) == [(f"search.{field}", found)]
 
 
 def test_suppressed_records_at_the_record_level() -> None:

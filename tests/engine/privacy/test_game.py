@@ -278,12 +278,12 @@ def test_sizes_that_no_table_has_are_no_trouble() -> None:
 @pytest.mark.parametrize(
     ("success", "people", "suppressible", "nearest"),
     [
-        (Success.PROSECUTOR, None, 0, "adversary_gain = 8"),
-        (Success.PROSECUTOR, None, 2, "adversary_gain = 20"),
+        (Success.PROSECUTOR, None, 0, "game.adversary_gain = 8"),
+        (Success.PROSECUTOR, None, 2, "game.adversary_gain = 20"),
         (Success.PROSECUTOR, None, 7, None),
-        (Success.JOURNALIST, [30, 40], 0, "adversary_gain = 120"),
-        (Success.MARKETER, None, 0, "adversary_gain = 14"),
-        (Success.MARKETER, [1, 40], 2, "adversary_gain = 160"),
+        (Success.JOURNALIST, [30, 40], 0, "game.adversary_gain = 120"),
+        (Success.MARKETER, None, 0, "game.adversary_gain = 14"),
+        (Success.MARKETER, [1, 40], 2, "game.adversary_gain = 160"),
     ],
 )
 def test_the_gain_that_would_do(
@@ -291,7 +291,7 @@ def test_the_gain_that_would_do(
 ) -> None:
     assert nearest_of(NoAttack(success), PUBLISHED, [2, 5], suppressible, people) == nearest
     if nearest is not None:
-        gain = Decimal(nearest.removeprefix("adversary_gain = "))
+        gain = Decimal(nearest.removeprefix("game.adversary_gain = "))
         kept = kept_of(NoAttack(success), replace(PUBLISHED, adversary_gain=gain), [2, 5], people)
         assert sum(kept) >= 7 - suppressible
 
@@ -300,6 +300,6 @@ def test_the_gain_that_would_do(
 def test_the_loss_that_would_do(break_even: BreakEven, nearest: str) -> None:
     model = Profitability(break_even=break_even)
     dear = replace(PUBLISHED, publisher_loss=Decimal(10_000))
-    assert nearest_of(model, dear, [2, 5], 0) == f"publisher_loss = {nearest}"
+    assert nearest_of(model, dear, [2, 5], 0) == f"game.publisher_loss = {nearest}"
     assert kept_of(model, replace(dear, publisher_loss=Decimal(nearest)), [2, 5]) == [2, 5]
     assert nearest_of(model, dear, [2, 5], 7) is None

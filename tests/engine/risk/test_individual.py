@@ -79,6 +79,19 @@ def test_many_records_come_near_the_share(records: int, weight: float) -> None:
     assert 1 / (records * weight) * (1 - 1e-12) <= found <= 1 / (weight * (records - 1))
 
 
+def test_pieces_are_put_together() -> None:
+    """More combinations than are computed at a time; each as it is alone."""
+    rng = np.random.default_rng(1)
+    records = rng.choice([1, 2, 50], 150_000)
+    weights = records * rng.choice([1.0, 1.5, 9.0], 150_000)
+    risks = individual_risks(records, weights)
+    for size in (1, 2, 50):
+        for weight in (1.0, 1.5, 9.0):
+            chosen = risks[(records == size) & (weights == size * weight)]
+            assert len(chosen)
+            assert (chosen == risk(size, size * weight)).all()
+
+
 def test_summary() -> None:
     records, weights = np.array([1, 2, 5]), np.array([1.0, 20.0, 5.0])
     frequencies = Frequencies((), (), records, weights=weights)

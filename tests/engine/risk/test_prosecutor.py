@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 
@@ -21,6 +22,13 @@ def test_histogram_of_class_sizes() -> None:
     found = sizes(5, 1, 5, 2, 1)
     assert found.sizes.tolist() == [1, 2, 5]
     assert found.classes.tolist() == [2, 1, 2]
+
+
+@given(st.lists(st.integers(1, 5) | st.integers(2**16 - 2, 2**16 + 2) | st.just(2**31 - 1)))
+def test_histogram_of_large_classes_too(counts: list[int]) -> None:
+    found = sizes(*counts)
+    assert dict(zip(found.sizes.tolist(), found.classes.tolist(), strict=True)) == Counter(counts)
+    assert found.sizes.tolist() == sorted(set(counts))
 
 
 def test_risks_by_hand() -> None:

@@ -32,6 +32,17 @@ def frequencies(records: list[int], people: list[int] | None = None) -> Frequenc
     return Frequencies((), (), np.array(records, np.int64), of_population)
 
 
+def test_people_of_large_and_small_classes() -> None:
+    """Classes of more people than are counted without sorting, in no order, and two of the same."""
+    people = [70_000, 4, 2**40, 4, 70_000, 65_535, 65_536]
+    risk = reidentification_risk(frequencies([3, 1, 2, 1, 1, 5, 7], people), [Decimal("0.00001"), Decimal("0.1")])
+    journalist = risk.journalist
+    assert (journalist.highest, journalist.records_at_highest) == (0.25, 2)
+    assert (journalist.lowest, journalist.records_at_lowest) == (2.0**-40, 2)
+    assert journalist.average == pytest.approx((2 / 4 + 5 / 65_535 + 7 / 65_536 + 4 / 70_000 + 2 / 2**40) / 20)
+    assert journalist.records_at_risk == ((Decimal("0.00001"), 18), (Decimal("0.1"), 2))
+
+
 def reference_case() -> dict[str, Any]:
     with (SHARED / "reference" / "arx.jsonl").open() as lines:
         return next(case for line in lines if (case := json.loads(line))["id"] == "g-adult-risk-f0.1")
