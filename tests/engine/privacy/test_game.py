@@ -237,13 +237,13 @@ def test_the_set_that_pays_more_is_released(loss: int, kept: list[int]) -> None:
 # --- what is declared to the search ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=70, deadline=None)
 @given(MODELS, GAMES, TABLES)
 def test_what_is_declared_is_true(model: NoAttack | Profitability, game: Game, table: SmallTable) -> None:
     check_declared(table, rule_of(model, game))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(GAMES, TABLES, st.data())
 def test_what_marketers_take_is_lost_below(game: Game, table: SmallTable, data: st.DataObject) -> None:
     rule = rule_of(NoAttack(Success.MARKETER), game)(table.facts)

@@ -83,7 +83,7 @@ def check_bounds(problem: Problem, lo: Transformation, hi: Transformation) -> No
 
 
 @pytest.mark.parametrize("models", [*SEPARABLE, *BY_CLASSES], ids=NAMES)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(data=st.data(), table=tables(), coarse=st.booleans(), odd=st.booleans(), game=GAMES)
 def test_no_bound_is_above_the_least_score(
     models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table, coarse: bool, odd: bool, game: Game
@@ -93,7 +93,7 @@ def test_no_bound_is_above_the_least_score(
 
 
 @pytest.mark.parametrize("models", SEPARABLE, ids=NAMES[: len(SEPARABLE)])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(data=st.data(), table=tables(inline() | st.just(CONTINUOUS)), coarse=st.booleans(), game=GAMES)
 def test_no_bound_is_above_the_least_score_in_continuous_domains(
     models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table, coarse: bool, game: Game
@@ -103,7 +103,7 @@ def test_no_bound_is_above_the_least_score_in_continuous_domains(
 
 
 @pytest.mark.parametrize("models", [*SEPARABLE, *BY_CLASSES], ids=NAMES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data(), table=tables(), coarse=st.booleans(), odd=st.booleans(), game=GAMES)
 def test_the_search_finds_what_exhaustive_search_finds(
     models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table, coarse: bool, odd: bool, game: Game

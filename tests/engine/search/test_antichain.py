@@ -36,7 +36,7 @@ def sequences(draw: st.DrawFn) -> list[Transformation]:
 
 @each_direction
 @each_store
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(sequence=sequences(), data=st.data())
 def test_covers_what_was_added_and_what_inherits_from_it(
     make: Make, inherited: Inherited, sequence: list[Transformation], data: st.DataObject
@@ -77,7 +77,7 @@ def test_finds_the_element_itself(make: Make) -> None:
 
 
 @each_direction
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(sequence=sequences())
 def test_nodes_are_the_prefixes_of_what_is_kept(inherited: Inherited, sequence: list[Transformation]) -> None:
     store = Antichain(inherited)

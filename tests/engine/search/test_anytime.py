@@ -36,14 +36,14 @@ STRATEGIES = pytest.mark.parametrize("strategy", [exact, anytime])
 
 
 @STRATEGIES
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(problem=problems() | problems(counter=OnlyClasses) | problems(even=True))
 def test_equals_exhaustive_search(strategy: Strategy, problem: Problem) -> None:
     check_complete(problem, run(strategy, problem))
 
 
 @STRATEGIES
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(problem=problems(), time_limit=st.integers(0, 60))
 def test_is_true_whenever_it_is_stopped(strategy: Strategy, problem: Problem, time_limit: int) -> None:
     problem, counter = watched(problem)
@@ -51,7 +51,7 @@ def test_is_true_whenever_it_is_stopped(strategy: Strategy, problem: Problem, ti
     (check_complete if outcome.complete else check_stopped)(problem, outcome)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(problem=problems(), question=st.integers(2, 40))
 def test_survives_an_interrupt_in_the_middle_of_counting(problem: Problem, question: int) -> None:
     def interrupt(asked: int) -> None:
@@ -63,7 +63,7 @@ def test_survives_an_interrupt_in_the_middle_of_counting(problem: Problem, quest
     (check_complete if outcome.complete else check_stopped)(problem, outcome)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(problem=problems(), question=st.integers(0, 10))
 def test_cancel_ends_the_search(problem: Problem, question: int) -> None:
     control = Control()
@@ -100,7 +100,7 @@ def test_the_seed_decides_what_is_tried(problem: Problem, seed: int) -> None:
     assert tried[0] == tried[1]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(problem=problems(), room=st.integers(0, 3))
 def test_is_exact_with_room_for_few_open_intervals(problem: Problem, room: int) -> None:
     findings = Findings(problem, Control(), lambda progress: None)

@@ -17,7 +17,7 @@ from tableveil.search.explain import Neighbour, explain
 from tests.engine.search.problems import key_at, problems, watched
 
 MODELS: st.SearchStrategy[QualityModel] = st.builds(LossModel, st.sampled_from(Aggregate)) | st.just(PrecisionModel())
-MANY_PROBLEMS = settings(max_examples=200, deadline=None)
+MANY_PROBLEMS = settings(max_examples=100, deadline=None)
 
 
 def best_of(problem: Problem) -> Transformation:

@@ -91,7 +91,7 @@ def check(grid: Grid, outcome: FrontierOutcome) -> None:
     assert outcome.checked <= outcome.lattice_size
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(grids())
 def test_equals_exhaustive_search_of_every_pair(grid: Grid) -> None:
     outcome = grid.search()
@@ -99,7 +99,7 @@ def test_equals_exhaustive_search_of_every_pair(grid: Grid) -> None:
     check(grid, outcome)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(grids(even=True))
 def test_equals_exhaustive_search_for_failures_that_are_not_inherited(grid: Grid) -> None:
     outcome = grid.search()
@@ -107,7 +107,7 @@ def test_equals_exhaustive_search_for_failures_that_are_not_inherited(grid: Grid
     check(grid, outcome)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(grids())
 def test_scores_fall_with_the_limit(grid: Grid) -> None:
     for row in grid.search().points:
@@ -115,7 +115,7 @@ def test_scores_fall_with_the_limit(grid: Grid) -> None:
         assert scores == sorted(scores, reverse=True)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(grids(models=st.just(LossModel())))
 def test_loss_rises_with_k(grid: Grid) -> None:
     for column in zip(*replace(grid, ks=tuple(sorted(grid.ks))).search().points, strict=True):
@@ -186,7 +186,7 @@ def test_little_memory_costs_checks_and_no_optimum(monkeypatch: pytest.MonkeyPat
 # --- stopping -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(grid=grids(), time_limit=st.integers(0, 30))
 def test_time_limit_leaves_true_bounds(grid: Grid, time_limit: int) -> None:
     grid, counter = grid.watched()
@@ -220,7 +220,7 @@ def test_more_time_proves_more() -> None:
     assert gaps[0] > gaps[2] > gaps[3] == 0
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(grid=grids(), question=st.integers(0, 25))
 def test_survives_an_interrupt_in_the_middle_of_counting(grid: Grid, question: int) -> None:
     first = 1 + len(grid.ks)
@@ -234,7 +234,7 @@ def test_survives_an_interrupt_in_the_middle_of_counting(grid: Grid, question: i
     check(grid, interrupted.search())
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(grid=grids(), question=st.integers(0, 10), interrupts=st.booleans())
 def test_cancel_ends_the_search(grid: Grid, question: int, interrupts: bool) -> None:
     control = Control()

@@ -32,7 +32,7 @@ def test_each_model_alone(model: str) -> None:
 @pytest.mark.parametrize("search", SEARCHES)
 def test_any_conjunction(search: Callable[..., Any]) -> None:
     @given(private_problems(keeps=st.sampled_from([False, False, True])))
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=80, deadline=None)
     def finds_the_optimum(problem: Problem) -> None:
         check_complete(problem, run(search, problem))
 

@@ -207,7 +207,7 @@ def faults_of(policy: policy_pb2.Policy) -> list[tuple[str, str]]:
 
 
 @given(POLICIES)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 def test_round_trip(policy: Policy) -> None:
     assert policy_from_proto(policy_to_proto(policy)) == (policy, validate_policy(policy))
 
