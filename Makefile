@@ -11,7 +11,7 @@ demo: $(VENV)/.run
 	$(BIN)/tableveil demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
