@@ -97,19 +97,30 @@ class ReleaseWork(Work):
 
 
 @dataclass(frozen=True, slots=True)
-class FrontierWork(Work):
-    """A frontier, for which the policy's target does not matter."""
-
-    kind = JobKind.FRONTIER
+class _Unreleased(Work):
+    """What is found out by a policy whose target does not matter."""
 
     policy: Policy
-    grid: FrontierGrid
-    document: str
 
     @property
     def request_id(self) -> str:
         """The policy's."""
         return self.policy.request_id
+
+    def admit(self, session: Session) -> TableReference:
+        """The source; see `Work`."""
+        source, _, faults = resolve_source(session, self.policy)
+        return _fitting(source, faults).reference
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierWork(_Unreleased):
+    """A frontier."""
+
+    kind = JobKind.FRONTIER
+
+    grid: FrontierGrid
+    document: str
 
     @property
     def options(self) -> str:
@@ -117,41 +128,25 @@ class FrontierWork(Work):
         limits = [f"{limit:f}" for limit in self.grid.suppression_limits]
         return json.dumps({"k": self.grid.ks, "suppression_limits": limits}, separators=(",", ":"))
 
-    def admit(self, session: Session) -> TableReference:
-        """The source; see `Work`."""
-        source, _, faults = resolve_source(session, self.policy)
-        return _fitting(source, faults).reference
-
     def run(self, database: Database, session: Session, job: int, report: Report) -> int:
         """The frontier's number."""
         return run_frontier(session, job, self.policy, self.grid, self.document, report)
 
 
 @dataclass(frozen=True, slots=True)
-class PayoutSweepWork(Work):
-    """A payout sweep, for which the policy's target does not matter."""
+class PayoutSweepWork(_Unreleased):
+    """A payout sweep."""
 
     kind = JobKind.PAYOUT_SWEEP
 
-    policy: Policy
     swept: SweptGains
     document: str
-
-    @property
-    def request_id(self) -> str:
-        """The policy's."""
-        return self.policy.request_id
 
     @property
     def options(self) -> str:
         """The gains, and for which adversaries."""
         gains = [f"{gain:f}" for gain in self.swept.gains]
         return json.dumps({"gains": gains, "if_method_known": self.swept.if_method_known}, separators=(",", ":"))
-
-    def admit(self, session: Session) -> TableReference:
-        """The source; see `Work`."""
-        source, _, faults = resolve_source(session, self.policy)
-        return _fitting(source, faults).reference
 
     def run(self, database: Database, session: Session, job: int, report: Report) -> int:
         """The payout sweep's number."""

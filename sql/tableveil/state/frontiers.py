@@ -9,6 +9,7 @@ from decimal import Decimal
 
 from tableveil.backend import Session
 from tableveil.policy import TableReference
+from tableveil.state.rows import insert_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +88,7 @@ def insert(session: Session, frontier: Frontier) -> None:
             frontier.policy,
         ],
     )
-    # One statement, because one a row takes a millisecond each.
-    rows = [_row(frontier.number, point) for point in frontier.points]
-    values = ", ".join("(?, ?, ?, ?, ?, ?, ?, ?, ?)" for _ in rows)
-    session.execute(f"INSERT INTO tableveil.frontier_points VALUES {values}", [value for row in rows for value in row])
+    insert_rows(session, "frontier_points", [_row(frontier.number, point) for point in frontier.points])
 
 
 def _row(frontier: int, point: Point) -> Sequence[object]:

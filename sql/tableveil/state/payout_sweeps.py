@@ -10,6 +10,7 @@ from decimal import Decimal
 from tableveil.backend import Session
 from tableveil.game.sweep import Among, Method, SweepPoint
 from tableveil.policy import BreakEven, TableReference
+from tableveil.state.rows import insert_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +75,7 @@ def insert(session: Session, sweep: PayoutSweep) -> None:
             sweep.policy,
         ],
     )
-    # One statement, because one a row takes a millisecond each.
-    rows = [_row(sweep.number, point) for point in sweep.points]
-    values = ", ".join("(?, ?, ?, ?, ?, ?, ?, ?, ?)" for _ in rows)
-    session.execute(f"INSERT INTO tableveil.payout_points VALUES {values}", [value for row in rows for value in row])
+    insert_rows(session, "payout_points", [_row(sweep.number, point) for point in sweep.points])
 
 
 def _row(sweep: int, point: SweepPoint) -> Sequence[object]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from tableveil.backend import Session
 from tableveil.policy import TableReference
+from tableveil.state.rows import insert_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +99,12 @@ def insert(session: Session, analysis: RiskAnalysis) -> None:
             analysis.request,
         ],
     )
-    _insert_rows(
+    insert_rows(
         session,
         "risk_measures",
         [(analysis.number, i, m.model, m.measure, m.threshold, m.value) for i, m in enumerate(analysis.measures)],
     )
-    _insert_rows(
+    insert_rows(
         session,
         "attribute_risks",
         [
@@ -121,13 +121,6 @@ def insert(session: Session, analysis: RiskAnalysis) -> None:
             for i, subset in enumerate(analysis.subsets)
         ],
     )
-
-
-def _insert_rows(session: Session, name: str, rows: Sequence[Sequence[object]]) -> None:
-    """One statement, because one a row takes a millisecond each."""
-    if rows:
-        values = ", ".join(f"({', '.join('?' for _ in row)})" for row in rows)
-        session.execute(f"INSERT INTO tableveil.{name} VALUES {values}", [value for row in rows for value in row])
 
 
 def find(session: Session, number: int) -> RiskAnalysis | None:
