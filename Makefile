@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench bench-search bench-privacy bench-game protos clean
+.PHONY: demo test lint bench bench-search bench-privacy bench-game bench-classification bench-microaggregation protos clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 
@@ -31,6 +31,12 @@ bench-privacy: $(VENV)/.dev
 
 bench-game: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only game
+
+bench-classification: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --only classification
+
+bench-microaggregation: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --only microaggregation
 
 protos: $(VENV)/.dev
 	$(BIN)/python proto/generate.py

@@ -13,12 +13,18 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from benchmarks.against_reference import against_reference
+from benchmarks.classification.accuracies import accuracies
+from benchmarks.classification.correlation import correlation
+from benchmarks.classification.search import reference_cases as classification_cases
 from benchmarks.game.payout_sweep import nation, state
 from benchmarks.game.pruning import pruning
 from benchmarks.game.reference_cases import reference_cases as game_cases
 from benchmarks.game.risk import risk
 from benchmarks.large import DEFAULT_ROWS, large
 from benchmarks.machine import machine
+from benchmarks.microaggregation.closeness import closeness_high, closeness_large, closeness_low
+from benchmarks.microaggregation.methods import against_plain, near_mdav
+from benchmarks.microaggregation.scaling import scaling
 from benchmarks.overhead import overhead
 from benchmarks.privacy.ordered import ordered
 from benchmarks.privacy.per_check import per_check
@@ -34,6 +40,7 @@ from benchmarks.section import Section
 
 SEARCH = (speed, other_models, ablation, cover, property_stores, comparison)
 PRIVACY = (reference_cases, whole_searches, per_check)
+CLASSIFICATION = (classification_cases, accuracies, correlation)
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
@@ -48,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "search": [functools.partial(section, options.shared) for section in SEARCH],
         "privacy": [*(functools.partial(section, options.shared) for section in PRIVACY), ordered],
         "game": [lambda: game_cases(options.shared), nation, state, pruning, risk],
+        "classification": [functools.partial(section, options.shared) for section in CLASSIFICATION],
+        "microaggregation": [against_plain, near_mdav, scaling, closeness_low, closeness_high, closeness_large],
     }
     chosen = [section for name, part in parts.items() if options.only in (None, name) for section in part]
     sound = True
@@ -64,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
         "--only",
-        choices=("reference", "large", "overhead", "search", "privacy", "game"),
+        choices=("reference", "large", "overhead", "search", "privacy", "game", "classification", "microaggregation"),
         help="one part instead of all",
     )
     parser.add_argument("--rows", type=_positive, default=DEFAULT_ROWS, help="of the large table (%(default)s)")

@@ -17,6 +17,7 @@ from tableveil.policy import (
     BetaLikeness,
     BreakEven,
     CellSizes,
+    ClassificationModel,
     DeltaDisclosure,
     DeltaPresence,
     DiscernibilityModel,
@@ -199,6 +200,8 @@ METRICS: Mapping[str, Callable[..., QualityModel]] = {
     "aecs": _average_class_size,
     "ambiguity": _ambiguity,
     "kl": _divergence,
+    # The class is a setting of its own.
+    "classification": lambda: ClassificationModel(()),
     "payout-prosecutor": lambda: PublisherPayoutModel(Success.PROSECUTOR),
     "payout-journalist": lambda: PublisherPayoutModel(Success.JOURNALIST),
 }
@@ -209,10 +212,11 @@ TYPES: Mapping[str, OrderBy] = {"string": OrderBy.TYPE, "integer": OrderBy.NUMBE
 
 UNDERSTOOD = frozenset(
     {"dataset", "qis", "priv", "supp", "metric", "sensitive", "subset", "population", "types", "time", "algo", "cb"}
+    | {"class"}
 )
 """Settings of a case that a policy can say."""
 
-WITHOUT_EFFECT = frozenset({"ties", "sample"})
+WITHOUT_EFFECT = frozenset({"ties", "sample", "classify"})
 """Settings of a case that only told the reference tool what else to record."""
 
 
@@ -265,6 +269,10 @@ def read_models(settings: Mapping[str, object]) -> Models:
     missing = [name for name in ("priv", "metric", "supp") if settings.get(name) in (None, "")]
     if missing:
         raise ValueError(f"case.{missing[0]} is missing")
+    if isinstance(quality[0], ClassificationModel):
+        if not settings.get("class"):
+            raise ValueError("case.class is missing")
+        quality = [replace(quality[0], classes=(str(settings["class"]),))]
     named = filter(None, str(settings.get("sensitive", "")).split(","))
     columns = [model.column for model in privacy if isinstance(model, SensitiveModel)]
     return Models(

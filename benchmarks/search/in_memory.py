@@ -18,9 +18,9 @@ from benchmarks.models import Models, distances_of, read_models
 from tableveil.classes import NumpyCounter, SensitiveColumn, SensitiveRows
 from tableveil.hierarchy import AttributeLevels, InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice
-from tableveil.policy import Distance, OrderBy
+from tableveil.policy import ClassificationModel, Distance, OrderBy
 from tableveil.privacy import privacy_of
-from tableveil.quality import quality_of
+from tableveil.quality import Features, Told, quality_of
 from tableveil.search import Problem
 
 Codes = NDArray[np.integer[Any]]
@@ -68,10 +68,14 @@ def problem_of(
     Raises:
         UnusableError: the table or a hierarchy is not there.
     """
-    levels, groups, places = _records(data, dataset, quasi_identifiers)
+    levels, groups, places = records_of(data, dataset, quasi_identifiers)
     sampled = places[:: models.every]
     sensitive = [_histogram(name, sampled, *_values(data, dataset, name, models)) for name in models.sensitive]
     sensitive += [_histogram(name, sampled, codes) for name, codes in (generated or {}).items()]
+    features = None
+    if isinstance(models.quality, ClassificationModel):
+        features, classes = _classified(data, dataset, quasi_identifiers, models, len(sensitive))
+        sensitive += [_histogram("", sampled, codes) for codes in classes]
     combinations = len(groups[0])
     counter = NumpyCounter(
         levels,
@@ -85,13 +89,26 @@ def problem_of(
         people = round(len(sampled) / models.sampling_fraction)
     suppressible = int(models.suppression_limit * counter.records)
     tops = tuple(attribute.top for attribute in levels)
-    quality = quality_of(models.quality, counter, [1.0] * len(tops), suppressible, models.game)
+    quality = quality_of(models.quality, counter, [1.0] * len(tops), suppressible, models.game, features)
     privacy = privacy_of(models.privacy, counter, people, models.game)
     return Problem(Lattice((0,) * len(tops), tops), counter, privacy, quality, suppressible)
 
 
+def _classified(
+    data: Path, dataset: str, quasi_identifiers: tuple[str, ...], models: Models, first: int
+) -> tuple[Features, list[Codes]]:
+    """By what the classes are told, all of it quasi-identifiers, and each record's; `first` is the first's position."""
+    assert isinstance(models.quality, ClassificationModel)
+    codes = [_values(data, dataset, name, models)[0] for name in models.quality.classes]
+    told = []
+    for position, of_records in enumerate(codes, start=first):
+        values = np.arange(int(of_records.max()) + 1)
+        told.append(Told(position, np.zeros_like(values), values))
+    return Features(tuple(range(len(quasi_identifiers))), tuple(told)), codes
+
+
 @functools.lru_cache(maxsize=8)
-def _records(
+def records_of(
     data: Path, dataset: str, quasi_identifiers: tuple[str, ...]
 ) -> tuple[tuple[AttributeLevels, ...], tuple[Codes, ...], NDArray[np.intp]]:
     """The levels of the quasi-identifiers, the codes of each distinct combination, and per record its combination."""

@@ -150,6 +150,13 @@ def test_sensitive_columns_are_read_by_the_models(run: Runner) -> None:
     assert [(result["id"], result["differences"]) for result in done.results] == [(priv, []) for priv in models]
 
 
+def test_a_class_is_told_by_the_quasi_identifiers(run: Runner) -> None:
+    """Of the cities' ages only the first have a most frequent one: two are not of it, and eight are without one."""
+    cities = {"score": 10 / 12, "transformation": {"city": 0}, "suppressed": 0, "classes": 3}
+    done = run([case("told", cities, qis="city", metric="classification", **{"class": "age"}, classify="1")], "--json")
+    assert [(result["result"], result["differences"]) for result in done.results] == [("pass", [])]
+
+
 def test_a_sample_is_anonymized_in_its_population(run: Runner) -> None:
     """Every other row: two of the four people of each city."""
     cities = {"score": 0.0, "transformation": {"city": 0}, "suppressed": 0, "classes": 3}
@@ -242,6 +249,7 @@ def test_ids_choose_cases(run: Runner) -> None:
         (case(expected=AGES_GROUPED, metric="kl:am"), "line 2: case.metric cannot be read: kl:am"),
         (case(expected=AGES_GROUPED, supp="little"), "line 2: case.supp is no number: little"),
         (case(expected=AGES_GROUPED, metric=""), "line 2: case.metric is missing"),
+        (case(expected=AGES_GROUPED, metric="classification"), "line 2: case.class is missing"),
         (case(expected=AGES_GROUPED, dataset="vast"), "dataset 'vast': no "),
         (case(expected=AGES_GROUPED, qis="age,name"), "no column 'name'; it has age, city, note"),
         (case(expected=AGES_GROUPED, qis="age,note"), "attribute 'note' has no hierarchy: no "),

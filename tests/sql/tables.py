@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from tableveil.backend import Session
 from tableveil.counting import BaseHistogram, build_base
-from tableveil.dictionary import build_dictionary, build_sensitive
+from tableveil.dictionary import build_aggregated, build_dictionary, build_sensitive
 from tableveil.hierarchy import InlineLevels, Intervals, RuleHierarchy
 from tableveil.policy import (
+    Aggregation,
     AttributePolicy,
     KAnonymity,
     NullHandling,
@@ -31,8 +32,8 @@ Value = int | str | None
 class Table:
     """Rows of quasi-identifiers, each with its type, hierarchy and what NULL means.
 
-    `sensitive` has, per sensitive column, its type and its value in each row; `population` the rows of a population.
-    `prefix` is how the names of all columns begin.
+    `sensitive` has, per sensitive column, its type and its value in each row, and `aggregated`, per aggregated one, its
+    number in each row; `population` the rows of a population. `prefix` is how the names of all columns begin.
     """
 
     types: tuple[str, ...]
@@ -42,6 +43,12 @@ class Table:
     sensitive: tuple[tuple[str, tuple[Value, ...]], ...] = ()
     population: tuple[tuple[Value, ...], ...] | None = None
     prefix: str = ""
+    aggregated: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def valued(self) -> list[tuple[Value, ...]]:
+        """The columns whose values classes tell, in the order in which they are counted."""
+        return [*(values for _, values in self.sensitive), *self.aggregated]
 
     @property
     def counted(self) -> list[tuple[Value, ...]]:
@@ -61,8 +68,10 @@ def base_of(session: Session, table: Table) -> BaseHistogram:
     names = [f"{table.prefix}q{j}" for j in range(len(table.types))]
     sensitive_names = [f"{table.prefix}s{s}" for s in range(len(table.sensitive))]
     sensitive_types, values = zip(*table.sensitive, strict=True) if table.sensitive else ((), ())
-    columns = [*zip(*table.rows, strict=True), *values]
-    _create(session, "t", [*names, *sensitive_names], [*table.types, *sensitive_types], columns)
+    aggregated_names = [f"{table.prefix}a{a}" for a in range(len(table.aggregated))]
+    columns = [*zip(*table.rows, strict=True), *values, *table.aggregated]
+    types = [*table.types, *sensitive_types, *("INTEGER" for _ in table.aggregated)]
+    _create(session, "t", [*names, *sensitive_names, *aggregated_names], types, columns)
     population = None
     if table.population is not None:
         _create(session, "everyone", names, table.types, list(zip(*table.population, strict=True)))
@@ -72,10 +81,12 @@ def base_of(session: Session, table: Table) -> BaseHistogram:
         for name, hierarchy, nulls in zip(names, table.hierarchies, table.nulls, strict=True)
     )
     sensitive = tuple(AttributePolicy(name, Role.SENSITIVE) for name in sensitive_names)
-    release = ReleaseTarget("main", "out")
-    policy = Policy(
-        TableReference("", "main", "t"), (*listed, *sensitive), None, (KAnonymity(2),), release, population=population
+    aggregated = tuple(
+        AttributePolicy(name, Role.QUASI_IDENTIFIER, aggregation=Aggregation()) for name in aggregated_names
     )
+    release = ReleaseTarget("main", "out")
+    attributes = (*listed, *sensitive, *aggregated)
+    policy = Policy(TableReference("", "main", "t"), attributes, None, (KAnonymity(2),), release, population=population)
     source, _, faults = resolve_source(session, policy)
     assert source is not None
     assert faults == []
@@ -89,7 +100,12 @@ def base_of(session: Session, table: Table) -> BaseHistogram:
         values_, found = build_sensitive(session, source, attribute, None, "", s, "")
         assert values_ is not None, found
         of_values.append(values_)
-    return build_base(session, source, dictionaries, of_values)
+    of_aggregated = []
+    for a, attribute in enumerate(aggregated):
+        positions, found = build_aggregated(session, source, attribute, None, "", a, "")
+        assert positions is not None, found
+        of_aggregated.append(positions)
+    return build_base(session, source, dictionaries, of_values, of_aggregated)
 
 
 def _create(
@@ -119,4 +135,5 @@ def with_details(table: Table, values: Sequence[int], seed: int) -> Table:
     sensitive = tuple(("INTEGER", tuple(random.randrange(number) for _ in table.rows)) for number in values)
     known = [row for row in table.rows if random.random() < 0.8]
     changed = [(*row[1:], row[0]) for row in known[:50]]
-    return replace(table, sensitive=sensitive, population=(*known, *known, *changed))
+    aggregated = (tuple(random.randrange(90) for _ in table.rows),)
+    return replace(table, sensitive=sensitive, population=(*known, *known, *changed), aggregated=aggregated)

@@ -104,7 +104,7 @@ def check_classes(table: Table, counter: ClassCounter, transformation: Transform
 
 def check_values(table: Table, counter: ClassCounter, classes: EquivalenceClasses, attribute: int) -> None:
     """Of all classes and of every second one."""
-    _, column = table.sensitive[attribute]
+    column = table.valued[attribute]
     code = in_order(column)
     values = [code[value] for row, value in zip(table.rows, column, strict=True) if table.counts(row)]
     expected = Counter(zip(groups_at(counter.levels, codes_of(table), classes.at), values, strict=True))
@@ -131,11 +131,11 @@ def check_population(table: Table, counter: ClassCounter, classes: EquivalenceCl
 
 def check_details(table: Table, counter: ClassCounter, transformation: Transformation) -> None:
     classes = counter.classes(transformation)
-    for attribute in range(len(table.sensitive)):
+    for attribute in range(len(table.valued)):
         check_values(table, counter, classes, attribute)
     if table.population is not None:
         check_population(table, counter, classes)
-    if not table.sensitive and table.population is None:
+    if not table.valued and table.population is None:
         assert classes.details is None
 
 
@@ -165,7 +165,10 @@ def check_totals(table: Table, counter: ClassCounter) -> None:
     bottom = (0,) * len(table.types)
     check_marginals(counter, codes_of(table), counter.marginals(), bottom)
     assert counter.marginals().at == bottom
-    for column, (_, values) in zip(counter.sensitive, table.sensitive, strict=True):
+    assert [column.protected for column in counter.sensitive] == [
+        s < len(table.sensitive) for s in range(len(table.valued))
+    ]
+    for column, values in zip(counter.sensitive, table.valued, strict=True):
         code = in_order(values)
         found = Counter(code[value] for value in values)
         assert column.counts.tolist() == [found[i] for i in range(len(found))]
@@ -200,6 +203,7 @@ def tables(draw: st.DrawFn) -> Table:
         ),
         population=None if population is None else tuple(population),
         prefix=draw(st.sampled_from(["", "it's \"; --", "c0 n v "])),
+        aggregated=draw(st.lists(st.tuples(*[st.integers(-3, 3)] * len(drawn)), max_size=1).map(tuple)),
     )
 
 
@@ -302,7 +306,7 @@ def test_many_of_anything_stay_in_the_database(session: Session, monkeypatch: py
     table = random_table(rows=50, width=2, values=20, seed=4)
     base = base_of(session, with_details(table, values=[30], seed=4))
     assert base.population is not None
-    most = {"FEW": base.combinations + base.population.rows, "FEW_VALUES": base.by_value[0].rows}[limit]
+    most = {"FEW": base.combinations + base.population.rows, "FEW_VALUES": sum(of.rows for of in base.by_value)}[limit]
     monkeypatch.setattr(choose, limit, most)
     assert isinstance(open_counter(session, base), NumpyCounter)
     monkeypatch.setattr(choose, limit, most - 1)

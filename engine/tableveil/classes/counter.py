@@ -46,7 +46,10 @@ class ClassCounter(Protocol):
 
     @property
     def sensitive(self) -> tuple[SensitiveColumn, ...]:
-        """The sensitive columns whose values the classes know, in the order that `EquivalenceClasses.values` counts."""
+        """The columns whose values the classes know, in the order that `EquivalenceClasses.values` counts.
+
+        Sensitive ones first, then aggregated ones, then combinations of features with a class.
+        """
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""A sensitive column as privacy models see it: its distribution in the whole source, its order, its hierarchy."""
+"""A column as classes tell its values, such as a sensitive one: its distribution, its order, its hierarchy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tableveil.hierarchy import AttributeLevels
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SensitiveColumn:
-    """The values that occur in a sensitive column have codes from 0 in their order; NULL, if it occurs, has the last.
+    """The values that occur in a column have codes from 0 in their order; NULL, if it occurs, has the last.
 
     Attributes:
         column: Its name.
@@ -21,6 +21,8 @@ class SensitiveColumn:
         null_code: The code of NULL, if it occurs.
         null_first: Whether NULL stands before all other values in the order; else after them.
         levels: The groups of the codes by the column's hierarchy, if it has one.
+        protected: Whether privacy models may look at it. Others are counted for what they tell of quality: aggregated
+            columns, and combinations of features with a class, which have no name of their own.
     """
 
     column: str
@@ -28,6 +30,7 @@ class SensitiveColumn:
     null_code: int | None = None
     null_first: bool = False
     levels: AttributeLevels | None = None
+    protected: bool = True
 
     @property
     def records(self) -> int:

@@ -14,6 +14,7 @@ _INTEGER = re.compile(r"-?[0-9]+")
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 # `date.fromisoformat` also takes 20240305 and 2024-W10-2.
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?)?")
 
 
 class Notation(Enum):
@@ -22,9 +23,16 @@ class Notation(Enum):
     INTEGER = "a plain integer such as -5"
     NUMBER = "a plain decimal number such as 20.5"
     DATE = "a date as YYYY-MM-DD"
+    TIMESTAMP = "a date and time in UTC as YYYY-MM-DD HH:MM:SS"
 
     def read(self, text: str) -> Fraction | None:
-        """What `text` stands for, dates as their proleptic ordinal; None if it is not written this way."""
+        """What `text` stands for; None if it is not written this way.
+
+        Dates stand for their proleptic ordinal, timestamps for the seconds from 0001-01-01 on. A date alone is the
+        timestamp at its beginning.
+        """
+        if self is Notation.TIMESTAMP:
+            return _read_time(text)
         if self is Notation.DATE:
             day = _read_day(text)
             return None if day is None else Fraction(day)
@@ -39,6 +47,16 @@ def _read_day(text: str) -> int | None:
         return datetime.date.fromisoformat(text).toordinal()
     except ValueError:
         return None
+
+
+def _read_time(text: str) -> Fraction | None:
+    if not _TIME.fullmatch(text):
+        return None
+    try:
+        since = datetime.datetime.fromisoformat(text) - datetime.datetime.min
+    except ValueError:
+        return None
+    return Fraction(since // datetime.timedelta(microseconds=1), 10**6)
 
 
 def day_of(value: object, text: str) -> int | None:

@@ -1,6 +1,14 @@
 """Policies: what a user asks for, and everything that can be wrong with it before any data is looked at."""
 
 from tableveil.policy.game import BreakEven, Game, RecordLevel, Success
+from tableveil.policy.microaggregation import (
+    AggregateFunction,
+    Aggregation,
+    ClosenessAlgorithm,
+    Clustering,
+    Microaggregation,
+    Scale,
+)
 from tableveil.policy.model import (
     DEFAULT_RISK_THRESHOLDS,
     AttributePolicy,
@@ -54,6 +62,7 @@ from tableveil.policy.quality import (
     Aggregate,
     AmbiguityModel,
     AverageClassSizeModel,
+    ClassificationModel,
     DiscernibilityModel,
     EntropyModel,
     HeightModel,
@@ -66,6 +75,7 @@ from tableveil.policy.quality import (
     described,
 )
 from tableveil.policy.validate import validate_policy
+from tableveil.policy.validate_classification import check_classified_columns
 from tableveil.policy.validate_search import check_common_level, level_field
 
 __all__ = [
@@ -74,6 +84,8 @@ __all__ = [
     "PRIVACY_FIELDS",
     "AbsentValues",
     "Aggregate",
+    "AggregateFunction",
+    "Aggregation",
     "AmbiguityModel",
     "AttributePolicy",
     "AverageClassSizeModel",
@@ -82,6 +94,9 @@ __all__ = [
     "BreakEven",
     "CellSizes",
     "Choose",
+    "ClassificationModel",
+    "ClosenessAlgorithm",
+    "Clustering",
     "DeltaDisclosure",
     "DeltaPresence",
     "DiscernibilityModel",
@@ -100,6 +115,7 @@ __all__ = [
     "KLWeighting",
     "KMap",
     "LossModel",
+    "Microaggregation",
     "NTCloseness",
     "NoAttack",
     "NullHandling",
@@ -121,6 +137,7 @@ __all__ = [
     "Role",
     "SafeHarbor",
     "SampleUniqueness",
+    "Scale",
     "SearchOptions",
     "SensitiveModel",
     "Strategy",
@@ -130,6 +147,7 @@ __all__ = [
     "TableReference",
     "UniquenessEstimator",
     "ValueOrder",
+    "check_classified_columns",
     "check_common_level",
     "described",
     "level_field",

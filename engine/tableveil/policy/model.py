@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from tableveil.hierarchy.definition import SAFE_HARBOR_LEVEL, HierarchyDefinition, SafeHarborHierarchy
 from tableveil.policy.game import Game, RecordLevel
+from tableveil.policy.microaggregation import Aggregation, Microaggregation
 from tableveil.policy.privacy import PrivacyModel, SafeHarbor
 from tableveil.policy.quality import LossModel, QualityModel
 
@@ -126,9 +127,9 @@ class Population:
 class AttributePolicy:
     """One column: its role and how it may be generalized, or ordered.
 
-    Quasi-identifiers have a `hierarchy`; sensitive columns may have one, by which hierarchical distances are measured,
-    and an `order`. `maximum_level` None means the hierarchy's top. `listed` is False if the policy does not name the
-    column and its default role applies.
+    Quasi-identifiers have a `hierarchy`, or an `aggregation`, whose scale may need a hierarchy or an `order`; sensitive
+    columns may have both, by which distances are measured. `maximum_level` None means the hierarchy's top. `listed` is
+    False if the policy does not name the column and its default role applies.
     """
 
     column: str
@@ -141,6 +142,7 @@ class AttributePolicy:
     acknowledged: bool = False
     listed: bool = True
     order: ValueOrder = field(default_factory=ValueOrder)
+    aggregation: Aggregation | None = None
 
 
 class Strategy(StrEnum):
@@ -194,8 +196,13 @@ class ReleaseTarget:
         return f"{self.name}_risk_histogram"
 
     @property
+    def classification_name(self) -> str:
+        """Name of the table of a classifier assessment's figures, which is written only if one is asked to."""
+        return f"{self.name}_classification"
+
+    @property
     def object_names(self) -> tuple[str, str, str, str]:
-        """All public objects, the rows first."""
+        """All public objects that a release writes, the rows first."""
         return (self.name, self.classes_name, self.risk_name, self.risk_histogram_name)
 
 
@@ -207,7 +214,7 @@ class Policy:
     """A whole policy; `attributes` keeps the policy's order, which breaks ties between transformations.
 
     `person_column` None states that rows are people. With `record_level`, combinations of values have transformations
-    of their own.
+    of their own; with `microaggregation`, there are clusters instead of a transformation.
     """
 
     source: TableReference
@@ -227,11 +234,17 @@ class Policy:
     population: Population | None = None
     game: Game | None = None
     record_level: RecordLevel | None = None
+    microaggregation: Microaggregation | None = None
 
     @property
     def quasi_identifiers(self) -> tuple[AttributePolicy, ...]:
-        """The attributes that span the lattice, in policy order."""
-        return tuple(a for a in self.attributes if a.role is Role.QUASI_IDENTIFIER)
+        """The attributes that span the lattice, in policy order: those that are generalized."""
+        return tuple(a for a in self.attributes if a.role is Role.QUASI_IDENTIFIER and a.aggregation is None)
+
+    @property
+    def aggregated(self) -> tuple[AttributePolicy, ...]:
+        """The quasi-identifiers whose values are aggregated instead of generalized, in policy order."""
+        return tuple(a for a in self.attributes if a.role is Role.QUASI_IDENTIFIER and a.aggregation is not None)
 
     @property
     def sensitive(self) -> tuple[AttributePolicy, ...]:

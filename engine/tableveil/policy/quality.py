@@ -109,6 +109,23 @@ class PublisherPayoutModel:
     success: Success = Success.PROSECUTOR
 
 
+@dataclass(frozen=True, slots=True)
+class ClassificationModel:
+    """Records whose class a classifier could not tell by its features (Iyengar 2002), as a share of the worst case.
+
+    `classes` are the columns to be told, released as they are; `features` those by which, quasi-identifiers or columns
+    released as they are; none: all quasi-identifiers. Per record of a class (combination of the features): `suppressed`
+    if it is suppressed; `minority` if it is not of the most frequent value; `no_majority` if there are several most
+    frequent ones.
+    """
+
+    classes: tuple[str, ...]
+    features: tuple[str, ...] = ()
+    suppressed: float = 0.5
+    minority: float = 1.0
+    no_majority: float = 1.0
+
+
 QualityModel = (
     LossModel
     | EntropyModel
@@ -119,6 +136,7 @@ QualityModel = (
     | AmbiguityModel
     | KLDivergenceModel
     | PublisherPayoutModel
+    | ClassificationModel
 )
 
 FIELDS: Mapping[type[QualityModel], str] = {
@@ -131,6 +149,7 @@ FIELDS: Mapping[type[QualityModel], str] = {
     AmbiguityModel: "ambiguity",
     KLDivergenceModel: "kl_divergence",
     PublisherPayoutModel: "publisher_payout",
+    ClassificationModel: "classification",
 }
 """The field of `quality_model` by which a policy asks for each."""
 

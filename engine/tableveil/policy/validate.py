@@ -8,7 +8,9 @@ from tableveil.errors import Fault, shortened
 from tableveil.policy.model import Policy, Role, SuppressedRecords
 from tableveil.policy.quality import FIELDS, WITH_PARTS
 from tableveil.policy.validate_attributes import check_attributes
+from tableveil.policy.validate_classification import check_classification
 from tableveil.policy.validate_game import check_game
+from tableveil.policy.validate_microaggregation import check_microaggregation
 from tableveil.policy.validate_population import check_population
 from tableveil.policy.validate_privacy import check_privacy
 from tableveil.policy.validate_search import check_search
@@ -24,9 +26,11 @@ def validate_policy(policy: Policy) -> list[Fault]:
         *check_privacy(policy),
         *check_population(policy),
         *check_game(policy),
+        *check_microaggregation(policy),
         *_check_suppressed_records(policy),
         *_check_numbers(policy),
         *_check_quality(policy),
+        *check_classification(policy),
         *check_search(policy),
     ]
 
@@ -100,7 +104,7 @@ def _check_quality(policy: Policy) -> Iterator[Fault]:
     if not 0 <= factor <= 1:
         hint = "0.5 counts generalization and suppression in full."
         yield Fault(f"quality_model.{kind}.factor", str(factor), "a number from 0 to 1", hint)
-    if isinstance(model, WITH_PARTS):
+    if isinstance(model, WITH_PARTS) or policy.microaggregation is not None:
         return
     for i, attribute in enumerate(policy.attributes):
         if attribute.role is Role.QUASI_IDENTIFIER and attribute.weight != 1.0:

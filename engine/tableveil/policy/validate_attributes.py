@@ -39,7 +39,7 @@ def check_attributes(policy: Policy) -> Iterator[Fault]:
         else:
             yield from _check_other(attribute, field)
         yield from _check_order(attribute, f"{field}.order")
-    if not policy.quasi_identifiers:
+    if not (policy.quasi_identifiers or policy.aggregated):
         hint = "Give that role to the columns by which people could be recognized: age, sex, place, dates, …"
         yield Fault("attributes", "no column with the role QUASI_IDENTIFIER", "at least one", hint)
     if policy.default_role is Role.QUASI_IDENTIFIER:
@@ -48,10 +48,10 @@ def check_attributes(policy: Policy) -> Iterator[Fault]:
 
 
 def _check_quasi_identifier(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
-    if attribute.hierarchy is None:
+    if attribute.hierarchy is None and attribute.aggregation is None:
         hint = "Say how its values may be generalized; suppression_only: {} is the least one can say."
         yield Fault(f"{field}.hierarchy", "nothing", "a hierarchy, because the column is a quasi-identifier", hint)
-    else:
+    elif attribute.hierarchy is not None:
         yield from _check_hierarchy(attribute, f"{field}.hierarchy")
     if attribute.minimum_level < 0:
         yield Fault(f"{field}.minimum_level", str(attribute.minimum_level), "a level of at least 0")
@@ -122,7 +122,8 @@ def _check_other(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
 
 def _check_order(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
     order = attribute.order
-    if order != ValueOrder() and attribute.role is not Role.SENSITIVE:
+    ordered = attribute.role is Role.SENSITIVE or attribute.aggregation is not None
+    if order != ValueOrder() and not ordered:
         expected = "nothing, because only the values of sensitive columns are compared by their order"
         yield Fault(field, f"an order for the role {attribute.role}", expected, "Remove it.")
         return

@@ -36,6 +36,6 @@ class Facts:
     def sensitive(self, column: str) -> tuple[int, SensitiveColumn]:
         """The sensitive column and its position, by which classes tell its values."""
         for position, found in enumerate(self.counter.sensitive):
-            if found.column == column:
+            if found.protected and found.column == column:
                 return position, found
         raise KeyError(f"the values of {column} were not counted")

@@ -118,6 +118,8 @@ def _reached(facts: Facts, asked: tuple[PrivacyModel, ...], classes: Equivalence
     if facts.game is not None:
         yield from _played(facts, classes)
     for position, column in enumerate(facts.counter.sensitive):
+        if not column.protected:
+            continue
         values = classes.values(position)
         for model, parameter, decisive, reached in MEASURES:
             yield model, column.column, parameter, float(decisive(reached(values, column))) if some else None

@@ -2,6 +2,7 @@
 
 from tableveil.quality.aggregate import Aggregation, Score
 from tableveil.quality.choose import quality_of
+from tableveil.quality.classification import Features, Told
 from tableveil.quality.loss import Loss
 from tableveil.quality.model import Assessment, Evidence, QualityModel, Table
 
@@ -9,9 +10,11 @@ __all__ = [
     "Aggregation",
     "Assessment",
     "Evidence",
+    "Features",
     "Loss",
     "QualityModel",
     "Score",
     "Table",
+    "Told",
     "quality_of",
 ]

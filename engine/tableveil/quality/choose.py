@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tableveil.classes import ClassCounter
+from tableveil.microaggregation.columns import AggregatedColumn
 from tableveil.policy import (
     AmbiguityModel,
     AverageClassSizeModel,
+    ClassificationModel,
     DiscernibilityModel,
     EntropyModel,
     Game,
@@ -21,6 +23,7 @@ from tableveil.policy import (
 from tableveil.policy import QualityModel as Named
 from tableveil.quality.ambiguity import Ambiguity
 from tableveil.quality.class_size import AverageClassSize
+from tableveil.quality.classification import Classification, Features
 from tableveil.quality.discernibility import Discernibility
 from tableveil.quality.entropy import Entropy
 from tableveil.quality.height import Height
@@ -33,11 +36,19 @@ from tableveil.quality.publisher_payout import PublisherPayout
 
 
 def quality_of(
-    model: Named, counter: ClassCounter, weights: Sequence[float], suppressible: int, game: Game | None = None
+    model: Named,
+    counter: ClassCounter,
+    weights: Sequence[float],
+    suppressible: int,
+    game: Game | None = None,
+    features: Features | None = None,
+    aggregated: Sequence[tuple[int, AggregatedColumn]] = (),
 ) -> QualityModel:
     """The model over the counter's table, of which at most `suppressible` records may be suppressed.
 
-    `weights` has one weight per quasi-identifier; models without parts per quasi-identifier have no use for them.
+    `weights` has one weight per generalized quasi-identifier; models without parts per quasi-identifier have no use for
+    them. `features` are what classification looks at. `aggregated` are the aggregated ones with their positions in the
+    counter's `sensitive`: loss has parts of them, all other models look at generalized ones only.
 
     Raises:
         UncountableError: The model counts combinations of values, and the hierarchies do not let it.
@@ -45,7 +56,8 @@ def quality_of(
     levels, withheld = counter.levels, counter.withheld
     match model:
         case LossModel():
-            return Loss(model, levels, weights, counter.marginals(), withheld)
+            weights = [*weights, *(column.weight for _, column in aggregated)]
+            return Loss(model, levels, weights, counter.marginals(), withheld, aggregated)
         case EntropyModel():
             return Entropy(model, levels, weights, counter.marginals(), withheld)
         case PrecisionModel():
@@ -65,3 +77,6 @@ def quality_of(
         case PublisherPayoutModel():
             assert game is not None, "a policy that asks for it tells what records are worth"
             return PublisherPayout(model, counter, game)
+        case ClassificationModel():
+            assert features is not None, "whoever asks for it has its classes counted"
+            return Classification(model, counter, features, suppressible)

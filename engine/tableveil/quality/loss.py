@@ -7,16 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import Check, EquivalenceClasses, Marginals
+from tableveil.classes import Check, EquivalenceClasses, LevelMaps, Marginals, nest
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
+from tableveil.microaggregation.columns import AggregatedColumn
 from tableveil.policy import LossModel
-from tableveil.quality.aggregate import Aggregation
+from tableveil.quality.aggregate import Aggregation, Score
+from tableveil.quality.aggregated_error import AggregatedError
 from tableveil.quality.factors import Factors
 from tableveil.quality.model import Table
 from tableveil.quality.record_costs import RecordCosts
 from tableveil.quality.rounding import rounded, rounded_down
-from tableveil.quality.separable import Separable
+from tableveil.quality.separable import Separable, TableEvidence
 
 EXACT = 2.0**53
 """Whole numbers up to here are exact in float64."""
@@ -27,7 +29,8 @@ class Loss(Separable):
 
     N counts all records, suppressed and withheld ones too. For continuous hierarchies the share is width / range.
     If generalization counts by g < 1, a kept record costs g * (leaves - 1)/(|H_j| - g); if suppression counts by s < 1,
-    a suppressed one costs share + s * (1 - share), and a withheld one, which has no label, s.
+    a suppressed one costs share + s * (1 - share), and a withheld one, which has no label, s. The values of aggregated
+    columns follow: see `AggregatedError`.
     Source: Iyengar 2002, section 3; g and s as in ARX.
     """
 
@@ -38,8 +41,13 @@ class Loss(Separable):
         weights: Sequence[float],
         marginals: Marginals,
         withheld: int,
+        aggregated: Sequence[tuple[int, AggregatedColumn]] = (),
     ) -> None:
-        """`marginals` holds the records that are not withheld, per code."""
+        """`marginals` holds the records that are not withheld, per code.
+
+        `weights` has one per quasi-identifier, the aggregated ones last. These come with their positions among the
+        columns whose values classes tell.
+        """
         super().__init__(Aggregation(model.aggregate, tuple(weights)))
         self._monotone = model.monotone
         self._withheld = withheld
@@ -49,23 +57,52 @@ class Loss(Separable):
             levels, marginals, lambda attribute, level: attribute.leaves[level] - _least(attribute)
         )
         records = int(marginals.counts[0].sum()) + withheld
-        self._attributes = tuple(_AttributeLoss(attribute, Factors.of(model.factor), records) for attribute in levels)
+        factors = Factors.of(model.factor)
+        self._attributes = tuple(_AttributeLoss(attribute, factors, records) for attribute in levels)
+        self._aggregated = tuple(AggregatedError(column, position, factors, records) for position, column in aggregated)
+        # The error inside classes grows with them: those at lo say what it is at least.
+        self.bounds_by_classes = bool(aggregated)
+        self._maps = LevelMaps(levels)
 
     def values(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> tuple[float, ...]:
         """Loss per quasi-identifier at the transformation if exactly the classes of the mask are kept."""
-        gone = np.zeros_like(kept) if self._monotone else ~kept
-        counts = classes.counts[gone]
-        lost = int(counts.sum()) + self._withheld
-        return tuple(
-            attribute.loss(
-                self._kept.of_all[j][level], float(self._kept.at(j, level)[classes.groups(j)[gone]] @ counts), lost
-            )
-            for j, (attribute, level) in enumerate(zip(self._attributes, at, strict=True))
+        gone = self._counted(~kept)
+        lost = int(classes.counts[gone].sum()) + self._withheld
+        return (
+            *(
+                attribute.loss(self._kept.of_all[j][at[j]], saved, lost)
+                for j, (attribute, saved) in enumerate(zip(self._attributes, self._saved(classes, gone), strict=True))
+            ),
+            *(column.part(classes, gone) for column in self._aggregated),
         )
+
+    def evidence(self, check: Check) -> TableEvidence:
+        """The table of bounds, and what aggregated columns cost at least."""
+        gone = self._counted(check.gone)
+        others = tuple(column.least_up_to(check.classes, gone) for column in self._aggregated)
+        return TableEvidence(self.aggregation, self.bounds(check), others)
 
     def bounds(self, check: Check) -> Table:
         """The table for the records in classes below the minimum size."""
         return self.table(self._nobody if self._monotone else check.marginals)
+
+    def bound_between(self, lo: Check, hi: Transformation) -> Score:
+        """The values at lo if exactly the records in classes below the minimum size at hi were suppressed."""
+        classes = lo.classes
+        nested = nest(classes, lo.at, hi, self._maps)
+        gone = self._counted((nested.classes.counts < lo.minimum_size)[nested.parent])
+        lost = int(classes.counts[gone].sum()) + self._withheld
+        return self.aggregation.score(
+            [
+                *(
+                    attribute.bound(self._kept.of_all[j][lo.at[j]], saved, lost)
+                    for j, (attribute, saved) in enumerate(
+                        zip(self._attributes, self._saved(classes, gone), strict=True)
+                    )
+                ),
+                *(column.least_from(classes, gone) for column in self._aggregated),
+            ]
+        )
 
     def table(self, suppressed: Marginals) -> Table:
         """Per quasi-identifier and level, a lower bound of its loss there if exactly these records were suppressed.
@@ -83,6 +120,15 @@ class Loss(Separable):
                 self._attributes, self._kept.of_all, self._kept.at_most(suppressed), suppressed.counts, strict=True
             )
         )
+
+    def _counted(self, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """The classes whose suppression counts."""
+        return np.zeros_like(gone) if self._monotone else gone
+
+    def _saved(self, classes: EquivalenceClasses, gone: NDArray[np.bool_]) -> list[float]:
+        """Per generalized quasi-identifier, what the records of these classes would cost if they were kept."""
+        lost = classes.selected(gone)
+        return [float(self._kept.at(j, level)[lost.groups(j)] @ lost.counts) for j, level in enumerate(classes.at)]
 
 
 class _AttributeLoss:
@@ -107,8 +153,13 @@ class _AttributeLoss:
         (loss,) = self._losses(np.array([of_all]), np.array([saved]), lost).tolist()
         return loss if self._exact else rounded(loss)
 
+    def bound(self, of_all: float, saved: float, lost: int) -> float:
+        """The same, never above any loss of at least as much."""
+        (bound,) = self.bounds(np.array([of_all]), np.array([saved]), lost).tolist()
+        return float(bound)
+
     def bounds(self, of_all: NDArray[np.float64], saved: NDArray[np.float64], lost: int) -> NDArray[np.float64]:
-        """The same per level, never above any loss of at least as much."""
+        """The same per level."""
         losses = self._losses(of_all, saved, lost)
         return losses if self._exact else rounded_down(losses)
 

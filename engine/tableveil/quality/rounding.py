@@ -20,3 +20,16 @@ def rounded(number: float) -> float:
 def rounded_down(bounds: NDArray[np.float64]) -> NDArray[np.float64]:
     """Not above `rounded` of any number that a bound is not above, both being computed from non-negative terms."""
     return bounds * (1.0 - SLACK)
+
+
+def rounded_part(part: float) -> float:
+    """A part of a whole, from 0 to 1, to as many decimal places as digits are compared.
+
+    What is made of differences of sums is right to so many places, not to so many digits.
+    """
+    return round(min(max(part, 0.0), 1.0), DIGITS)
+
+
+def rounded_part_down(part: float) -> float:
+    """Not above `rounded_part` of any part that this one is not above."""
+    return max(part - SLACK, 0.0)

@@ -16,29 +16,32 @@ from tableveil.quality.model import Assessment, Table
 class TableEvidence:
     """A table T of what each attribute costs at least at each level or any above it, up to the level that was checked.
 
-    Aggregates are monotone in every value, so T at lo's levels bounds all of [lo, hi].
+    Aggregates are monotone in every value, so T at lo's levels bounds all of [lo, hi]. `others` is the same of columns
+    that have no levels.
     """
 
-    def __init__(self, aggregation: Aggregation, table: Table) -> None:
+    def __init__(self, aggregation: Aggregation, table: Table, others: tuple[float, ...] = ()) -> None:
         self._aggregation = aggregation
         self._table = table
         self._rows = [column.tolist() for column in table]
+        self._others = others
 
     @property
     def guide(self) -> Table:
         """The table times the weights."""
-        weights = self._aggregation.weights
+        weights = self._aggregation.weights[: len(self._table)]
         return tuple(column * weight for column, weight in zip(self._table, weights, strict=True))
 
     def bound(self, lo: Transformation) -> Score:
         """The aggregate of the table's values at lo."""
-        return self._aggregation.score([row[level] for row, level in zip(self._rows, lo, strict=True)])
+        values = [row[level] for row, level in zip(self._rows, lo, strict=True)]
+        return self._aggregation.score([*values, *self._others])
 
 
 class Separable(ABC):
     """A quality model made of `values`, one per quasi-identifier, their bounds in a `table`, and an aggregate."""
 
-    bounds_by_classes = False
+    bounds_by_classes: bool = False
 
     def __init__(self, aggregation: Aggregation) -> None:
         self.aggregation = aggregation
@@ -64,7 +67,7 @@ class Separable(ABC):
         return TableEvidence(self.aggregation, self.bounds(check))
 
     def bound_between(self, lo: Check, hi: Transformation) -> Score:
-        """Offers nothing: these models are bounded attribute by attribute."""
+        """Offers nothing, unless a model says so: they are bounded attribute by attribute."""
         raise NotImplementedError
 
     def reported(self, score: Score) -> float:

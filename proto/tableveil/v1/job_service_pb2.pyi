@@ -89,6 +89,10 @@ class _JobKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_JobKind.Value
     """What publishers would be paid for several gains and losses."""
     JOB_KIND_RISK_ANALYSIS: _JobKind.ValueType  # 4
     """Risks of a table or release as it is."""
+    JOB_KIND_CLASSIFICATION: _JobKind.ValueType  # 5
+    """How well classifiers that are trained on a release tell a class."""
+    JOB_KIND_UTILITY_REPORT: _JobKind.ValueType  # 6
+    """What a release still tells of its source."""
 
 class JobKind(_JobKind, metaclass=_JobKindEnumTypeWrapper): ...
 
@@ -99,6 +103,10 @@ JOB_KIND_PAYOUT_SWEEP: JobKind.ValueType  # 3
 """What publishers would be paid for several gains and losses."""
 JOB_KIND_RISK_ANALYSIS: JobKind.ValueType  # 4
 """Risks of a table or release as it is."""
+JOB_KIND_CLASSIFICATION: JobKind.ValueType  # 5
+"""How well classifiers that are trained on a release tell a class."""
+JOB_KIND_UTILITY_REPORT: JobKind.ValueType  # 6
+"""What a release still tells of its source."""
 Global___JobKind: _TypeAlias = JobKind  # noqa: Y015
 
 @_typing.final
@@ -387,7 +395,9 @@ class Job(_message.Message):
     kind: Global___JobKind.ValueType
     """What comes out if the job succeeds."""
     result: _builtins.str
-    """The name of what came out, once succeeded: releases/{id}, frontiers/{id}, payoutSweeps/{id}, riskAnalyses/{id}."""
+    """The name of what came out, once succeeded: releases/{id}, frontiers/{id}, payoutSweeps/{id}, riskAnalyses/{id},
+    classifications/{id}, utilityReports/{id}.
+    """
     @_builtins.property
     def source(self) -> _policy_pb2.TableReference: ...
     @_builtins.property
@@ -448,6 +458,7 @@ class SearchProgress(_message.Message):
     BEST_SCORE_FIELD_NUMBER: _builtins.int
     LOWER_BOUND_FIELD_NUMBER: _builtins.int
     SUPPRESSED_SHARE_FIELD_NUMBER: _builtins.int
+    OF_RECORDS_FIELD_NUMBER: _builtins.int
     transformations_checked: _builtins.int
     """Transformations whose classes were counted."""
     lattice_size: _builtins.str
@@ -458,6 +469,10 @@ class SearchProgress(_message.Message):
     """No valid transformation scores less."""
     suppressed_share: _builtins.float
     """Share of records the best transformation suppresses."""
+    of_records: _builtins.bool
+    """With microaggregation there are no transformations: `transformations_checked` counts the records that are in a
+    cluster, `lattice_size` those that are to be.
+    """
     def __init__(
         self,
         *,
@@ -466,10 +481,11 @@ class SearchProgress(_message.Message):
         best_score: _builtins.float | None = ...,
         lower_bound: _builtins.float | None = ...,
         suppressed_share: _builtins.float | None = ...,
+        of_records: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_best_score", b"_best_score", "_lower_bound", b"_lower_bound", "_suppressed_share", b"_suppressed_share", "best_score", b"best_score", "lower_bound", b"lower_bound", "suppressed_share", b"suppressed_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_best_score", b"_best_score", "_lower_bound", b"_lower_bound", "_suppressed_share", b"_suppressed_share", "best_score", b"best_score", "lattice_size", b"lattice_size", "lower_bound", b"lower_bound", "suppressed_share", b"suppressed_share", "transformations_checked", b"transformations_checked"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_best_score", b"_best_score", "_lower_bound", b"_lower_bound", "_suppressed_share", b"_suppressed_share", "best_score", b"best_score", "lattice_size", b"lattice_size", "lower_bound", b"lower_bound", "of_records", b"of_records", "suppressed_share", b"suppressed_share", "transformations_checked", b"transformations_checked"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__best_score: _TypeAlias = _typing.Literal["best_score"]  # noqa: Y015
     _WhichOneofArgType__best_score: _TypeAlias = _typing.Literal["_best_score", b"_best_score"]  # noqa: Y015

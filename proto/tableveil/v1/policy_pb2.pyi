@@ -19,6 +19,70 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _Clustering:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ClusteringEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Clustering.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CLUSTERING_UNSPECIFIED: _Clustering.ValueType  # 0
+    """As CLUSTERING_AUTO."""
+    CLUSTERING_AUTO: _Clustering.ValueType  # 1
+    """Chosen by the number of columns and of different records; the proof says which and why."""
+    CLUSTERING_MDAV: _Clustering.ValueType  # 2
+    """Around the records farthest from the centre (Domingo-Ferrer and Mateo-Sanz 2002). Takes time by the square."""
+    CLUSTERING_V_MDAV: _Clustering.ValueType  # 3
+    """The same with clusters of k to 2k - 1 records (Solanas and Martinez-Balleste 2006)."""
+    CLUSTERING_UNIVARIATE: _Clustering.ValueType  # 4
+    """Of a single numeric or ordinal column, the least squared error there is (Hansen and Mukherjee 2003)."""
+    CLUSTERING_PARTITION: _Clustering.ValueType  # 5
+    """Blocks of near records, and MDAV in each: for tables of millions of records."""
+
+class Clustering(_Clustering, metaclass=_ClusteringEnumTypeWrapper):
+    """How clusters are formed."""
+
+CLUSTERING_UNSPECIFIED: Clustering.ValueType  # 0
+"""As CLUSTERING_AUTO."""
+CLUSTERING_AUTO: Clustering.ValueType  # 1
+"""Chosen by the number of columns and of different records; the proof says which and why."""
+CLUSTERING_MDAV: Clustering.ValueType  # 2
+"""Around the records farthest from the centre (Domingo-Ferrer and Mateo-Sanz 2002). Takes time by the square."""
+CLUSTERING_V_MDAV: Clustering.ValueType  # 3
+"""The same with clusters of k to 2k - 1 records (Solanas and Martinez-Balleste 2006)."""
+CLUSTERING_UNIVARIATE: Clustering.ValueType  # 4
+"""Of a single numeric or ordinal column, the least squared error there is (Hansen and Mukherjee 2003)."""
+CLUSTERING_PARTITION: Clustering.ValueType  # 5
+"""Blocks of near records, and MDAV in each: for tables of millions of records."""
+Global___Clustering: _TypeAlias = Clustering  # noqa: Y015
+
+class _ClosenessAlgorithm:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ClosenessAlgorithmEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ClosenessAlgorithm.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    CLOSENESS_ALGORITHM_UNSPECIFIED: _ClosenessAlgorithm.ValueType  # 0
+    """As CLOSENESS_ALGORITHM_MERGE."""
+    CLOSENESS_ALGORITHM_MERGE: _ClosenessAlgorithm.ValueType  # 1
+    """Clusters first; the one farthest from the whole is merged with its nearest until all are close enough."""
+    CLOSENESS_ALGORITHM_K_ANONYMITY_FIRST: _ClosenessAlgorithm.ValueType  # 2
+    """While a cluster is formed, records are swapped until it is close enough; then as merging."""
+    CLOSENESS_ALGORITHM_T_CLOSENESS_FIRST: _ClosenessAlgorithm.ValueType  # 3
+    """Every cluster takes records of all parts of the sensitive column, as many as t asks for; then as merging."""
+
+class ClosenessAlgorithm(_ClosenessAlgorithm, metaclass=_ClosenessAlgorithmEnumTypeWrapper):
+    """How t-closeness is reached (Soria-Comas et al. 2015)."""
+
+CLOSENESS_ALGORITHM_UNSPECIFIED: ClosenessAlgorithm.ValueType  # 0
+"""As CLOSENESS_ALGORITHM_MERGE."""
+CLOSENESS_ALGORITHM_MERGE: ClosenessAlgorithm.ValueType  # 1
+"""Clusters first; the one farthest from the whole is merged with its nearest until all are close enough."""
+CLOSENESS_ALGORITHM_K_ANONYMITY_FIRST: ClosenessAlgorithm.ValueType  # 2
+"""While a cluster is formed, records are swapped until it is close enough; then as merging."""
+CLOSENESS_ALGORITHM_T_CLOSENESS_FIRST: ClosenessAlgorithm.ValueType  # 3
+"""Every cluster takes records of all parts of the sensitive column, as many as t asks for; then as merging."""
+Global___ClosenessAlgorithm: _TypeAlias = ClosenessAlgorithm  # noqa: Y015
+
 class _Success:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -46,6 +110,76 @@ SUCCESS_JOURNALIST: Success.ValueType  # 2
 SUCCESS_MARKETER: Success.ValueType  # 3
 """The average over all released records: of the journalist's with rows of a population, else of the prosecutor's."""
 Global___Success: _TypeAlias = Success  # noqa: Y015
+
+class _AggregateFunction:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _AggregateFunctionEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_AggregateFunction.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    AGGREGATE_FUNCTION_UNSPECIFIED: _AggregateFunction.ValueType  # 0
+    """As AGGREGATE_FUNCTION_MEAN of numeric columns, AGGREGATE_FUNCTION_MEDIAN of ordinal ones, AGGREGATE_FUNCTION_MODE of
+    nominal ones.
+    """
+    AGGREGATE_FUNCTION_MEAN: _AggregateFunction.ValueType  # 1
+    AGGREGATE_FUNCTION_MEDIAN: _AggregateFunction.ValueType  # 2
+    """Of ordinal columns the lower of two middle values."""
+    AGGREGATE_FUNCTION_MODE: _AggregateFunction.ValueType  # 3
+    """Of equally frequent values the first in the column's order."""
+    AGGREGATE_FUNCTION_GEOMETRIC_MEAN: _AggregateFunction.ValueType  # 4
+    """Of values above 0."""
+    AGGREGATE_FUNCTION_INTERVAL: _AggregateFunction.ValueType  # 5
+    """An interval that holds all values, its ends rounded outwards to the grid: true of every record."""
+    AGGREGATE_FUNCTION_COMMON_LABEL: _AggregateFunction.ValueType  # 6
+    """Of nominal columns, the lowest label that all values have in the hierarchy: true of every record."""
+
+class AggregateFunction(_AggregateFunction, metaclass=_AggregateFunctionEnumTypeWrapper):
+    """What replaces the values of a class or cluster."""
+
+AGGREGATE_FUNCTION_UNSPECIFIED: AggregateFunction.ValueType  # 0
+"""As AGGREGATE_FUNCTION_MEAN of numeric columns, AGGREGATE_FUNCTION_MEDIAN of ordinal ones, AGGREGATE_FUNCTION_MODE of
+nominal ones.
+"""
+AGGREGATE_FUNCTION_MEAN: AggregateFunction.ValueType  # 1
+AGGREGATE_FUNCTION_MEDIAN: AggregateFunction.ValueType  # 2
+"""Of ordinal columns the lower of two middle values."""
+AGGREGATE_FUNCTION_MODE: AggregateFunction.ValueType  # 3
+"""Of equally frequent values the first in the column's order."""
+AGGREGATE_FUNCTION_GEOMETRIC_MEAN: AggregateFunction.ValueType  # 4
+"""Of values above 0."""
+AGGREGATE_FUNCTION_INTERVAL: AggregateFunction.ValueType  # 5
+"""An interval that holds all values, its ends rounded outwards to the grid: true of every record."""
+AGGREGATE_FUNCTION_COMMON_LABEL: AggregateFunction.ValueType  # 6
+"""Of nominal columns, the lowest label that all values have in the hierarchy: true of every record."""
+Global___AggregateFunction: _TypeAlias = AggregateFunction  # noqa: Y015
+
+class _Scale:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ScaleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Scale.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    SCALE_UNSPECIFIED: _Scale.ValueType  # 0
+    """As SCALE_NUMERIC."""
+    SCALE_NUMERIC: _Scale.ValueType  # 1
+    """Of numbers, dates and timestamps."""
+    SCALE_ORDINAL: _Scale.ValueType  # 2
+    """Of ranks, by the attribute's order."""
+    SCALE_NOMINAL: _Scale.ValueType  # 3
+    """Level of the lowest common label in the attribute's hierarchy."""
+
+class Scale(_Scale, metaclass=_ScaleEnumTypeWrapper):
+    """What distances between values mean."""
+
+SCALE_UNSPECIFIED: Scale.ValueType  # 0
+"""As SCALE_NUMERIC."""
+SCALE_NUMERIC: Scale.ValueType  # 1
+"""Of numbers, dates and timestamps."""
+SCALE_ORDINAL: Scale.ValueType  # 2
+"""Of ranks, by the attribute's order."""
+SCALE_NOMINAL: Scale.ValueType  # 3
+"""Level of the lowest common label in the attribute's hierarchy."""
+Global___Scale: _TypeAlias = Scale  # noqa: Y015
 
 class _OrderBy:
     ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -532,6 +666,7 @@ class Policy(_message.Message):
     POPULATION_FIELD_NUMBER: _builtins.int
     GAME_FIELD_NUMBER: _builtins.int
     RECORD_LEVEL_FIELD_NUMBER: _builtins.int
+    MICROAGGREGATION_FIELD_NUMBER: _builtins.int
     default_role: Global___Role.ValueType
     """Role of columns that `attributes` does not list. Unspecified: every column must be listed."""
     person_column: _builtins.str
@@ -582,6 +717,10 @@ class Policy(_message.Message):
     def record_level(self) -> Global___RecordLevel:
         """Gives every combination of values the transformation that pays most for it. Unset: one transformation for all."""
 
+    @_builtins.property
+    def microaggregation(self) -> Global___Microaggregation:
+        """Clusters of the whole table instead of one transformation: every quasi-identifier has an aggregation then."""
+
     def __init__(
         self,
         *,
@@ -602,16 +741,47 @@ class Policy(_message.Message):
         population: Global___Population | None = ...,
         game: Global___Game | None = ...,
         record_level: Global___RecordLevel | None = ...,
+        microaggregation: Global___Microaggregation | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "game", b"game", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "request_id", b"request_id", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "game", b"game", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "request_id", b"request_id", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_person: _TypeAlias = _typing.Literal["person_column", "rows_are_people"]  # noqa: Y015
     _WhichOneofArgType_person: _TypeAlias = _typing.Literal["person", b"person"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_person) -> _WhichOneofReturnType_person | None: ...
 
 Global___Policy: _TypeAlias = Policy  # noqa: Y015
+
+@_typing.final
+class Microaggregation(_message.Message):
+    """Microaggregation of the whole table: clusters of at least k records whose values are replaced by aggregates."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLUSTERING_FIELD_NUMBER: _builtins.int
+    CLOSENESS_FIELD_NUMBER: _builtins.int
+    GAIN_FIELD_NUMBER: _builtins.int
+    clustering: Global___Clustering.ValueType
+    closeness: Global___ClosenessAlgorithm.ValueType
+    gain: _builtins.str
+    """Of CLUSTERING_V_MDAV, gamma: how much closer than others a record must be to join a cluster that is large enough.
+    An exact decimal, at least 0. Empty: 0.2.
+    """
+    def __init__(
+        self,
+        *,
+        clustering: Global___Clustering.ValueType = ...,
+        closeness: Global___ClosenessAlgorithm.ValueType = ...,
+        gain: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["closeness", b"closeness", "clustering", b"clustering", "gain", b"gain"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Microaggregation: _TypeAlias = Microaggregation  # noqa: Y015
 
 @_typing.final
 class Game(_message.Message):
@@ -762,6 +932,7 @@ class Attribute(_message.Message):
     NULLS_FIELD_NUMBER: _builtins.int
     ACKNOWLEDGED_FIELD_NUMBER: _builtins.int
     ORDER_FIELD_NUMBER: _builtins.int
+    AGGREGATION_FIELD_NUMBER: _builtins.int
     column: _builtins.str
     role: Global___Role.ValueType
     """Unspecified: the policy's default_role."""
@@ -779,7 +950,13 @@ class Attribute(_message.Message):
 
     @_builtins.property
     def order(self) -> Global___ValueOrder:
-        """Of a sensitive column, what ordered distances are measured by."""
+        """Of a sensitive column, what ordered distances are measured by; of an ordinal aggregated one, the ranks."""
+
+    @_builtins.property
+    def aggregation(self) -> Global___Aggregation:
+        """Of a quasi-identifier, aggregates its values in every class, or cluster, instead of generalizing them. Its NULLs are
+        an error unless `nulls` says that their records are suppressed.
+        """
 
     def __init__(
         self,
@@ -793,10 +970,11 @@ class Attribute(_message.Message):
         nulls: Global___NullHandling.ValueType = ...,
         acknowledged: _builtins.bool = ...,
         order: Global___ValueOrder | None = ...,
+        aggregation: Global___Aggregation | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "order", b"order", "weight", b"weight"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "aggregation", b"aggregation", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "order", b"order", "weight", b"weight"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "acknowledged", b"acknowledged", "column", b"column", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "nulls", b"nulls", "order", b"order", "role", b"role", "weight", b"weight"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level", "_minimum_level", b"_minimum_level", "_weight", b"_weight", "acknowledged", b"acknowledged", "aggregation", b"aggregation", "column", b"column", "hierarchy", b"hierarchy", "maximum_level", b"maximum_level", "minimum_level", b"minimum_level", "nulls", b"nulls", "order", b"order", "role", b"role", "weight", b"weight"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__maximum_level: _TypeAlias = _typing.Literal["maximum_level"]  # noqa: Y015
     _WhichOneofArgType__maximum_level: _TypeAlias = _typing.Literal["_maximum_level", b"_maximum_level"]  # noqa: Y015
@@ -812,6 +990,44 @@ class Attribute(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__weight) -> _WhichOneofReturnType__weight | None: ...
 
 Global___Attribute: _TypeAlias = Attribute  # noqa: Y015
+
+@_typing.final
+class Aggregation(_message.Message):
+    """How the values of a quasi-identifier are aggregated."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FUNCTION_FIELD_NUMBER: _builtins.int
+    SCALE_FIELD_NUMBER: _builtins.int
+    GRID_FIELD_NUMBER: _builtins.int
+    BOTTOM_CODING_FIELD_NUMBER: _builtins.int
+    TOP_CODING_FIELD_NUMBER: _builtins.int
+    function: Global___AggregateFunction.ValueType
+    scale: Global___Scale.ValueType
+    grid: _builtins.str
+    """Of AGGREGATE_FUNCTION_INTERVAL: the width to whose multiples its ends are rounded outwards, as an exact decimal, in
+    days for dates and in seconds for timestamps.
+    """
+    bottom_coding: _builtins.str
+    """Values below it count as it, in the column's own notation. Empty: no bottom coding."""
+    top_coding: _builtins.str
+    """Values above it count as it. Empty: no top coding."""
+    def __init__(
+        self,
+        *,
+        function: Global___AggregateFunction.ValueType = ...,
+        scale: Global___Scale.ValueType = ...,
+        grid: _builtins.str = ...,
+        bottom_coding: _builtins.str = ...,
+        top_coding: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bottom_coding", b"bottom_coding", "function", b"function", "grid", b"grid", "scale", b"scale", "top_coding", b"top_coding"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Aggregation: _TypeAlias = Aggregation  # noqa: Y015
 
 @_typing.final
 class ValueOrder(_message.Message):
@@ -1849,6 +2065,7 @@ class QualityModel(_message.Message):
     AMBIGUITY_FIELD_NUMBER: _builtins.int
     KL_DIVERGENCE_FIELD_NUMBER: _builtins.int
     PUBLISHER_PAYOUT_FIELD_NUMBER: _builtins.int
+    CLASSIFICATION_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def loss(self) -> Global___Loss: ...
     @_builtins.property
@@ -1867,6 +2084,8 @@ class QualityModel(_message.Message):
     def kl_divergence(self) -> Global___KLDivergence: ...
     @_builtins.property
     def publisher_payout(self) -> Global___PublisherPayout: ...
+    @_builtins.property
+    def classification(self) -> Global___Classification: ...
     def __init__(
         self,
         *,
@@ -1879,12 +2098,13 @@ class QualityModel(_message.Message):
         ambiguity: Global___Ambiguity | None = ...,
         kl_divergence: Global___KLDivergence | None = ...,
         publisher_payout: Global___PublisherPayout | None = ...,
+        classification: Global___Classification | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["ambiguity", b"ambiguity", "average_class_size", b"average_class_size", "discernibility", b"discernibility", "entropy", b"entropy", "height", b"height", "kind", b"kind", "kl_divergence", b"kl_divergence", "loss", b"loss", "precision", b"precision", "publisher_payout", b"publisher_payout"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ambiguity", b"ambiguity", "average_class_size", b"average_class_size", "classification", b"classification", "discernibility", b"discernibility", "entropy", b"entropy", "height", b"height", "kind", b"kind", "kl_divergence", b"kl_divergence", "loss", b"loss", "precision", b"precision", "publisher_payout", b"publisher_payout"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ambiguity", b"ambiguity", "average_class_size", b"average_class_size", "discernibility", b"discernibility", "entropy", b"entropy", "height", b"height", "kind", b"kind", "kl_divergence", b"kl_divergence", "loss", b"loss", "precision", b"precision", "publisher_payout", b"publisher_payout"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ambiguity", b"ambiguity", "average_class_size", b"average_class_size", "classification", b"classification", "discernibility", b"discernibility", "entropy", b"entropy", "height", b"height", "kind", b"kind", "kl_divergence", b"kl_divergence", "loss", b"loss", "precision", b"precision", "publisher_payout", b"publisher_payout"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["loss", "entropy", "precision", "height", "discernibility", "average_class_size", "ambiguity", "kl_divergence", "publisher_payout"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["loss", "entropy", "precision", "height", "discernibility", "average_class_size", "ambiguity", "kl_divergence", "publisher_payout", "classification"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -2123,6 +2343,59 @@ class PublisherPayout(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PublisherPayout: _TypeAlias = PublisherPayout  # noqa: Y015
+
+@_typing.final
+class Classification(_message.Message):
+    """Records whose class a classifier could not tell by the features, as a share of the worst case (Iyengar 2002)."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CLASSES_FIELD_NUMBER: _builtins.int
+    FEATURES_FIELD_NUMBER: _builtins.int
+    SUPPRESSED_PENALTY_FIELD_NUMBER: _builtins.int
+    MINORITY_PENALTY_FIELD_NUMBER: _builtins.int
+    NO_MAJORITY_PENALTY_FIELD_NUMBER: _builtins.int
+    suppressed_penalty: _builtins.float
+    """What a suppressed record counts: finite, at least 0, here and below. Unset: 0.5."""
+    minority_penalty: _builtins.float
+    """What a record counts that is not of the most frequent class among those with its features. Unset: 1."""
+    no_majority_penalty: _builtins.float
+    """What a record counts if no class is the most frequent among those with its features. Unset: 1."""
+    @_builtins.property
+    def classes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Columns to be told, released as they are: sensitive or insensitive. At least one; their scores are averaged."""
+
+    @_builtins.property
+    def features(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Columns to tell them by: quasi-identifiers, or columns released as they are. Empty: all quasi-identifiers."""
+
+    def __init__(
+        self,
+        *,
+        classes: _abc.Iterable[_builtins.str] | None = ...,
+        features: _abc.Iterable[_builtins.str] | None = ...,
+        suppressed_penalty: _builtins.float | None = ...,
+        minority_penalty: _builtins.float | None = ...,
+        no_majority_penalty: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_minority_penalty", b"_minority_penalty", "_no_majority_penalty", b"_no_majority_penalty", "_suppressed_penalty", b"_suppressed_penalty", "minority_penalty", b"minority_penalty", "no_majority_penalty", b"no_majority_penalty", "suppressed_penalty", b"suppressed_penalty"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_minority_penalty", b"_minority_penalty", "_no_majority_penalty", b"_no_majority_penalty", "_suppressed_penalty", b"_suppressed_penalty", "classes", b"classes", "features", b"features", "minority_penalty", b"minority_penalty", "no_majority_penalty", b"no_majority_penalty", "suppressed_penalty", b"suppressed_penalty"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__minority_penalty: _TypeAlias = _typing.Literal["minority_penalty"]  # noqa: Y015
+    _WhichOneofArgType__minority_penalty: _TypeAlias = _typing.Literal["_minority_penalty", b"_minority_penalty"]  # noqa: Y015
+    _WhichOneofReturnType__no_majority_penalty: _TypeAlias = _typing.Literal["no_majority_penalty"]  # noqa: Y015
+    _WhichOneofArgType__no_majority_penalty: _TypeAlias = _typing.Literal["_no_majority_penalty", b"_no_majority_penalty"]  # noqa: Y015
+    _WhichOneofReturnType__suppressed_penalty: _TypeAlias = _typing.Literal["suppressed_penalty"]  # noqa: Y015
+    _WhichOneofArgType__suppressed_penalty: _TypeAlias = _typing.Literal["_suppressed_penalty", b"_suppressed_penalty"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__minority_penalty) -> _WhichOneofReturnType__minority_penalty | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__no_majority_penalty) -> _WhichOneofReturnType__no_majority_penalty | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__suppressed_penalty) -> _WhichOneofReturnType__suppressed_penalty | None: ...
+
+Global___Classification: _TypeAlias = Classification  # noqa: Y015
 
 @_typing.final
 class Search(_message.Message):

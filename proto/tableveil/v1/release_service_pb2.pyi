@@ -32,6 +32,8 @@ class _ReleaseObjectKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Rel
     RELEASE_OBJECT_KIND_CLASSES: _ReleaseObjectKind.ValueType  # 2
     RELEASE_OBJECT_KIND_RISK: _ReleaseObjectKind.ValueType  # 3
     RELEASE_OBJECT_KIND_RISK_HISTOGRAM: _ReleaseObjectKind.ValueType  # 4
+    RELEASE_OBJECT_KIND_CLASSIFICATION: _ReleaseObjectKind.ValueType  # 5
+    """Figures of a classifier assessment that was asked to publish them."""
 
 class ReleaseObjectKind(_ReleaseObjectKind, metaclass=_ReleaseObjectKindEnumTypeWrapper): ...
 
@@ -40,6 +42,8 @@ RELEASE_OBJECT_KIND_ROWS: ReleaseObjectKind.ValueType  # 1
 RELEASE_OBJECT_KIND_CLASSES: ReleaseObjectKind.ValueType  # 2
 RELEASE_OBJECT_KIND_RISK: ReleaseObjectKind.ValueType  # 3
 RELEASE_OBJECT_KIND_RISK_HISTOGRAM: ReleaseObjectKind.ValueType  # 4
+RELEASE_OBJECT_KIND_CLASSIFICATION: ReleaseObjectKind.ValueType  # 5
+"""Figures of a classifier assessment that was asked to publish them."""
 Global___ReleaseObjectKind: _TypeAlias = ReleaseObjectKind  # noqa: Y015
 
 @_typing.final
@@ -373,17 +377,22 @@ class AttributeResult(_message.Message):
     HIERARCHY_FIELD_NUMBER: _builtins.int
     PART_FIELD_NUMBER: _builtins.int
     LEVELS_FIELD_NUMBER: _builtins.int
+    AGGREGATION_FIELD_NUMBER: _builtins.int
     column: _builtins.str
     level: _builtins.int
     top_level: _builtins.int
     loss: _builtins.float
-    """Loss without factor and weight, whatever the policy's quality model is."""
+    """Loss without factor and weight, whatever the policy's quality model is. Of an aggregated column: its squared error,
+    as a share of that which a single class would have.
+    """
     distinct_before: _builtins.int
     distinct_after: _builtins.int
     hierarchy: _builtins.str
     """The hierarchy used, as name@version if it is stored."""
     part: _builtins.float
     """What the quality model counted for the column, before its weight. Unset: its score has no such parts."""
+    aggregation: _builtins.str
+    """What took the place of values that were aggregated instead of generalized; then there are no levels. Else empty."""
     @_builtins.property
     def levels(self) -> _containers.RepeatedCompositeFieldContainer[Global___LevelRecords]:
         """With record_level: the levels of the released records, ascending; `level` is the highest."""
@@ -400,10 +409,11 @@ class AttributeResult(_message.Message):
         hierarchy: _builtins.str = ...,
         part: _builtins.float | None = ...,
         levels: _abc.Iterable[Global___LevelRecords] | None = ...,
+        aggregation: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_part", b"_part", "part", b"part"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_part", b"_part", "column", b"column", "distinct_after", b"distinct_after", "distinct_before", b"distinct_before", "hierarchy", b"hierarchy", "level", b"level", "levels", b"levels", "loss", b"loss", "part", b"part", "top_level", b"top_level"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_part", b"_part", "aggregation", b"aggregation", "column", b"column", "distinct_after", b"distinct_after", "distinct_before", b"distinct_before", "hierarchy", b"hierarchy", "level", b"level", "levels", b"levels", "loss", b"loss", "part", b"part", "top_level", b"top_level"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__part: _TypeAlias = _typing.Literal["part"]  # noqa: Y015
     _WhichOneofArgType__part: _TypeAlias = _typing.Literal["_part", b"_part"]  # noqa: Y015

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from tableveil.charts.shapes import (
+    CHARACTER,
+    GRID,
+    INK,
+    TEXT,
+    TITLE,
+    WIDTH,
+    add_rule,
+    add_text,
+    fitting,
+    new_drawing,
+    printable,
+    put,
+)
 from tableveil.charts.ticks import label, ticks
 
-WIDTH = 720
-"""In the units of the drawing, which is scaled to the place it is shown in; texts are readable from 400 pixels on."""
-
-_LEFT, _RIGHT, _TOP, _PLOT_HEIGHT, _BELOW = 84, 696, 80, 380, 66
-_TITLE, _TEXT = 20, 16
+_LEFT, _TOP, _PLOT_HEIGHT, _BELOW = 84, 80, 380, 66
+_MARGIN = 24
 _SAMPLE, _ROW, _GAP = 44, 24, 16
-# Of one character, in parts of the size: what sans-serif fonts take on average.
-_CHARACTER = 0.52
 _MOST_MARKERS = 25
-_INK, _GRID = "#333333", "#dddddd"
 
 
 class Marker(StrEnum):
@@ -62,7 +70,11 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class LineChart:
-    """Lines over a common axis; parts of them below `lowest`, if given, are cut off, and the chart says so."""
+    """Lines over a common axis; parts of them below `lowest`, if given, are cut off, and the chart says so.
+
+    `width` is that of the drawing, `WIDTH` or `NARROW`. The axes span the lines' points, and `x_span` and `y_span` too,
+    if given.
+    """
 
     title: str
     subtitle: str
@@ -70,6 +82,9 @@ class LineChart:
     y_label: str
     series: Sequence[Series]
     lowest: float | None = None
+    width: int = WIDTH
+    x_span: tuple[float, ...] = ()
+    y_span: tuple[float, ...] = ()
 
 
 def svg(chart: LineChart) -> str:
@@ -77,50 +92,40 @@ def svg(chart: LineChart) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(drawing(chart), encoding="unicode") + "\n"
 
 
-def drawing(chart: LineChart) -> Element:
-    """The chart as an `svg` element, which may stand alone or in a page."""
-    xs = [x for series in chart.series for x, _ in series.points]
-    ys = [y for series in chart.series for _, y in series.points]
+def drawing(chart: LineChart, identity: str = "plot") -> Element:
+    """The chart as an `svg` element, which may stand alone or in a page, where each has another `identity`."""
+    xs = [*chart.x_span, *(x for series in chart.series for x, _ in series.points)]
+    ys = [*chart.y_span, *(y for series in chart.series for _, y in series.points)]
     bottom, cut = min(ys), False
     if chart.lowest is not None and bottom < chart.lowest:
         bottom, cut = chart.lowest, True
+    right = chart.width - _MARGIN
     x_ticks, y_ticks = ticks(min(xs), max(xs)), ticks(bottom, max(ys))
-    x_of, y_of = _scale(x_ticks, _LEFT, _RIGHT), _scale(y_ticks, _TOP + _PLOT_HEIGHT, _TOP)
-    columns = _legend_columns(chart.series)
+    x_of, y_of = _scale(x_ticks, _LEFT, right), _scale(y_ticks, _TOP + _PLOT_HEIGHT, _TOP)
+    columns = _legend_columns(chart)
     legend_top = _TOP + _PLOT_HEIGHT + _BELOW + (_ROW if cut else 0)
     height = legend_top + _ROW * math.ceil(len(chart.series) / columns)
-    root = _root(chart, height)
-    _text(root, chart.title, _LEFT, 28, _TITLE, weight="bold")
-    _text(root, chart.subtitle, _LEFT, 54, _TEXT)
-    _axes(root, x_ticks, y_ticks, x_of, y_of)
-    _text(root, chart.x_label, (_LEFT + _RIGHT) / 2, _TOP + _PLOT_HEIGHT + 46, _TEXT, anchor="middle")
-    turned = _text(root, chart.y_label, 0, 0, _TEXT, anchor="middle")
+    root = new_drawing(chart.title, f"{chart.y_label} against {chart.x_label}. {chart.subtitle}", height, chart.width)
+    add_text(root, fitting(chart.title, TITLE, right - _LEFT), _LEFT, 28, TITLE, weight="bold")
+    add_text(root, fitting(chart.subtitle, TEXT, right - _LEFT), _LEFT, 54, TEXT)
+    _axes(root, x_ticks, y_ticks, x_of, y_of, right)
+    add_text(root, chart.x_label, (_LEFT + right) / 2, _TOP + _PLOT_HEIGHT + 46, TEXT, anchor="middle")
+    turned = add_text(root, chart.y_label, 0, 0, TEXT, anchor="middle")
     turned.set("transform", f"translate(20,{_TOP + _PLOT_HEIGHT / 2:g}) rotate(-90)")
     if cut:
         note = f"Lines end at {label(bottom)}: what is lower is not drawn."
-        _text(root, note, (_LEFT + _RIGHT) / 2, _TOP + _PLOT_HEIGHT + 70, _TEXT, anchor="middle")
-    clip = SubElement(SubElement(root, "clipPath", id="plot"), "rect")
+        add_text(root, note, (_LEFT + right) / 2, _TOP + _PLOT_HEIGHT + 70, TEXT, anchor="middle")
+    clip = SubElement(SubElement(root, "clipPath", id=identity), "rect")
     # A little more than the plot, so that markers on its edges are whole.
-    _set(clip, x=_LEFT - 7, y=_TOP - 7, width=_RIGHT - _LEFT + 14, height=_PLOT_HEIGHT + 7 + (0 if cut else 7))
-    plot = SubElement(root, "g", {"clip-path": "url(#plot)"})
+    put(clip, x=_LEFT - 7, y=_TOP - 7, width=right - _LEFT + 14, height=_PLOT_HEIGHT + 7 + (0 if cut else 7))
+    plot = SubElement(root, "g", {"clip-path": f"url(#{identity})"})
     for series in chart.series:
         _line(plot, series, [(x_of(x), y_of(y)) for x, y in series.points])
     for i, series in enumerate(chart.series):
         row, column = i // columns, i % columns
-        x, y = _GAP + column * (WIDTH - _GAP) / columns, legend_top + _ROW * row
+        x, y = _GAP + column * (chart.width - _GAP) / columns, legend_top + _ROW * row
         _line(root, series, [(x, y), (x + _SAMPLE / 2, y), (x + _SAMPLE, y)], markers=slice(1, 2))
-        _text(root, series.label, x + _SAMPLE + 8, y + 5, _TEXT)
-    return root
-
-
-def _root(chart: LineChart, height: float) -> Element:
-    root = Element("svg", xmlns="http://www.w3.org/2000/svg", role="img")
-    root.set("viewBox", f"0 0 {WIDTH} {height:g}")
-    root.set("font-family", "system-ui, sans-serif")
-    root.set("style", f"width:100%;max-width:{WIDTH * 1.25:g}px;height:auto;display:block;margin:0 auto")
-    SubElement(root, "title").text = printable(chart.title)
-    SubElement(root, "desc").text = printable(f"{chart.y_label} against {chart.x_label}. {chart.subtitle}")
-    _set(SubElement(root, "rect", fill="#ffffff"), width=WIDTH, height=height)
+        add_text(root, series.label, x + _SAMPLE + 8, y + 5, TEXT)
     return root
 
 
@@ -130,18 +135,19 @@ def _axes(
     y_ticks: Sequence[float],
     x_of: Callable[[float], float],
     y_of: Callable[[float], float],
+    right: float,
 ) -> None:
     base = _TOP + _PLOT_HEIGHT
     for tick in x_ticks:
         x = x_of(tick)
-        _rule(root, (x, _TOP), (x, base), _GRID)
-        _text(root, label(tick), x, base + 22, _TEXT, anchor="middle")
+        add_rule(root, (x, _TOP), (x, base), GRID)
+        add_text(root, label(tick), x, base + 22, TEXT, anchor="middle")
     for tick in y_ticks:
         y = y_of(tick)
-        _rule(root, (_LEFT, y), (_RIGHT, y), _INK if tick == 0 else _GRID)
-        _text(root, label(tick), _LEFT - 8, y + 5, _TEXT, anchor="end")
-    _rule(root, (_LEFT, _TOP), (_LEFT, base), _INK)
-    _rule(root, (_LEFT, base), (_RIGHT, base), _INK)
+        add_rule(root, (_LEFT, y), (right, y), INK if tick == 0 else GRID)
+        add_text(root, label(tick), _LEFT - 8, y + 5, TEXT, anchor="end")
+    add_rule(root, (_LEFT, _TOP), (_LEFT, base), INK)
+    add_rule(root, (_LEFT, base), (right, base), INK)
 
 
 def _scale(marks: Sequence[float], start: float, end: float) -> Callable[[float], float]:
@@ -162,34 +168,6 @@ def _line(parent: Element, series: Series, points: Sequence[tuple[float, float]]
         SubElement(group, "path", d=_SHAPES[style.marker], transform=f"translate({x:.1f},{y:.1f})", fill=fill)
 
 
-def _legend_columns(series: Sequence[Series]) -> int:
-    longest = max(len(one.label) for one in series) * _CHARACTER * _TEXT
-    return 2 if _SAMPLE + 8 + longest <= (WIDTH - _GAP) / 2 else 1
-
-
-def _rule(parent: Element, start: tuple[float, float], end: tuple[float, float], color: str) -> None:
-    _set(SubElement(parent, "line", stroke=color), x1=start[0], y1=start[1], x2=end[0], y2=end[1])
-
-
-def _text(
-    parent: Element, text: str, x: float, y: float, size: int, *, anchor: str = "start", weight: str = "normal"
-) -> Element:
-    element = SubElement(parent, "text", {"fill": _INK, "text-anchor": anchor, "font-weight": weight})
-    _set(element, x=x, y=y, **{"font-size": size})
-    element.text = printable(text)
-    return element
-
-
-def _set(element: Element, **numbers: float) -> None:
-    for name, number in numbers.items():
-        element.set(name, f"{number:.10g}")
-
-
-def printable(text: str) -> str:
-    """The text without what XML cannot hold, nor what turns the text around it."""
-    return "".join(_printable(text))
-
-
-def _printable(text: str) -> Iterator[str]:
-    for character in text:
-        yield character if character.isprintable() else "\N{REPLACEMENT CHARACTER}"
+def _legend_columns(chart: LineChart) -> int:
+    longest = max(len(one.label) for one in chart.series) * CHARACTER * TEXT
+    return 2 if _SAMPLE + 8 + longest <= (chart.width - _GAP) / 2 else 1

@@ -1,4 +1,4 @@
-"""A page that holds a chart and the numbers it is drawn from."""
+"""Pages: headings, paragraphs, tables, and charts in between."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from tableveil.charts.line_chart import LineChart, drawing, printable
+from tableveil.charts.line_chart import LineChart, drawing
+from tableveil.charts.shapes import printable
 
 _STYLE = """
 body { font-family: system-ui, sans-serif; color: #333333; background: #ffffff; margin: 1rem auto; max-width: 75rem;
@@ -29,21 +30,46 @@ class Table:
 
 
 def page(chart: LineChart, table: Table) -> str:
-    """The text of an HTML file, which is well-formed XML too."""
-    root = Element("html", lang="en")
-    head = SubElement(root, "head")
-    SubElement(head, "meta", charset="utf-8")
-    SubElement(head, "meta", name="viewport", content="width=device-width, initial-scale=1")
-    SubElement(head, "title").text = printable(chart.title)
-    SubElement(head, "style").text = _STYLE
-    body = SubElement(root, "body")
+    """The text of an HTML file with a chart and the numbers it is drawn from; it is well-formed XML too."""
+    root, body = head(chart.title)
     body.append(drawing(chart))
-    _table(SubElement(body, "div"), table)
+    add_table(body, table)
+    return text_of(root)
+
+
+def head(title: str, style: str = "") -> tuple[Element, Element]:
+    """The root of a page, and its empty body; `style` is added to what all pages look like."""
+    root = Element("html", lang="en")
+    element = SubElement(root, "head")
+    SubElement(element, "meta", charset="utf-8")
+    SubElement(element, "meta", name="viewport", content="width=device-width, initial-scale=1")
+    SubElement(element, "title").text = printable(title)
+    SubElement(element, "style").text = _STYLE + style
+    return root, SubElement(root, "body")
+
+
+def heading(parent: Element, kind: str, text: str) -> Element:
+    """A heading, `kind` being `h1`, `h2` or `h3`."""
+    element = SubElement(parent, kind)
+    element.text = printable(text)
+    return element
+
+
+def paragraph(parent: Element, text: str) -> Element:
+    """A paragraph."""
+    element = SubElement(parent, "p")
+    element.text = printable(text)
+    return element
+
+
+def text_of(root: Element) -> str:
+    """The page as the text of a file."""
     return "<!DOCTYPE html>\n" + tostring(root, encoding="unicode") + "\n"
 
 
-def _table(parent: Element, table: Table) -> None:
-    element = SubElement(parent, "table")
+def add_table(parent: Element, table: Table) -> None:
+    """A table, which scrolls by itself where it is too wide."""
+    element = SubElement(SubElement(parent, "div"), "table")
     _row(SubElement(element, "thead"), "th", table.columns, table.numbers)
     body = SubElement(element, "tbody")
     for cells in table.rows:

@@ -29,6 +29,7 @@ _OBJECTS = {
     release_service_pb2.RELEASE_OBJECT_KIND_CLASSES: "the classes, their sizes and risks",
     release_service_pb2.RELEASE_OBJECT_KIND_RISK: "risks of the released rows",
     release_service_pb2.RELEASE_OBJECT_KIND_RISK_HISTOGRAM: "classes by size",
+    release_service_pb2.RELEASE_OBJECT_KIND_CLASSIFICATION: "how well classifiers trained on it do",
 }
 
 
@@ -114,23 +115,30 @@ def _attributes(attributes: Sequence[release_service_pb2.AttributeResult]) -> Re
     rows = [
         (
             wording.short(result.column),
-            f"{_level(result)} of {result.top_level}{_extreme(result)}",
+            _change(result),
             wording.share(result.loss),
-            *((wording.score(result.part),) if parts else ()),
+            *((wording.score(result.part) if result.HasField("part") else "none",) if parts else ()),
             f"{wording.count(result.distinct_before)} \N{RIGHTWARDS ARROW} {wording.count(result.distinct_after)}",
             wording.short(result.hierarchy),
         )
         for result in attributes
     ]
+    aggregated = [bool(result.aggregation) for result in attributes]
     columns = (
         "quasi-identifier",
-        "level",
+        "level" if not any(aggregated) else "aggregate" if all(aggregated) else "level or aggregate",
         "loss",
         *(("part of score",) if parts else ()),
         "distinct values",
         "hierarchy",
     )
     return listing(columns, rows, "none", numbers=("loss", "part of score", "distinct values"))
+
+
+def _change(result: release_service_pb2.AttributeResult) -> str:
+    if result.aggregation:
+        return wording.short(result.aggregation)
+    return f"{_level(result)} of {result.top_level}{_extreme(result)}"
 
 
 def _level(result: release_service_pb2.AttributeResult) -> str:
@@ -176,12 +184,9 @@ def _proof(release: release_service_pb2.Release) -> Table:
     checked = wording.count(proof.transformations_checked)
     if proof.times_counted > proof.transformations_checked:
         checked += f", and {wording.count(proof.times_counted - proof.transformations_checked)} counted for bounds"
-    rows = [
-        ("verdict", _verdict(release)),
-        ("strategy", wording.printable(proof.strategy)),
-        ("transformations", wording.large_count(proof.lattice_size)),
-        ("checked", checked),
-    ]
+    rows = [("verdict", _verdict(release)), ("strategy", wording.printable(proof.strategy))]
+    if not release.policy.HasField("microaggregation"):
+        rows += [("transformations", wording.large_count(proof.lattice_size)), ("checked", checked)]
     for reason, number in sorted(proof.pruned.items()):
         why = _EXCLUDED_BECAUSE.get(reason, wording.printable(reason))
         rows.append(("excluded", f"{wording.large_count(number)}: {why}"))
@@ -194,6 +199,10 @@ def _proof(release: release_service_pb2.Release) -> Table:
 
 def _verdict(release: release_service_pb2.Release) -> str:
     proof = release.proof
+    if release.policy.HasField("microaggregation"):
+        if proof.optimal:
+            return "optimal: no clusters that are large enough have a lower squared error"
+        return "good clusters, but not proven to be the best"
     if proof.lattice_size == "1":
         return "the only transformation that the policy allows"
     if proof.optimal:

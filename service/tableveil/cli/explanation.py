@@ -24,6 +24,8 @@ def explanation(release: release_service_pb2.Release) -> RenderableType:
             parts += [Text(""), _indented(_neighbours(release))]
     elif release.policy.HasField("record_level"):
         parts.append(Text("  Every combination of values has the levels that pay most for it: see its account."))
+    elif release.policy.HasField("microaggregation"):
+        parts.append(Text("  There is none: clusters take its place. Its account says how they were formed."))
     else:
         parts.append(Text("  It was released before explanations were kept."))
     parts += [Text(""), Text("Next best that were checked", style="bold")]

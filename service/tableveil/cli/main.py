@@ -23,6 +23,8 @@ _MODULES = {
     "frontier": "frontier",
     "sweep": "sweep",
     "risk": "risk",
+    "classify": "classify",
+    "utility": "utility",
     "releases": "releases",
     "show": "releases",
     "export": "releases",

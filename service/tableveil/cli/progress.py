@@ -57,7 +57,8 @@ def findings(progress: job_service_pb2.SearchProgress) -> str:
     if not progress.lattice_size:
         return ""
     size = wording.large_count(progress.lattice_size)
-    parts = [f"{wording.count(progress.transformations_checked)} of {size} transformations checked"]
+    what = "records in clusters" if progress.of_records else "transformations checked"
+    parts = [f"{wording.count(progress.transformations_checked)} of {size} {what}"]
     if progress.HasField("best_score"):
         parts.append(f"best score {wording.score(progress.best_score)}")
     if progress.HasField("lower_bound"):

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 
 from tableveil.cli import wording
 from tableveil.cli.account import account
+from tableveil.cli.classify import show_classification
 from tableveil.cli.explanation import explanation
 from tableveil.cli.frontier import show_frontier
 from tableveil.cli.guarantees import guarantees
@@ -18,6 +19,7 @@ from tableveil.cli.jobs import job_details
 from tableveil.cli.risk import show_risk_analysis
 from tableveil.cli.sweep import CHART, OVERWRITE_CHART, show_payout_sweep
 from tableveil.cli.tables import listing
+from tableveil.cli.utility import show_utility_report
 from tableveil.cli.verb import LIMIT, Session, verb
 from tableveil.client import ExportFormat
 from tableveil.v1 import job_service_pb2, release_service_pb2
@@ -54,7 +56,7 @@ def releases(session: Session, limit: int) -> None:
 
 
 @click.command()
-@click.argument("name", metavar="RELEASE|JOB|FRONTIER|PAYOUT_SWEEP|RISK_ANALYSIS")
+@click.argument("name", metavar="RELEASE|JOB|…")
 @click.option("--explain", is_flag=True, help="Show why a release has its levels, instead of its account.")
 @click.option("--privacy", is_flag=True, help="Show what a release reaches of every privacy model, asked for or not.")
 @CHART
@@ -63,11 +65,13 @@ def releases(session: Session, limit: int) -> None:
 def show(session: Session, name: str, explain: bool, privacy: bool, chart: Path | None, overwrite: bool) -> None:
     """Show what there is of a name.
 
-    A release (3 or releases/3), a job (jobs/3), a frontier (frontiers/3), a payout sweep (payoutSweeps/3) or a risk
-    analysis (riskAnalyses/3).
+    A release (3 or releases/3), a job (jobs/3), a frontier (frontiers/3), a payout sweep (payoutSweeps/3), a risk
+    analysis (riskAnalyses/3), a classifier assessment (classifications/3) or a utility report (utilityReports/3).
     """
     output, client = session.output, session.client
-    if (explain or privacy) and name.startswith(("jobs/", "frontiers/", "payoutSweeps/", "riskAnalyses/")):
+    if (explain or privacy) and name.startswith(
+        ("jobs/", "frontiers/", "payoutSweeps/", "riskAnalyses/", "classifications/", "utilityReports/")
+    ):
         raise click.UsageError(f"{'--explain' if explain else '--privacy'} is for releases")
     if explain and privacy:
         raise click.UsageError("--explain and --privacy show different things: use one of them")
@@ -78,6 +82,12 @@ def show(session: Session, name: str, explain: bool, privacy: bool, chart: Path 
         return
     if name.startswith("riskAnalyses/"):
         show_risk_analysis(session, name)
+        return
+    if name.startswith("classifications/"):
+        show_classification(session, name)
+        return
+    if name.startswith("utilityReports/"):
+        show_utility_report(session, name)
         return
     if name.startswith("frontiers/"):
         show_frontier(session, name)

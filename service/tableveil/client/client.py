@@ -12,11 +12,21 @@ import grpc
 
 from tableveil.client.failures import UnreachableError, error_from, error_of_call, failure_in, faults_from
 from tableveil.client.formats import ExportFormat
-from tableveil.client.names import FRONTIERS, JOBS, PAYOUT_SWEEPS, RELEASES, RISK_ANALYSES, resource_name
+from tableveil.client.names import (
+    CLASSIFICATIONS,
+    FRONTIERS,
+    JOBS,
+    PAYOUT_SWEEPS,
+    RELEASES,
+    RISK_ANALYSES,
+    UTILITY_REPORTS,
+    resource_name,
+)
 from tableveil.client.uploads import upload_requests
 from tableveil.client.watching import watch
 from tableveil.errors import Fault, InvalidError, TableveilError
 from tableveil.v1 import (
+    classification_service_pb2,
     frontier_service_pb2,
     hierarchy_service_pb2,
     job_service_pb2,
@@ -24,13 +34,16 @@ from tableveil.v1 import (
     policy_pb2,
     release_service_pb2,
     risk_service_pb2,
+    utility_service_pb2,
 )
+from tableveil.v1.classification_service_pb2_grpc import ClassificationServiceStub
 from tableveil.v1.frontier_service_pb2_grpc import FrontierServiceStub
 from tableveil.v1.hierarchy_service_pb2_grpc import HierarchyServiceStub
 from tableveil.v1.job_service_pb2_grpc import JobServiceStub
 from tableveil.v1.payout_service_pb2_grpc import PayoutServiceStub
 from tableveil.v1.release_service_pb2_grpc import ReleaseServiceStub
 from tableveil.v1.risk_service_pb2_grpc import RiskServiceStub
+from tableveil.v1.utility_service_pb2_grpc import UtilityServiceStub
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,6 +103,8 @@ class Client:
         self._frontiers = FrontierServiceStub(self._channel)
         self._payouts = PayoutServiceStub(self._channel)
         self._risks = RiskServiceStub(self._channel)
+        self._utility = UtilityServiceStub(self._channel)
+        self._classifications = ClassificationServiceStub(self._channel)
 
     def __enter__(self) -> Self:
         return self
@@ -320,6 +335,40 @@ class Client:
 
         request = risk_service_pb2.ReadRecordRisksRequest(name=resource_name(RISK_ANALYSES, risk_analysis))
         return ObjectReader(self._risks.ReadRecordRisks(request), self._error_of)
+
+    def assess_classifiers(
+        self, classification: classification_service_pb2.ClassificationRequest
+    ) -> job_service_pb2.Job:
+        """Queues a job that trains classifiers on a release and its source; wait for it as for any other.
+
+        Raises:
+            InvalidError: With everything that is wrong with what is asked for.
+        """
+        request = classification_service_pb2.AssessClassifiersRequest(classification=classification)
+        return self._ask(self._classifications.AssessClassifiers, request).job
+
+    def get_classification(self, classification: str) -> classification_service_pb2.ClassificationReport:
+        """The classifier assessment: the owner's, not for publication."""
+        name = resource_name(CLASSIFICATIONS, classification)
+        request = classification_service_pb2.GetClassificationRequest(name=name)
+        return self._ask(self._classifications.GetClassification, request).classification
+
+    def list_classifications(self) -> Iterator[classification_service_pb2.ClassificationReport]:
+        """All classifier assessments, newest first and without their ROC curves, fetched as they are read."""
+        request = classification_service_pb2.ListClassificationsRequest()
+        for page in self._pages(self._classifications.ListClassifications, request):
+            yield from page.classifications
+
+    def submit_utility_report(self, release: str) -> job_service_pb2.Job:
+        """Queues a job that compares a release with its source; wait for it as for any other."""
+        asked = utility_service_pb2.UtilityRequest(release=resource_name(RELEASES, release))
+        request = utility_service_pb2.SubmitUtilityReportRequest(utility=asked)
+        return self._ask(self._utility.SubmitUtilityReport, request).job
+
+    def get_utility_report(self, utility_report: str) -> utility_service_pb2.UtilityReport:
+        """The utility report: the owner's, not for publication."""
+        request = utility_service_pb2.GetUtilityReportRequest(name=resource_name(UTILITY_REPORTS, utility_report))
+        return self._ask(self._utility.GetUtilityReport, request).utility_report
 
     def create_hierarchy(self, name: str, rows: Iterable[Sequence[str]]) -> hierarchy_service_pb2.StoredHierarchyInfo:
         """Stores rows of a value and its labels as the next version of the hierarchy; the same rows again do not."""

@@ -9,6 +9,8 @@ RELEASES = "releases"
 FRONTIERS = "frontiers"
 PAYOUT_SWEEPS = "payoutSweeps"
 RISK_ANALYSES = "riskAnalyses"
+CLASSIFICATIONS = "classifications"
+UTILITY_REPORTS = "utilityReports"
 
 
 def resource_name(collection: str, text: str) -> str:

@@ -1,11 +1,13 @@
 """The only place that maps protos to domain objects and back; names, page tokens and canonical JSON included."""
 
 from tableveil.convert.canonical import canonical_json, policy_from_json
+from tableveil.convert.classifications import classification_request_from_proto, classification_to_proto
 from tableveil.convert.failures import failure_from_proto, failure_to_proto, fault_from_proto, fault_to_proto
 from tableveil.convert.frontiers import frontier_from_proto, frontier_to_proto
 from tableveil.convert.hierarchies import stored_hierarchy_to_proto
 from tableveil.convert.jobs import job_to_proto
 from tableveil.convert.names import (
+    classification_number,
     frontier_name,
     frontier_number,
     job_name,
@@ -15,6 +17,7 @@ from tableveil.convert.names import (
     release_name,
     release_number,
     risk_analysis_number,
+    utility_report_number,
 )
 from tableveil.convert.pages import (
     hierarchy_token,
@@ -24,14 +27,18 @@ from tableveil.convert.pages import (
     read_number_token,
 )
 from tableveil.convert.payout_sweeps import payout_sweep_from_proto, payout_sweep_to_proto
-from tableveil.convert.policy_from_proto import policy_from_proto
+from tableveil.convert.policy_from_proto import policy_from_proto, stored_policy
 from tableveil.convert.policy_to_proto import policy_to_proto
 from tableveil.convert.privacy import privacy_in_words
 from tableveil.convert.releases import release_to_proto
 from tableveil.convert.risk_analyses import risk_analysis_to_proto, risk_request_from_proto
+from tableveil.convert.utility_reports import utility_report_to_proto, utility_request_from_proto
 
 __all__ = [
     "canonical_json",
+    "classification_number",
+    "classification_request_from_proto",
+    "classification_to_proto",
     "failure_from_proto",
     "failure_to_proto",
     "fault_from_proto",
@@ -63,4 +70,8 @@ __all__ = [
     "risk_analysis_to_proto",
     "risk_request_from_proto",
     "stored_hierarchy_to_proto",
+    "stored_policy",
+    "utility_report_number",
+    "utility_report_to_proto",
+    "utility_request_from_proto",
 ]

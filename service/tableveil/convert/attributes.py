@@ -5,6 +5,7 @@ from __future__ import annotations
 from tableveil.convert.collect import Faults
 from tableveil.convert.enums import NULL_HANDLING, NULL_POSITIONS, ORDERS, ROLES
 from tableveil.convert.hierarchies import hierarchy_from_proto, hierarchy_to_proto
+from tableveil.convert.microaggregation import aggregation_from_proto, aggregation_to_proto
 from tableveil.hierarchy import SuppressionOnly
 from tableveil.policy import AttributePolicy, NullHandling, OrderBy, Role, ValueOrder
 from tableveil.v1 import policy_pb2
@@ -35,6 +36,11 @@ def attribute_from_proto(
             message.hierarchy, message.column, f"{path}.hierarchy", faults, before_upload=before_upload
         )
         hierarchy = SuppressionOnly() if hierarchy is None else hierarchy
+    aggregation = None
+    if message.HasField("aggregation"):
+        aggregation = aggregation_from_proto(message.aggregation, f"{path}.aggregation", faults)
+    # An aggregate of NULL and something else would be one of something else.
+    usual_nulls = NullHandling.VALUE if aggregation is None else NullHandling.ERROR
     return AttributePolicy(
         column=message.column,
         role=role or Role.INSENSITIVE,
@@ -42,13 +48,14 @@ def attribute_from_proto(
         minimum_level=message.minimum_level,
         maximum_level=message.maximum_level if message.HasField("maximum_level") else None,
         weight=message.weight if message.HasField("weight") else 1.0,
-        nulls=faults.enum(message.nulls, NULL_HANDLING, f"{path}.nulls", NullHandling.VALUE),
+        nulls=faults.enum(message.nulls, NULL_HANDLING, f"{path}.nulls", usual_nulls),
         acknowledged=message.acknowledged,
         order=ValueOrder(
             by=faults.enum(message.order.by, ORDERS, f"{path}.order.by", OrderBy.TYPE),
             values=tuple(message.order.values),
             nulls=faults.enum_or_none(message.order.nulls, NULL_POSITIONS, f"{path}.order.nulls"),
         ),
+        aggregation=aggregation,
     )
 
 
@@ -61,12 +68,13 @@ def attribute_to_proto(attribute: AttributePolicy) -> policy_pb2.Attribute:
         maximum_level=attribute.maximum_level,
         acknowledged=attribute.acknowledged,
         order=None if attribute.order == ValueOrder() else _order(attribute.order),
+        aggregation=None if attribute.aggregation is None else aggregation_to_proto(attribute.aggregation),
     )
     if attribute.minimum_level:
         message.minimum_level = attribute.minimum_level
     if attribute.weight != 1.0:
         message.weight = attribute.weight
-    if attribute.nulls is not NullHandling.VALUE:
+    if attribute.nulls is not (NullHandling.VALUE if attribute.aggregation is None else NullHandling.ERROR):
         message.nulls = NULL_HANDLING.to_proto(attribute.nulls)
     return message
 

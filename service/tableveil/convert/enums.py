@@ -6,11 +6,19 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from tableveil import hierarchy, policy
+from tableveil.classification.model import Classifier
 from tableveil.game import sweep
 from tableveil.jobs import model
 from tableveil.state import jobs as job_state
 from tableveil.state import releases
-from tableveil.v1 import faults_pb2, job_service_pb2, payout_service_pb2, policy_pb2, release_service_pb2
+from tableveil.v1 import (
+    classification_service_pb2,
+    faults_pb2,
+    job_service_pb2,
+    payout_service_pb2,
+    policy_pb2,
+    release_service_pb2,
+)
 
 E = TypeVar("E", bound=StrEnum)
 
@@ -39,11 +47,15 @@ class EnumMap(Generic[E]):
 
 
 ABSENT_VALUES = EnumMap(policy_pb2.AbsentValues, policy.AbsentValues)
+AGGREGATE_FUNCTIONS = EnumMap(policy_pb2.AggregateFunction, policy.AggregateFunction)
 AGGREGATES = EnumMap(policy_pb2.Aggregate, policy.Aggregate)
 AMONG = EnumMap(payout_service_pb2.Among, sweep.Among)
 BREAK_EVEN = EnumMap(policy_pb2.BreakEven, policy.BreakEven)
 CELL_SIZES = EnumMap(policy_pb2.CellSizes, policy.CellSizes)
 CHOOSE = EnumMap(policy_pb2.Choose, policy.Choose)
+CLASSIFIERS = EnumMap(classification_service_pb2.Classifier, Classifier)
+CLOSENESS_ALGORITHMS = EnumMap(policy_pb2.ClosenessAlgorithm, policy.ClosenessAlgorithm)
+CLUSTERINGS = EnumMap(policy_pb2.Clustering, policy.Clustering)
 DATE_UNITS = EnumMap(policy_pb2.DateUnit, hierarchy.DateUnit)
 DISTANCES = EnumMap(policy_pb2.Distance, policy.Distance)
 ENTROPY_ESTIMATORS = EnumMap(policy_pb2.EntropyEstimator, policy.EntropyEstimator)
@@ -61,6 +73,7 @@ ORDERS = EnumMap(policy_pb2.OrderBy, policy.OrderBy)
 PAYOUT_METHODS = EnumMap(payout_service_pb2.PayoutMethod, sweep.Method)
 RELEASE_KINDS = EnumMap(policy_pb2.ReleaseKind, policy.ReleaseKind)
 ROLES = EnumMap(policy_pb2.Role, policy.Role)
+SCALES = EnumMap(policy_pb2.Scale, policy.Scale)
 SEARCH_STRATEGIES = EnumMap(policy_pb2.SearchStrategy, policy.Strategy)
 SUCCESS = EnumMap(policy_pb2.Success, policy.Success)
 SUPPRESSED_RECORDS = EnumMap(policy_pb2.SuppressedRecordsHandling, policy.SuppressedRecords)

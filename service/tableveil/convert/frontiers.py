@@ -40,6 +40,10 @@ def frontier_from_proto(
         hint = "Leave it out: the points of a frontier are chosen by all models."
         expected = "ALL_MODELS, because what a frontier finds is not checked a second time"
         faults.append(Fault("search.choose", "QUASI_IDENTIFIERS_ONLY", expected, hint))
+    if policy is not None and policy.microaggregation is not None:
+        hint = "Leave it out, with the aggregations, and give the quasi-identifiers hierarchies; or ask for releases."
+        expected = "nothing, because a frontier searches a lattice of transformations"
+        faults.append(Fault("microaggregation", "microaggregation for a frontier", expected, hint))
     limits, found = _limits(message)
     faults += found
     if policy is None or own is None or faults:

@@ -47,4 +47,5 @@ def _progress(progress: JobProgress) -> job_service_pb2.SearchProgress:
         best_score=progress.best_score,
         lower_bound=progress.lower_bound,
         suppressed_share=progress.suppressed_share,
+        of_records=progress.of_records,
     )

@@ -12,6 +12,8 @@ _COLLECTIONS = {
     JobKind.FRONTIER: "frontiers",
     JobKind.PAYOUT_SWEEP: "payoutSweeps",
     JobKind.RISK_ANALYSIS: "riskAnalyses",
+    JobKind.CLASSIFICATION: "classifications",
+    JobKind.UTILITY_REPORT: "utilityReports",
 }
 
 # Fits a 64-bit number whatever the digits.
@@ -66,6 +68,16 @@ def payout_sweep_number(name: str, field: str = "name") -> int:
 def risk_analysis_number(name: str, field: str = "name") -> int:
     """The number in a risk analysis's name; `field` is where the request has the name."""
     return _parse(_COLLECTIONS[JobKind.RISK_ANALYSIS], name, field)
+
+
+def classification_number(name: str, field: str = "name") -> int:
+    """The number in a classifier assessment's name; `field` is where the request has the name."""
+    return _parse(_COLLECTIONS[JobKind.CLASSIFICATION], name, field)
+
+
+def utility_report_number(name: str, field: str = "name") -> int:
+    """The number in a utility report's name; `field` is where the request has the name."""
+    return _parse(_COLLECTIONS[JobKind.UTILITY_REPORT], name, field)
 
 
 def _parse(collection: str, name: str, field: str) -> int:

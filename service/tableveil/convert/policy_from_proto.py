@@ -10,15 +10,17 @@ from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from tableveil.convert.attributes import attribute_from_proto
+from tableveil.convert.canonical import policy_from_json
 from tableveil.convert.collect import Faults
 from tableveil.convert.decimals import LONGEST_DECIMAL
 from tableveil.convert.enums import CHOOSE, IF_EXISTS, RELEASE_KINDS, ROLES, SEARCH_STRATEGIES, SUPPRESSED_RECORDS
 from tableveil.convert.game import game_from_proto
+from tableveil.convert.microaggregation import microaggregation_from_proto
 from tableveil.convert.population import population_from_proto
 from tableveil.convert.privacy import privacy_from_proto
 from tableveil.convert.quality import quality_from_proto
 from tableveil.convert.tables import DEFAULT_SCHEMA, table_from_proto
-from tableveil.errors import Fault
+from tableveil.errors import Fault, InternalError
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
     Choose,
@@ -44,6 +46,7 @@ _MOST = {
     "search.levels": 10_000,
     "search.linked": 10_000,
     "order.values": 1_000_000,
+    "quality_model.classification": 1_000,
 }
 
 
@@ -73,6 +76,18 @@ def policy_from_proto(message: policy_pb2.Policy, *, before_upload: bool = False
     return policy if converted else None, faults.all()
 
 
+def stored_policy(document: str) -> Policy:
+    """The policy in a document that the ledger has of a release.
+
+    Raises:
+        InternalError: This version cannot read it.
+    """
+    policy, _ = policy_from_proto(policy_from_json(document))
+    if policy is None:
+        raise InternalError("STORED_POLICY_UNREADABLE", "this version cannot read the policy of the release")
+    return policy
+
+
 def _entries(message: policy_pb2.Policy) -> Iterator[tuple[str, str, int]]:
     """Which of the lists in `_MOST` are where, and how long each is."""
     linked = message.search.linked
@@ -81,6 +96,9 @@ def _entries(message: policy_pb2.Policy) -> Iterator[tuple[str, str, int]]:
     yield "risk_thresholds", "risk_thresholds", len(message.risk_thresholds)
     yield "search.levels", "search.levels", len(message.search.levels)
     yield "search.linked", "search.linked", max(len(linked), sum(len(group.columns) for group in linked))
+    for name in ("classes", "features"):
+        field = f"quality_model.classification.{name}"
+        yield "quality_model.classification", field, len(getattr(message.quality_model.classification, name))
     for i, attribute in enumerate(message.attributes):
         yield "order.values", f"attributes[{i}].order.values", len(attribute.order.values)
 
@@ -125,6 +143,11 @@ class _Reader:
             game=game_from_proto(message.game, self._faults) if message.HasField("game") else None,
             record_level=(
                 RecordLevel(message.record_level.adversary_knows_method) if message.HasField("record_level") else None
+            ),
+            microaggregation=(
+                microaggregation_from_proto(message.microaggregation, self._faults)
+                if message.HasField("microaggregation")
+                else None
             ),
         )
 

@@ -6,6 +6,7 @@ from tableveil.convert.attributes import attribute_to_proto
 from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import CHOOSE, IF_EXISTS, RELEASE_KINDS, ROLES, SEARCH_STRATEGIES, SUPPRESSED_RECORDS
 from tableveil.convert.game import game_to_proto
+from tableveil.convert.microaggregation import microaggregation_to_proto
 from tableveil.convert.population import population_to_proto
 from tableveil.convert.privacy import privacy_to_proto
 from tableveil.convert.quality import quality_to_proto
@@ -39,6 +40,8 @@ def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
     )
     if policy.record_level is not None:
         message.record_level.adversary_knows_method = policy.record_level.adversary_knows_method
+    if policy.microaggregation is not None:
+        message.microaggregation.CopyFrom(microaggregation_to_proto(policy.microaggregation))
     if policy.person_column is None:
         message.rows_are_people = True
     else:

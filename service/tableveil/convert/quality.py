@@ -9,6 +9,7 @@ from tableveil.policy import (
     Aggregate,
     AmbiguityModel,
     AverageClassSizeModel,
+    ClassificationModel,
     DiscernibilityModel,
     EntropyModel,
     HeightModel,
@@ -56,6 +57,16 @@ def quality_from_proto(message: policy_pb2.QualityModel, faults: Faults) -> Qual
             return PublisherPayoutModel(
                 faults.enum(message.publisher_payout.success, SUCCESS, field, Success.PROSECUTOR)
             )
+        case "classification":
+            asked = message.classification
+            usual = ClassificationModel(tuple(asked.classes), tuple(asked.features))
+            return ClassificationModel(
+                usual.classes,
+                usual.features,
+                asked.suppressed_penalty if asked.HasField("suppressed_penalty") else usual.suppressed,
+                asked.minority_penalty if asked.HasField("minority_penalty") else usual.minority,
+                asked.no_majority_penalty if asked.HasField("no_majority_penalty") else usual.no_majority,
+            )
         case _:
             loss = message.loss
             return LossModel(aggregate(loss.aggregate, LossModel().aggregate), _factor(loss), loss.monotone)
@@ -98,6 +109,14 @@ def quality_to_proto(model: QualityModel) -> policy_pb2.QualityModel:
             )
         case PublisherPayoutModel(success):
             message.publisher_payout.success = SUCCESS.to_proto(success)
+        case ClassificationModel(classes, features):
+            usual = ClassificationModel(classes, features)
+            penalties = {
+                f"{name}_penalty": getattr(model, name)
+                for name in ("suppressed", "minority", "no_majority")
+                if getattr(model, name) != getattr(usual, name)
+            }
+            message.classification.CopyFrom(policy_pb2.Classification(classes=classes, features=features, **penalties))
     return message
 
 

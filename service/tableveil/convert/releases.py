@@ -69,6 +69,7 @@ def _attribute(result: AttributeResult) -> release_service_pb2.AttributeResult:
         hierarchy=result.hierarchy,
         part=result.part,
         levels=[release_service_pb2.LevelRecords(level=level, records=records) for level, records in result.levels],
+        aggregation=result.aggregation,
     )
 
 

@@ -1,5 +1,6 @@
 """Jobs: queued, run by worker threads, watched, and remembered in the database."""
 
+from tableveil.jobs.classifications import Classifications
 from tableveil.jobs.frontiers import Frontiers
 from tableveil.jobs.hierarchies import Hierarchies
 from tableveil.jobs.manager import JobManager
@@ -7,8 +8,10 @@ from tableveil.jobs.model import Failure, FailureKind, Job, JobProgress
 from tableveil.jobs.payout_sweeps import PayoutSweeps
 from tableveil.jobs.releases import Releases
 from tableveil.jobs.risk_analyses import RiskAnalyses
+from tableveil.jobs.utility_reports import UtilityReports
 
 __all__ = [
+    "Classifications",
     "Failure",
     "FailureKind",
     "Frontiers",
@@ -19,4 +22,5 @@ __all__ = [
     "PayoutSweeps",
     "Releases",
     "RiskAnalyses",
+    "UtilityReports",
 ]

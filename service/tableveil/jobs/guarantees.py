@@ -17,9 +17,13 @@ LARGEST_BEFORE = 2_000_000
 def guarantees_of(
     policy: Policy, base: BaseHistogram, counter: ClassCounter, plan: ReleasePlan
 ) -> tuple[Guarantee, ...]:
-    """Of the classes at level 0, if they are not too many, and of what is released: classes, and the pool if it is."""
+    """Of the classes at level 0, if they are not too many, and of what is released: classes, and the pool if it is.
+
+    With aggregated columns, classes at level 0 are not those of the source: its people differ by these columns too.
+    """
     before: EquivalenceClasses | None = None
-    if max([base.combinations, *(histogram.rows for histogram in base.by_value)]) <= LARGEST_BEFORE:
+    most = max([base.combinations, *(histogram.rows for histogram in base.by_value)])
+    if most <= LARGEST_BEFORE and not base.aggregated:
         before = counter.classes((0,) * len(counter.levels))
     facts = facts_for(policy, base, counter)
     after = plan.classes.selected(plan.kept)

@@ -29,7 +29,7 @@ def nothing_valid(policy: Policy, models: Sequence[PrivacyModel], why: Infeasibl
     )
 
 
-def check_limit(policy: Policy, suppressed: int, records: int) -> None:
+def check_limit(policy: Policy, suppressed: int, records: int, why: str) -> None:
     """Raises `InfeasibleError` if more records have to be suppressed than the policy allows, whatever is chosen."""
     allowed = policy.suppressible(records)
     if suppressed <= allowed:
@@ -39,8 +39,7 @@ def check_limit(policy: Policy, suppressed: int, records: int) -> None:
     raise InfeasibleError.of(
         "INFEASIBLE",
         "suppression_limit",
-        f"{suppressed} of {records} records ({suppressed / records:.2%}) that have to be suppressed: there are no "
-        "levels at which the privacy models release them",
+        f"{suppressed} of {records} records ({suppressed / records:.2%}) that have to be suppressed: {why}",
         f"at most {allowed} suppressed records, as suppression_limit {policy.suppression_limit} allows",
         _feasible(hints),
     )

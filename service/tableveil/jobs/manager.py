@@ -335,6 +335,7 @@ class _Recorder:
             progress.best_score,
             progress.lower_bound,
             progress.suppressed_share,
+            progress.of_records,
         )
         self._change(progress=known)
         if time.monotonic() - self._stored_at < SECONDS_BETWEEN_STORED_PROGRESS:
@@ -348,6 +349,7 @@ class _Recorder:
             known.best_score,
             known.lower_bound,
             known.suppressed_share,
+            known.of_records,
         )
         store.insert_event(self._session, self._number, event)
 
@@ -373,7 +375,12 @@ def _from_store(stored: StoredJob) -> Job:
     progress = None
     if event is not None and event.checked is not None and event.lattice_size is not None:
         progress = JobProgress(
-            event.checked, event.lattice_size, event.best_score, event.lower_bound, event.suppressed_share
+            event.checked,
+            event.lattice_size,
+            event.best_score,
+            event.lower_bound,
+            event.suppressed_share,
+            event.of_records,
         )
     running = JobState.RUNNING if event is not None else JobState.QUEUED
     return Job(

@@ -77,6 +77,7 @@ class JobProgress:
     best_score: float | None
     lower_bound: float | None
     suppressed_share: float | None
+    of_records: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from tableveil.classes import ClassCounter
+from tableveil.counting import BaseHistogram
 from tableveil.errors import InvalidError, shortened
 from tableveil.hierarchy import UncountableError
+from tableveil.jobs.classified import features_of
 from tableveil.policy import Policy, described
 from tableveil.quality import QualityModel, quality_of
 
 
-def quality_for(policy: Policy, counter: ClassCounter, suppressible: int) -> QualityModel:
+def quality_for(policy: Policy, base: BaseHistogram, counter: ClassCounter, suppressible: int) -> QualityModel:
     """The model, for transformations that suppress at most so many records.
 
     Raises:
@@ -17,7 +19,10 @@ def quality_for(policy: Policy, counter: ClassCounter, suppressible: int) -> Qua
     """
     try:
         weights = [attribute.weight for attribute in policy.quasi_identifiers]
-        return quality_of(policy.quality_model, counter, weights, suppressible, policy.game)
+        features = features_of(policy, base)
+        return quality_of(
+            policy.quality_model, counter, weights, suppressible, policy.game, features, base.aggregated_columns
+        )
     except UncountableError as error:
         hint = "Or choose another quality model, such as loss."
         raise uncountable(policy, error, described(policy.quality_model), hint) from None

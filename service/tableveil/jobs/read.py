@@ -5,11 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tableveil.backend import Session
-from tableveil.counting import BaseHistogram, build_base, class_size_histogram
-from tableveil.dictionary import Dictionary, SensitiveDictionary, build_dictionary, build_sensitive, listed_levels
+from tableveil.counting import BaseHistogram, build_base, class_size_histogram, equal_records_histogram
+from tableveil.dictionary import (
+    AggregatedDictionary,
+    Dictionary,
+    JointDictionary,
+    SensitiveDictionary,
+    build_aggregated,
+    build_dictionary,
+    build_sensitive,
+    listed_levels,
+)
 from tableveil.errors import Fault, InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels, RuleHierarchy
 from tableveil.hierarchy.definition import ListedHierarchy
+from tableveil.jobs.classified import joint_dictionaries
 from tableveil.jobs.lattice import lattice_of
 from tableveil.jobs.privacy import (
     check_contained,
@@ -23,7 +33,7 @@ from tableveil.lattice import Lattice
 from tableveil.policy import KAnonymity, Policy, Role
 from tableveil.release import check_existing, check_ledger, check_target
 from tableveil.risk import ClassSizes
-from tableveil.source import Source, check_facts, fingerprint, population_fingerprint, resolve_source
+from tableveil.source import Source, check_facts, fingerprint, population_fingerprint, records_in, resolve_source
 from tableveil.state.jobs import JobPhase
 from tableveil.state.migrate import fingerprint_key
 
@@ -54,6 +64,28 @@ class Counted:
         return self.base.dictionaries
 
 
+@dataclass(frozen=True, slots=True)
+class Dictionaries:
+    """The columns that are counted, in policy order, and the transformations of those that are generalized.
+
+    `source` is without the records that are `set_aside`, because of a NULL in an aggregated column.
+    """
+
+    source: Source
+    generalized: tuple[Dictionary, ...]
+    sensitive: tuple[SensitiveDictionary, ...]
+    aggregated: tuple[AggregatedDictionary, ...]
+    joint: tuple[JointDictionary, ...]
+    lattice: Lattice
+    set_aside: int
+
+    def counted(self, session: Session) -> BaseHistogram:
+        """The base histogram."""
+        return build_base(
+            session, self.source, self.generalized, self.sensitive, self.aggregated, self.joint, self.set_aside
+        )
+
+
 def check_request(session: Session, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:
     """Faults that show without reading the source's rows; the source and the policy with all roles as far as known."""
     source, policy, faults = resolve_source(session, policy)
@@ -63,12 +95,12 @@ def check_request(session: Session, policy: Policy) -> tuple[Source | None, Poli
 def check_rows(session: Session, policy: Policy, report: Report) -> None:
     """Raises what `run_job` would raise before it counts."""
     report.phase(JobPhase.READING)
-    source, policy, hierarchies = _resolve(session, policy, store=False)
+    source, policy, hierarchies = resolve_fully(session, policy, store=False)
     with session.transaction():
-        _read(session, source, policy, hierarchies)
+        read_dictionaries(session, source, policy, hierarchies)
 
 
-def _resolve(session: Session, policy: Policy, store: bool) -> tuple[Source, Policy, FoundHierarchies]:
+def resolve_fully(session: Session, policy: Policy, store: bool) -> tuple[Source, Policy, FoundHierarchies]:
     """The source, the policy with a role for every column, and the hierarchies with the rows of listed ones."""
     source, policy, faults = check_request(session, policy)
     if source is None or faults:
@@ -77,26 +109,30 @@ def _resolve(session: Session, policy: Policy, store: bool) -> tuple[Source, Pol
     return source, policy, hierarchies_of(session, policy, store)
 
 
-def _read(
+def read_dictionaries(
     session: Session, source: Source, policy: Policy, hierarchies: FoundHierarchies
-) -> tuple[str, list[Dictionary], list[SensitiveDictionary], Lattice]:
-    """The source's fingerprint, the dictionaries of its columns, and the transformations they allow."""
+) -> tuple[str, Dictionaries]:
+    """The source's fingerprint, and the dictionaries of its columns."""
     mark = fingerprint(session, source, fingerprint_key(session))
     check_ledger(session, policy, source, mark)
-    return mark, *dictionaries_of(session, source, policy, hierarchies)
+    return mark, dictionaries_of(session, source, policy, hierarchies)
 
 
-def dictionaries_of(
-    session: Session, source: Source, policy: Policy, hierarchies: FoundHierarchies
-) -> tuple[list[Dictionary], list[SensitiveDictionary], Lattice]:
-    """The dictionaries of the quasi-identifiers, of the sensitive columns, and the transformations they allow."""
+def dictionaries_of(session: Session, source: Source, policy: Policy, hierarchies: FoundHierarchies) -> Dictionaries:
+    """The dictionaries of all columns that are counted, of the source without the records set aside."""
     facts = check_facts(session, source, policy)
     faults = [*hierarchies.faults, *facts.faults]
-    counted = counted_columns(session, source, policy, facts.records)
-    dictionaries, sensitive = [], []
-    for i, attribute in enumerate(policy.attributes if facts.records else ()):
+    source = source.clustered([attribute.column for attribute in policy.aggregated])
+    records = records_in(session, source) if source.complete else facts.records
+    counted = counted_columns(session, source, policy, records)
+    dictionaries, sensitive, aggregated = [], [], []
+    for i, attribute in enumerate(policy.attributes if records else ()):
         hierarchy, reference = hierarchies.found.get(attribute.column, (None, ""))
-        if attribute.role is Role.QUASI_IDENTIFIER and hierarchy is not None:
+        if attribute.aggregation is not None:
+            positions, found = build_aggregated(session, source, attribute, hierarchy, reference, i, f"attributes[{i}]")
+            faults += found
+            aggregated += [positions] if positions is not None else []
+        elif attribute.role is Role.QUASI_IDENTIFIER and hierarchy is not None:
             dictionary, found = build_dictionary(
                 session, source, attribute, hierarchy, reference, i, f"attributes[{i}]"
             )
@@ -109,21 +145,32 @@ def dictionaries_of(
             )
             faults += found
             sensitive += [values] if values is not None else []
+    joint, found = joint_dictionaries(session, source, policy) if records else ([], [])
+    faults += found
     lattice = None
     if len(dictionaries) == len(policy.quasi_identifiers):
         lattice, found = lattice_of(policy, [dictionary.levels.top for dictionary in dictionaries])
         faults += found
+    set_aside = facts.records - records
+    if not faults:
+        _check_enough(policy, records, set_aside)
     if faults or lattice is None:
         raise _invalid(faults)
+    return Dictionaries(
+        source, tuple(dictionaries), tuple(sensitive), tuple(aggregated), tuple(joint), lattice, set_aside
+    )
+
+
+def _check_enough(policy: Policy, records: int, set_aside: int) -> None:
     smallest = max([model.k for model in policy.privacy_models if isinstance(model, KAnonymity)], default=1)
-    if facts.records < smallest:
+    if records < smallest:
+        others = f", besides {set_aside} that are set aside because of NULLs" if set_aside else ""
         raise InfeasibleError.of(
             "TOO_FEW_RECORDS",
             "privacy_models",
-            f"classes of at least {smallest} records asked of {facts.records} records",
-            f"at most {facts.records}",
+            f"classes of at least {smallest} records asked of {records} records{others}",
+            f"at most {records}",
         )
-    return dictionaries, sensitive, lattice
 
 
 def count(session: Session, policy: Policy, report: Report) -> Counted:
@@ -135,16 +182,24 @@ def count(session: Session, policy: Policy, report: Report) -> Counted:
         ConflictError: something is in the release's place.
     """
     report.phase(JobPhase.READING)
-    source, policy, hierarchies = _resolve(session, policy, store=True)
+    source, policy, hierarchies = resolve_fully(session, policy, store=True)
     # One transaction, so that everything is read of the same rows.
     with session.transaction():
-        mark, dictionaries, sensitive, lattice = _read(session, source, policy, hierarchies)
+        mark, read = read_dictionaries(session, source, policy, hierarchies)
         report.phase(JobPhase.COUNTING)
-        base = build_base(session, source, dictionaries, sensitive)
+        base = read.counted(session)
         check_people(session, policy, base)
-        sizes_before = ClassSizes(*class_size_histogram(session))
+        sizes_before = _sizes_before(session, source, policy)
         population_mark = population_fingerprint(session, source, fingerprint_key(session))
-    return Counted(policy, source, mark, population_mark, base, lattice, sizes_before)
+    return Counted(policy, read.source, mark, population_mark, base, read.lattice, sizes_before)
+
+
+def _sizes_before(session: Session, source: Source, policy: Policy) -> ClassSizes:
+    """Of the groups of the source's records that no quasi-identifier tells apart."""
+    if not policy.aggregated:
+        return ClassSizes(*class_size_histogram(session))
+    columns = [attribute.column for attribute in (*policy.quasi_identifiers, *policy.aggregated)]
+    return ClassSizes(*equal_records_histogram(session, source, columns))
 
 
 def check_people(session: Session, policy: Policy, base: BaseHistogram) -> None:

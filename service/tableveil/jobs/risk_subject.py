@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 from tableveil.backend import Session
-from tableveil.errors import Fault, InvalidError, NotFoundError
-from tableveil.jobs.releases import require_current
-from tableveil.policy import ReleaseKind, TableReference
+from tableveil.errors import Fault, InvalidError
+from tableveil.jobs.released import current_release, rows_of
+from tableveil.policy import TableReference
 from tableveil.policy.risk_analysis import RiskRequest
 from tableveil.risk import MOST_SUBSETS, largest_size, number_of_subsets
 from tableveil.source import Analyzed, find_table, resolve_analyzed
-from tableveil.source.tables import STATE_SCHEMA
-from tableveil.state import releases
-from tableveil.state.releases import Release
 
 
 def resolve_subject(session: Session, request: RiskRequest) -> tuple[TableReference, Analyzed]:
@@ -25,12 +20,10 @@ def resolve_subject(session: Session, request: RiskRequest) -> tuple[TableRefere
         ConflictError: the release was replaced; its rows are another one's now.
     """
     if request.release is not None:
-        release = _release(session, request.release)
-        catalog: str = session.value("SELECT current_database()")
-        shown = TableReference(catalog, release.target_schema, release.target_name)
-        rows, marker = shown, _marker(release)
-        if release.kind is ReleaseKind.VIEW:
-            rows = TableReference(catalog, STATE_SCHEMA, f"snapshot_{release.number}")
+        release = current_release(session, request.release)
+        shown = TableReference(release.source.catalog, release.target_schema, release.target_name)
+        found = rows_of(session, release)
+        rows, marker = found.table, found.marker
         names = request.quasi_identifiers or tuple(attribute.column for attribute in release.attributes)
     else:
         assert request.table is not None
@@ -48,21 +41,6 @@ def resolve_subject(session: Session, request: RiskRequest) -> tuple[TableRefere
 def unfit(faults: list[Fault]) -> InvalidError:
     """The error of a request that does not fit the database."""
     return InvalidError.about("RISK_INVALID", "the risks cannot be analyzed as asked", faults)
-
-
-def _release(session: Session, number: int) -> Release:
-    release = releases.find(session, number)
-    if release is None:
-        raise NotFoundError.of("RELEASE_NOT_FOUND", "release", f"releases/{number}", "an existing release")
-    require_current(release)
-    return release
-
-
-def _marker(release: Release) -> str:
-    """The column that marks suppressed records, if they were kept."""
-    suppressed = json.loads(release.policy).get("suppressed_records", {})
-    kept = suppressed.get("handling", "").endswith(("_BLANK", "_KEEP"))
-    return suppressed["marker_column"] if kept else ""
 
 
 def _check_subsets(size: int | None, columns: int) -> list[Fault]:

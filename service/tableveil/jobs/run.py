@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from tableveil.backend import Database, Session
 from tableveil.classes import ClassCounter
-from tableveil.counting import open_counter
+from tableveil.counting import BaseHistogram, open_counter
 from tableveil.jobs.guarantees import guarantees_of
 from tableveil.jobs.infeasible import check_values, nothing_valid
 from tableveil.jobs.privacy import choosing_models, judging_models, privacy_for
 from tableveil.jobs.quality import quality_for
 from tableveil.jobs.read import Counted, count
 from tableveil.jobs.report import Report
+from tableveil.jobs.run_microaggregation import run_microaggregation
 from tableveil.jobs.run_record_level import run_record_level
-from tableveil.policy import LossModel, Policy, SuppressedRecords
+from tableveil.microaggregation.aggregates import aggregate
+from tableveil.policy import LossModel, Policy, SuppressedRecords, described
 from tableveil.quality import Loss
 from tableveil.release import Evidence, ReleasePlan, check_disclosure, publish
+from tableveil.release.plan import Aggregated
 from tableveil.search import Candidate, Problem, SearchOutcome, search, why_infeasible
 from tableveil.search.explain import Explanation, explain
 from tableveil.state.jobs import JobPhase
@@ -32,6 +35,8 @@ def run_job(database: Database, session: Session, job: int, policy: Policy, docu
     """
     if policy.record_level is not None:
         return run_record_level(database, session, job, policy, document, report)
+    if policy.microaggregation is not None:
+        return run_microaggregation(database, session, job, policy, document, report)
     counted = count(session, policy, report)
     problem, found = _search(session, counted, report)
     best = _best(problem, found, counted)
@@ -47,7 +52,8 @@ def run_job(database: Database, session: Session, job: int, policy: Policy, docu
         population_fingerprint=counted.population_fingerprint,
         search=found,
         best=best,
-        losses=_losses(problem.counter, plan),
+        losses=_losses(counted.base, problem.counter, plan),
+        quality_model=described(policy.quality_model),
         chosen_by=choosing_models(policy),
         explanation=explanation,
         counter=problem.counter.name,
@@ -61,12 +67,22 @@ def run_job(database: Database, session: Session, job: int, policy: Policy, docu
     return publish(database, session, plan, evidence, verifying=lambda: report.phase(JobPhase.VERIFYING))
 
 
+def chosen_plan(session: Session, counted: Counted, report: Report) -> ReleasePlan:
+    """What a job would release, without writing it.
+
+    Raises:
+        InfeasibleError: nothing meets the policy.
+    """
+    problem, found = _search(session, counted, report)
+    return _plan(counted, problem, _best(problem, found, counted))
+
+
 def _search(session: Session, counted: Counted, report: Report) -> tuple[Problem, SearchOutcome]:
     report.phase(JobPhase.SEARCHING)
     policy, lattice = counted.policy, counted.lattice
     counter = open_counter(session, counted.base, lattice.bottom)
     suppressible = policy.suppressible(counter.records)
-    quality = quality_for(policy, counter, suppressible)
+    quality = quality_for(policy, counted.base, counter, suppressible)
     privacy = privacy_for(choosing_models(policy), policy, counted.base, counter)
     keeps = policy.suppressed_records is SuppressedRecords.KEEP
     problem = Problem(lattice, counter, privacy, quality, suppressible, keeps)
@@ -92,15 +108,17 @@ def _explain(session: Session, problem: Problem, best: Candidate, policy: Policy
     return explain(problem, best.transformation, session.control, seconds)
 
 
-def _losses(counter: ClassCounter, plan: ReleasePlan) -> tuple[float, ...]:
+def _losses(base: BaseHistogram, counter: ClassCounter, plan: ReleasePlan) -> tuple[float, ...]:
     """The loss of each quasi-identifier, by which releases can be compared whatever they were optimized for."""
-    unweighted = [1.0] * len(counter.levels)
-    loss = Loss(LossModel(), counter.levels, unweighted, counter.marginals(), counter.withheld)
+    aggregated = base.aggregated_columns
+    unweighted = [1.0] * (len(counter.levels) + len(aggregated))
+    loss = Loss(LossModel(), counter.levels, unweighted, counter.marginals(), counter.withheld, aggregated)
     return loss.values(plan.transformation, plan.classes, plan.kept)
 
 
 def _plan(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
-    classes = problem.counter.classes(best.transformation)
+    base, classes = counted.base, problem.counter.classes(best.transformation)
+    aggregates = (aggregate(column, classes.values(position)) for position, column in base.aggregated_columns)
     return ReleasePlan(
         policy=counted.policy,
         source=counted.source,
@@ -109,7 +127,8 @@ def _plan(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
         classes=classes,
         kept=problem.privacy.releasable(classes),
         records=problem.counter.records,
-        sensitive=counted.base.sensitive,
+        sensitive=base.sensitive,
+        aggregated=Aggregated(base.aggregated, tuple(aggregates)) if base.aggregated else None,
     )
 
 
@@ -117,7 +136,8 @@ def _warnings(plan: ReleasePlan, found: SearchOutcome) -> tuple[str, ...]:
     warnings = []
     tops = [dictionary.levels.top for dictionary in plan.dictionaries]
     if list(plan.transformation) == tops:
-        warnings.append("Every quasi-identifier is at its top: the release says nothing about them.")
+        which = "quasi-identifier" if plan.aggregated is None else "generalized quasi-identifier"
+        warnings.append(f"Every {which} is at its top: the release says nothing about them.")
     if plan.kept_records == 0:
         warnings.append("All records are suppressed: the release is empty.")
     if not found.complete:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from tableveil.backend import Session
-from tableveil.counting import build_base, open_counter
+from tableveil.counting import open_counter
 from tableveil.errors import InvalidError
 from tableveil.jobs.privacy import privacy_for
 from tableveil.jobs.quality import quality_for
@@ -37,9 +37,9 @@ def run_frontier(session: Session, job: int, policy: Policy, grid: FrontierGrid,
     # One transaction, so that everything is read of the same rows.
     with session.transaction():
         mark = fingerprint(session, source, fingerprint_key(session))
-        dictionaries, sensitive, lattice = dictionaries_of(session, source, policy, hierarchies)
+        read = dictionaries_of(session, source, policy, hierarchies)
         report.phase(JobPhase.COUNTING)
-        base = build_base(session, source, dictionaries, sensitive)
+        base, lattice = read.counted(session), read.lattice
         check_people(session, policy, base)
     report.phase(JobPhase.SEARCHING)
     counter = open_counter(session, base, lattice.bottom)
@@ -49,7 +49,7 @@ def run_frontier(session: Session, job: int, policy: Policy, grid: FrontierGrid,
     problem = FrontierProblem(
         lattice=lattice,
         counter=counter,
-        quality=quality_for(policy, counter, suppressible[-1]),
+        quality=quality_for(policy, base, counter, suppressible[-1]),
         rules=tuple(privacy_for(with_k(policy, k).privacy_models, policy, base, counter) for k in grid.ks),
         suppressible=suppressible,
         keeps_suppressed=policy.suppressed_records is SuppressedRecords.KEEP,

@@ -38,9 +38,9 @@ def run_payout_sweep(
     with session.transaction():
         key = fingerprint_key(session)
         mark, population_mark = fingerprint(session, source, key), population_fingerprint(session, source, key)
-        dictionaries, _, lattice = dictionaries_of(session, source, policy, hierarchies)
+        read = dictionaries_of(session, source, policy, hierarchies)
         report.phase(JobPhase.COUNTING)
-        base = build_base(session, source, dictionaries)
+        base, lattice = build_base(session, read.source, read.generalized), read.lattice
     if faults := check_population(policy, base) or check_contained(session, base):
         raise InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)
     check_enumerable(base, lattice)

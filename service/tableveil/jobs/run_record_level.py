@@ -71,7 +71,8 @@ def run_record_level(
     check_one_meaning(session, counted.policy, counted.dictionaries, counted.lattice)
     solved = _solve(session, counted, report)
     plan = _plan(counted, solved)
-    check_limit(counted.policy, plan.suppressed_records, plan.records)
+    why = "there are no levels at which the privacy models release them"
+    check_limit(counted.policy, plan.suppressed_records, plan.records, why)
     report.phase(JobPhase.WRITING)
     check_disclosure(session, plan)
     guarantees = tuple(_guarantees(solved))
@@ -85,6 +86,7 @@ def run_record_level(
         search=found,
         best=found.best,
         losses=_losses(solved.own, plan.records),
+        quality_model=described(policy.quality_model),
         chosen_by=policy.privacy_models,
         explanation=None,
         counter="numpy",

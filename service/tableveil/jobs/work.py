@@ -9,18 +9,25 @@ from typing import ClassVar
 
 from tableveil.backend import Database, Session
 from tableveil.errors import Fault, InvalidError
+from tableveil.jobs.assessed import PolicyOf, resolve_assessed
 from tableveil.jobs.read import check_request
+from tableveil.jobs.released import current_release
 from tableveil.jobs.report import Report
 from tableveil.jobs.risk_subject import resolve_subject
 from tableveil.jobs.run import run_job
+from tableveil.jobs.run_classification import run_classification
 from tableveil.jobs.run_frontier import run_frontier
 from tableveil.jobs.run_payout_sweep import run_payout_sweep
 from tableveil.jobs.run_risk_analysis import run_risk_analysis
+from tableveil.jobs.run_utility_report import run_utility_report
 from tableveil.policy import Policy, ReleaseTarget, TableReference
+from tableveil.policy.classification import ClassificationRequest
 from tableveil.policy.frontier import FrontierGrid
 from tableveil.policy.payout_sweep import SweptGains
 from tableveil.policy.risk_analysis import RiskRequest
+from tableveil.policy.utility import UtilityRequest
 from tableveil.release import check_existing, check_ledger
+from tableveil.release.figures import check_figures
 from tableveil.source import Source, resolve_source
 from tableveil.state.jobs import JobKind
 
@@ -175,6 +182,56 @@ class RiskAnalysisWork(Work):
     def run(self, database: Database, session: Session, job: int, report: Report) -> int:
         """The risk analysis's number."""
         return run_risk_analysis(session, job, self.request, self.document, report)
+
+
+@dataclass(frozen=True, slots=True)
+class UtilityReportWork(Work):
+    """A utility report, of which the document is the request."""
+
+    kind = JobKind.UTILITY_REPORT
+
+    request: UtilityRequest
+    document: str
+
+    @property
+    def request_id(self) -> str:
+        """The request's."""
+        return self.request.request_id
+
+    def admit(self, session: Session) -> TableReference:
+        """The source of the release; see `Work`."""
+        return current_release(session, self.request.release).source
+
+    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+        """The utility report's number."""
+        return run_utility_report(session, job, self.request, self.document, report)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassificationWork(Work):
+    """A classifier assessment, of which the document is the request; `policy_of` reads the policy of its release."""
+
+    kind = JobKind.CLASSIFICATION
+
+    request: ClassificationRequest
+    document: str
+    policy_of: PolicyOf
+
+    @property
+    def request_id(self) -> str:
+        """The request's."""
+        return self.request.request_id
+
+    def admit(self, session: Session) -> TableReference:
+        """The source of the release; see `Work`."""
+        release = resolve_assessed(session, self.request, self.policy_of).release
+        if self.request.publish:
+            check_figures(session, release)
+        return release.source
+
+    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+        """The assessment's number."""
+        return run_classification(database, session, job, self.request, self.document, self.policy_of, report)
 
 
 def _fitting(source: Source | None, faults: list[Fault]) -> Source:

@@ -11,6 +11,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from tableveil.server.address import bind, with_port
+from tableveil.server.classification_service import ClassificationService
 from tableveil.server.frontier_service import FrontierService
 from tableveil.server.hierarchy_service import HierarchyService
 from tableveil.server.interceptor import CallInterceptor
@@ -21,7 +22,10 @@ from tableveil.server.release_service import ReleaseService
 from tableveil.server.risk_service import RiskService
 from tableveil.server.settings import CHECKS_AT_ONCE, LARGEST_MESSAGE, RESERVED_THREADS, UPLOADS_AT_ONCE
 from tableveil.server.slots import Slots
+from tableveil.server.utility_service import UtilityService
 from tableveil.v1 import (
+    classification_service_pb2,
+    classification_service_pb2_grpc,
     frontier_service_pb2,
     frontier_service_pb2_grpc,
     hierarchy_service_pb2,
@@ -34,6 +38,8 @@ from tableveil.v1 import (
     release_service_pb2_grpc,
     risk_service_pb2,
     risk_service_pb2_grpc,
+    utility_service_pb2,
+    utility_service_pb2_grpc,
 )
 
 logger = logging.getLogger("tableveil.server")
@@ -47,6 +53,8 @@ SERVICES = tuple(
         frontier_service_pb2,
         payout_service_pb2,
         risk_service_pb2,
+        utility_service_pb2,
+        classification_service_pb2,
     )
     for service in module.DESCRIPTOR.services_by_name.values()
 )
@@ -87,6 +95,12 @@ class Endpoint:
         frontier_service_pb2_grpc.add_FrontierServiceServicer_to_server(FrontierService(jobs, stores.frontiers), server)
         payout_service_pb2_grpc.add_PayoutServiceServicer_to_server(PayoutService(jobs, stores.payout_sweeps), server)
         risk_service_pb2_grpc.add_RiskServiceServicer_to_server(RiskService(jobs, stores.risk_analyses), server)
+        utility_service_pb2_grpc.add_UtilityServiceServicer_to_server(
+            UtilityService(jobs, stores.utility_reports), server
+        )
+        classification_service_pb2_grpc.add_ClassificationServiceServicer_to_server(
+            ClassificationService(jobs, stores.classifications), server
+        )
         self._health = health.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)

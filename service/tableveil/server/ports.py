@@ -13,11 +13,13 @@ from tableveil.errors import Fault
 from tableveil.jobs.model import Job
 from tableveil.jobs.work import Work
 from tableveil.policy import Policy
+from tableveil.state.classifications import Classification
 from tableveil.state.frontiers import Frontier
 from tableveil.state.hierarchies import Stored
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.state.releases import Release
 from tableveil.state.risk_analyses import RiskAnalysis
+from tableveil.state.utility_reports import Stored as StoredUtility
 
 
 class Jobs(Protocol):
@@ -104,6 +106,26 @@ class RiskAnalyses(Protocol):
         ...
 
 
+class Classifications(Protocol):
+    """See `tableveil.jobs.Classifications`."""
+
+    def get(self, number: int, /) -> Classification:
+        """The classifier assessment."""
+        ...
+
+    def page(self, before: int | None, size: int, /) -> list[Classification]:
+        """Assessments below a number, newest first."""
+        ...
+
+
+class UtilityReports(Protocol):
+    """See `tableveil.jobs.UtilityReports`."""
+
+    def get(self, number: int, /) -> StoredUtility:
+        """The utility report."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Stores:
     """Everything but jobs that can be looked up."""
@@ -113,3 +135,5 @@ class Stores:
     frontiers: Frontiers
     payout_sweeps: PayoutSweeps
     risk_analyses: RiskAnalyses
+    classifications: Classifications
+    utility_reports: UtilityReports

@@ -6,7 +6,16 @@ import logging
 from contextlib import ExitStack
 
 from tableveil import backend
-from tableveil.jobs import Frontiers, Hierarchies, JobManager, PayoutSweeps, Releases, RiskAnalyses
+from tableveil.jobs import (
+    Classifications,
+    Frontiers,
+    Hierarchies,
+    JobManager,
+    PayoutSweeps,
+    Releases,
+    RiskAnalyses,
+    UtilityReports,
+)
 from tableveil.server.address import check_address
 from tableveil.server.endpoint import Endpoint
 from tableveil.server.ports import Stores
@@ -37,6 +46,8 @@ class TableveilServer:
                 Frontiers(database),
                 PayoutSweeps(database),
                 RiskAnalyses(database),
+                Classifications(database),
+                utility_reports=UtilityReports(database),
             )
             endpoint = Endpoint(jobs, stores, settings.address, settings.stream_limit)
             endpoint.start()

@@ -1,6 +1,6 @@
 """Counting: the base histogram of distinct combinations, and the classes of any transformation from it."""
 
-from tableveil.counting.base import BaseHistogram, build_base, class_size_histogram
+from tableveil.counting.base import BaseHistogram, build_base, class_size_histogram, equal_records_histogram
 from tableveil.counting.choose import open_counter
 from tableveil.counting.combinations import missing_people, read_combinations
 from tableveil.counting.duckdb_counter import DuckDBCounter
@@ -13,6 +13,7 @@ __all__ = [
     "build_base",
     "class_size_histogram",
     "count_frequencies",
+    "equal_records_histogram",
     "missing_people",
     "open_counter",
     "read_combinations",

@@ -11,11 +11,14 @@ from sqlglot import exp
 
 from tableveil.backend import Session, alias, cast, column, conjunction, create_table, number, table
 from tableveil.classes import KeyLayout, SensitiveColumn
-from tableveil.dictionary import Dictionary, SensitiveDictionary
+from tableveil.dictionary import AggregatedDictionary, Dictionary, JointDictionary, SensitiveDictionary
 from tableveil.hierarchy import AttributeLevels
+from tableveil.microaggregation.columns import AggregatedColumn
 from tableveil.source import Source
 
 BASE = "base"
+
+Counted = SensitiveDictionary | AggregatedDictionary | JointDictionary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,9 +57,10 @@ class Histogram:
 class BaseHistogram:
     """The source's records by their combinations of codes, and everything that searches count from.
 
-    `records` counts all of the source; `withheld` of them have a NULL which the policy suppresses. `by_value` has, per
-    sensitive column, the source's combinations extended by the code of its value as one more attribute, the last, of a
-    single level. `population` has the combinations of the population's rows, of which there are `population_records`.
+    `records` counts all of the source; `withheld` of them have a NULL which the policy suppresses, those set aside
+    among them. `by_value` has, per sensitive column, then per aggregated one, then per joint dictionary, the source's
+    combinations extended by the code of its value as one more attribute, the last, of a single level. `population` has
+    the combinations of the population's rows, of which there are `population_records`.
     """
 
     dictionaries: tuple[Dictionary, ...]
@@ -67,6 +71,22 @@ class BaseHistogram:
     by_value: tuple[Histogram, ...] = ()
     population: Histogram | None = None
     population_records: int | None = None
+    aggregated: tuple[AggregatedDictionary, ...] = ()
+    joint: tuple[JointDictionary, ...] = ()
+
+    @property
+    def counted(self) -> tuple[SensitiveColumn, ...]:
+        """The columns of `by_value`, as classes tell their values."""
+        return (
+            *(dictionary.values for dictionary in self.sensitive),
+            *(dictionary.counted for dictionary in self.aggregated),
+            *(dictionary.values for dictionary in self.joint),
+        )
+
+    @property
+    def aggregated_columns(self) -> tuple[tuple[int, AggregatedColumn], ...]:
+        """The aggregated columns, each with its position among `counted`."""
+        return tuple((len(self.sensitive) + j, found.values) for j, found in enumerate(self.aggregated))
 
     @property
     def combinations(self) -> int:
@@ -79,12 +99,19 @@ def build_base(
     source: Source,
     dictionaries: Sequence[Dictionary],
     sensitive: Sequence[SensitiveDictionary] = (),
+    aggregated: Sequence[AggregatedDictionary] = (),
+    joint: Sequence[JointDictionary] = (),
+    set_aside: int = 0,
 ) -> BaseHistogram:
-    """Counts the distinct combinations, each histogram in one pass; they spill if they do not fit into memory."""
+    """Counts the distinct combinations, each histogram in one pass; they spill if they do not fit into memory.
+
+    `set_aside` is the number of records that `source` is without.
+    """
     histogram, records, searchable = _counted(session, BASE, source.table("source"), dictionaries)
+    others: list[Counted] = [*sensitive, *aggregated, *joint]
     by_value = [
         _counted(session, f"values_{s}", source.table("source"), dictionaries, values)[0]
-        for s, values in enumerate(sensitive)
+        for s, values in enumerate(others)
     ]
     population = None
     if source.population is not None:
@@ -92,12 +119,14 @@ def build_base(
     return BaseHistogram(
         dictionaries=tuple(dictionaries),
         histogram=histogram,
-        records=records,
-        withheld=records - searchable,
+        records=records + set_aside,
+        withheld=records - searchable + set_aside,
         sensitive=tuple(sensitive),
         by_value=tuple(by_value),
         population=population[0] if population is not None else None,
         population_records=population[1] if population is not None else None,
+        aggregated=tuple(aggregated),
+        joint=tuple(joint),
     )
 
 
@@ -106,7 +135,7 @@ def _counted(
     name: str,
     rows: exp.Expr,
     dictionaries: Sequence[Dictionary],
-    values: SensitiveDictionary | None = None,
+    values: Counted | None = None,
 ) -> tuple[Histogram, int, int]:
     """The histogram of rows under the alias `source`, their number, and that of those which are not withheld."""
     levels = [dictionary.levels for dictionary in dictionaries]
@@ -116,19 +145,15 @@ def _counted(
         packed, code = joined_code(packed, dictionary, "source", f"d{j}", level=0)
         codes.append(code)
     if values is not None:
-        packed, code = _joined(packed, values, "code", values.values.null_code, "source", "v")
-        levels.append(_single_level(values.values))
+        known = values.counted if isinstance(values, AggregatedDictionary) else values.values
+        if isinstance(values, JointDictionary):
+            packed, code = _joined_jointly(packed, values, "source", "v")
+        else:
+            packed, code = joined_value(packed, values, "source", "v")
+        levels.append(_single_level(known))
         codes.append(code)
     layout = KeyLayout.of([len(attribute.groups[0]) for attribute in levels])
-    keys: list[list[exp.Expr]] = [[] for _ in range(layout.words)]
-    for j, code in enumerate(codes):
-        keys[layout.word[j]].append(exp.Mul(this=cast(code, "BIGINT"), expression=number(layout.stride[j])))
-    packed = packed.select(*(alias(summed(parts), f"w{word}") for word, parts in enumerate(keys)))
-    counted = (
-        exp.select(*(column(f"w{word}") for word in range(layout.words)), alias(exp.Count(this=exp.Star()), "n"))
-        .from_(packed.subquery("packed"))
-        .group_by(*(column(f"w{word}") for word in range(layout.words)))
-    )
+    counted = counted_keys(packed, codes, layout)
     withheld = tuple(
         (j, dictionary.levels.null_code)
         for j, dictionary in enumerate(dictionaries)
@@ -151,6 +176,23 @@ def _counted(
     return replace(histogram, rows=int(combinations)), int(records), int(searchable)
 
 
+def counted_keys(rows: exp.Select, codes: Sequence[exp.Expr], layout: KeyLayout) -> exp.Select:
+    """The distinct combinations of the rows' codes, packed into words `w0`, `w1`, …, and how many rows have each, `n`.
+
+    `rows` has no select list yet.
+    """
+    keys: list[list[exp.Expr]] = [[] for _ in range(layout.words)]
+    for j, code in enumerate(codes):
+        keys[layout.word[j]].append(exp.Mul(this=cast(code, "BIGINT"), expression=number(layout.stride[j])))
+    packed = rows.select(*(alias(summed(parts), f"w{word}") for word, parts in enumerate(keys)))
+    words = [column(f"w{word}") for word in range(layout.words)]
+    return (
+        exp.select(*words, alias(exp.Count(this=exp.Star()), "n"))
+        .from_(packed.subquery("packed"))
+        .group_by(*(word.copy() for word in words))
+    )
+
+
 def _single_level(values: SensitiveColumn) -> AttributeLevels:
     """A sensitive column's codes as an attribute that is never generalized."""
     codes = len(values.counts)
@@ -160,9 +202,22 @@ def _single_level(values: SensitiveColumn) -> AttributeLevels:
 
 def class_size_histogram(session: Session) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The sizes of the source's classes at level 0, ascending, and how many classes have each."""
+    return _sizes(session, table(f"{BASE}_histogram"))
+
+
+def equal_records_histogram(
+    session: Session, source: Source, columns: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same of the groups of records that are equal in these columns, NULL being equal to NULL."""
+    names = [column(name, "source") for name in columns]
+    counted = exp.select(alias(exp.Count(this=exp.Star()), "n")).from_(source.table("source")).group_by(*names)
+    return _sizes(session, counted.subquery("equal"))
+
+
+def _sizes(session: Session, groups: exp.Expr) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     query = (
         exp.select(alias(column("n"), "size"), alias(exp.Count(this=exp.Star()), "classes"))
-        .from_(table(f"{BASE}_histogram"))
+        .from_(groups)
         .group_by(column("n"))
         .order_by(column("n"))
     )
@@ -182,9 +237,17 @@ def joined_code(
     return _joined(query, dictionary, dictionary.group_name(level), null_group, of, as_)
 
 
+def joined_value(
+    query: exp.Select, dictionary: SensitiveDictionary | AggregatedDictionary, of: str, as_: str
+) -> tuple[exp.Select, exp.Expr]:
+    """The query joined to the dictionary under the alias `as_`, and the code of each row's value, NULL's included."""
+    null_code = dictionary.values.null_code if isinstance(dictionary, SensitiveDictionary) else None
+    return _joined(query, dictionary, "code", null_code, of, as_)
+
+
 def _joined(
     query: exp.Select,
-    dictionary: Dictionary | SensitiveDictionary,
+    dictionary: Dictionary | SensitiveDictionary | AggregatedDictionary,
     group_name: str,
     null_group: int | None,
     of: str,
@@ -196,6 +259,14 @@ def _joined(
     if null_group is not None:
         group = exp.Coalesce(this=group, expressions=[number(null_group)])
     return joined, group
+
+
+def _joined_jointly(query: exp.Select, dictionary: JointDictionary, of: str, as_: str) -> tuple[exp.Select, exp.Expr]:
+    same = conjunction(
+        exp.NullSafeEQ(this=column(found.name, of), expression=column(f"v{j}", as_))
+        for j, found in enumerate(dictionary.columns)
+    )
+    return query.join(table(dictionary.table_name, alias=as_), on=same), column("code", as_)
 
 
 def unpacked(layout: KeyLayout, attribute: int) -> exp.Expr:

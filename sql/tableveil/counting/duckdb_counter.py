@@ -87,7 +87,7 @@ class DuckDBCounter:
     @property
     def sensitive(self) -> tuple[SensitiveColumn, ...]:
         """The sensitive columns whose values the classes know."""
-        return tuple(dictionary.values for dictionary in self._base.sensitive)
+        return self._base.counted
 
     @property
     def population(self) -> int | None:

@@ -26,8 +26,8 @@ def in_memory(session: Session, base: BaseHistogram) -> NumpyCounter:
         counts,
         base.withheld,
         sensitive=[
-            (dictionary.values, _sensitive_rows(session, histogram, of_source))
-            for dictionary, histogram in zip(base.sensitive, base.by_value, strict=True)
+            (known, _sensitive_rows(session, histogram, of_source))
+            for known, histogram in zip(base.counted, base.by_value, strict=True)
         ],
         population=population,
         outside=0 if population is None else (base.population_records or 0) - int(population.sum()),

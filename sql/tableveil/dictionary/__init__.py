@@ -1,9 +1,21 @@
-"""Dictionaries: the distinct values of quasi-identifiers and sensitive columns with codes, labels and groups."""
+"""Dictionaries: the distinct values of columns that are counted with codes, labels, groups and positions."""
 
 from __future__ import annotations
 
+from tableveil.dictionary.aggregated import AggregatedDictionary, build_aggregated
 from tableveil.dictionary.build import Dictionary, build_dictionary
+from tableveil.dictionary.joint import JointDictionary, build_joint
 from tableveil.dictionary.listed import listed_levels
 from tableveil.dictionary.sensitive import SensitiveDictionary, build_sensitive
 
-__all__ = ["Dictionary", "SensitiveDictionary", "build_dictionary", "build_sensitive", "listed_levels"]
+__all__ = [
+    "AggregatedDictionary",
+    "Dictionary",
+    "JointDictionary",
+    "SensitiveDictionary",
+    "build_aggregated",
+    "build_dictionary",
+    "build_joint",
+    "build_sensitive",
+    "listed_levels",
+]

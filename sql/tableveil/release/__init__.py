@@ -3,7 +3,7 @@
 from tableveil.release.disclosure import check_disclosure
 from tableveil.release.own_levels import check_one_meaning, mixed_levels
 from tableveil.release.plan import ReleasePlan
-from tableveil.release.publish import Evidence, publish
+from tableveil.release.publish import Evidence, publish, writing
 from tableveil.release.target import check_existing, check_ledger, check_target
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "check_target",
     "mixed_levels",
     "publish",
+    "writing",
 ]

@@ -6,7 +6,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, cast, column, create_table, number, table, text
-from tableveil.dictionary import SensitiveDictionary
+from tableveil.dictionary import AggregatedDictionary, SensitiveDictionary
 from tableveil.source.tables import STATE_SCHEMA
 
 TABLE = "sensitive_distributions"
@@ -30,7 +30,9 @@ def write_distribution(session: Session, dictionary: SensitiveDictionary, releas
     session.execute(exp.Insert(this=table(TABLE, STATE_SCHEMA), expression=query))
 
 
-def stage_labels(session: Session, dictionary: SensitiveDictionary) -> tuple[str, tuple[str, ...]]:
+def stage_labels(
+    session: Session, dictionary: SensitiveDictionary | AggregatedDictionary
+) -> tuple[str, tuple[str, ...]]:
     """A temporary table of the values and their labels by the column's hierarchy, for the verification.
 
     Returns its name and its columns from level 0, the value, to the top.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tableveil.backend import Session, table
+from tableveil.dictionary import AggregatedDictionary
 from tableveil.policy import ReleaseKind
 from tableveil.release import write
 from tableveil.release.distributions import stage_labels, write_distribution
 from tableveil.release.plan import ReleasedColumn, ReleasePlan
-from tableveil.release.written import Labels, Written
+from tableveil.release.written import Labels, Written, WrittenAggregate
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.releases import ObjectKind, ReleaseObject
@@ -67,19 +68,35 @@ def written_objects(session: Session, plan: ReleasePlan, number: int) -> Written
         kept=plan.kept_records,
         types=tuple(types),
         source_types=tuple((column.name, column.type) for column in plan.source.columns),
-        labels=tuple(_labels(plan, released) for released in plan.quasi_identifiers()),
+        labels=tuple(_labels(plan, released) for released in plan.generalized()),
         sensitive=tuple(
             Labels(dictionary.values.column, *stage_labels(session, dictionary))
             for dictionary in plan.protected()
             if dictionary.values.levels is not None
         ),
         class_columns=write.class_columns(plan),
+        complete=plan.source.complete,
+        aggregated=tuple(_aggregate(session, dictionary) for dictionary in plan.aggregated_columns),
+        members=_members(plan),
     )
+
+
+def _aggregate(session: Session, dictionary: AggregatedDictionary) -> WrittenAggregate:
+    name, labels = dictionary.column.name, None
+    if dictionary.values.levels is not None:
+        labels = Labels(name, *stage_labels(session, dictionary), hierarchy=dictionary.hierarchy)
+    return WrittenAggregate(name, dictionary.column.kind, dictionary.table_name, labels)
+
+
+def _members(plan: ReleasePlan) -> tuple[tuple[str, str], ...] | None:
+    if plan.aggregated is None or plan.aggregated.members is None:
+        return None
+    return tuple((dictionary.column.name, dictionary.table_name) for dictionary in plan.aggregated.members.by)
 
 
 def _labels(plan: ReleasePlan, released: ReleasedColumn) -> Labels:
     dictionary = released.dictionary
-    assert dictionary is not None, "quasi-identifiers have dictionaries"
+    assert dictionary is not None, "what is generalized has a dictionary"
     names = [dictionary.label_name(level) for level in range(1, dictionary.levels.top + 1)]
     return Labels(
         released.name,

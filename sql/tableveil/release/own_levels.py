@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, cast, column, conjunction, create_table, in_one_spelling, number, table
 from tableveil.dictionary import Dictionary
+from tableveil.dictionary.meanings import ambiguous_levels
 from tableveil.errors import Fault, InvalidError, shortened
-from tableveil.hierarchy import AttributeLevels, ValueKind
+from tableveil.hierarchy import ValueKind
 from tableveil.lattice import Lattice
 from tableveil.policy import Policy
 from tableveil.release.plan import OwnLevels, ReleasePlan
 
 OWN_LEVELS = "own_levels"
 """The temporary table of what is released at which levels: codes `c0`, `c1`, … and levels `l0`, `l1`, …."""
-
-Signature = tuple[int, int, float]
-"""A group's first code, its number of codes, and its leaves: since hierarchies nest, no two groups share it."""
 
 
 def stage_own_levels(session: Session, own: OwnLevels) -> None:
@@ -74,28 +70,6 @@ def check_one_meaning(session: Session, policy: Policy, dictionaries: Sequence[D
         raise InvalidError.about("LABELS_AMBIGUOUS", "labels of different levels cannot be told apart", faults)
 
 
-def ambiguous_levels(levels: AttributeLevels, texts: Sequence[str | None], among: range) -> tuple[int, int] | None:
-    """Two levels with a label in common that stands for different values; `texts` are the codes' own, for level 0."""
-    meanings: dict[str, tuple[Signature, int]] = {}
-    for level in among:
-        labels = levels.labels[level - 1] if level else texts
-        for label, signature in zip(labels, _signatures(levels, level), strict=True):
-            # NULL is no text; below the top it stands for itself alone.
-            if label is None:
-                continue
-            known, at = meanings.setdefault(label, (signature, level))
-            if known != signature:
-                return at, level
-    return None
-
-
-def _signatures(levels: AttributeLevels, level: int) -> list[Signature]:
-    """Per group of the level."""
-    groups: NDArray[np.int32] = levels.groups[level]
-    _, first, counts = np.unique(groups, return_index=True, return_counts=True)
-    return list(zip(first.tolist(), counts.tolist(), levels.leaves[level].tolist(), strict=True))
-
-
 def _texts(session: Session, dictionary: Dictionary) -> list[str | None]:
     """Per code, what its value is at level 0 among labels."""
     value: exp.Expr = column("value")
@@ -112,7 +86,7 @@ def mixed_levels(plan: ReleasePlan) -> tuple[str, ...]:
     """The warning that categories overlap, if levels are mixed."""
     mixed = [
         f"{shortened(released.name)} (levels {', '.join(map(str, released.levels))})"
-        for released in plan.quasi_identifiers()
+        for released in plan.generalized()
         if released.mixed
     ]
     if not mixed:

@@ -10,17 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes import EquivalenceClasses
-from tableveil.dictionary import Dictionary, SensitiveDictionary
+from tableveil.dictionary import AggregatedDictionary, Dictionary, SensitiveDictionary
 from tableveil.game import Assignment, Combinations
 from tableveil.game.record_level import SUPPRESSED
 from tableveil.lattice import Transformation
+from tableveil.microaggregation.aggregates import Aggregates
 from tableveil.policy import Policy, Role, SensitiveModel, SuppressedRecords
 from tableveil.source import Column, Source
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedColumn:
-    """A column of the release. `dictionary` and `level` are set for quasi-identifiers.
+    """A column of the release.
+
+    `dictionary` and `level` are set for quasi-identifiers that are generalized, `aggregated` for those whose values are
+    aggregated.
 
     At the record level `level` is the highest that a released record has, and `levels` are all of them, ascending.
     """
@@ -29,6 +33,7 @@ class ReleasedColumn:
     dictionary: Dictionary | None = None
     level: int = 0
     levels: tuple[int, ...] = (0,)
+    aggregated: AggregatedDictionary | None = None
 
     @property
     def mixed(self) -> bool:
@@ -42,7 +47,9 @@ class ReleasedColumn:
 
     @property
     def type(self) -> str:
-        """Its type: the source's at level 0, VARCHAR for labels."""
+        """Its type: the source's at level 0, VARCHAR for labels; of aggregates what they are."""
+        if self.aggregated is not None:
+            return self.aggregated.released_type
         return self.column.released_type if self.level == 0 else "VARCHAR"
 
 
@@ -72,13 +79,44 @@ class OwnLevels:
         return tuple(tuple((int(level), int(of[level])) for level in np.flatnonzero(of)) for of in counts)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Members:
+    """Which records are in which class where clusters take the place of a transformation.
+
+    Entry i: `counts[i]` records with the code `codes[j][i]` of each aggregated column j, and `sensitive[s][i]` of each
+    of the sensitive columns `by`, are in the class `classes[i]`, its position among the plan's. Which of the records
+    with the same codes is left to the writer; it must not depend on their order in the source.
+    """
+
+    by: tuple[SensitiveDictionary, ...]
+    codes: tuple[NDArray[np.int32], ...]
+    sensitive: tuple[NDArray[np.int32], ...]
+    classes: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aggregated:
+    """The aggregated columns, in policy order, and what replaces their values in each of the plan's classes.
+
+    `aggregates[j]` has an entry per class, suppressed ones included. `members` says who is in which class; None: the
+    labels of the generalized columns do.
+    """
+
+    dictionaries: tuple[AggregatedDictionary, ...]
+    aggregates: tuple[Aggregates, ...]
+    members: Members | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ReleasePlan:
     """Everything the writer needs: `policy` has a role for every column, `classes` are those at `transformation`.
 
     `kept` says per class whether it is released; `records` counts the source. `sensitive` are the sensitive columns.
     At the record level combinations have `own_levels`: then `classes` are those at level 0, and `transformation` has
-    the highest level that a released record has of each quasi-identifier.
+    the highest level that a released record has of each quasi-identifier. `aggregated` are the columns that are not
+    generalized but aggregated; where clusters take the place of a transformation, all quasi-identifiers are, `classes`
+    are the clusters, keyed by their number, and all are kept.
     """
 
     policy: Policy
@@ -90,6 +128,7 @@ class ReleasePlan:
     records: int
     sensitive: tuple[SensitiveDictionary, ...] = ()
     own_levels: OwnLevels | None = None
+    aggregated: Aggregated | None = None
 
     @property
     def kept_records(self) -> int:
@@ -113,9 +152,17 @@ class ReleasePlan:
             dictionary.attribute.column: (dictionary, level, self.levels_of(j))
             for j, (dictionary, level) in enumerate(zip(self.dictionaries, self.transformation, strict=True))
         }
+        aggregated = {dictionary.attribute.column: dictionary for dictionary in self.aggregated_columns}
         for column in self.source.columns:
-            if roles[column.name] is not Role.IDENTIFYING:
+            if column.name in aggregated:
+                yield ReleasedColumn(column, aggregated=aggregated[column.name])
+            elif roles[column.name] is not Role.IDENTIFYING:
                 yield ReleasedColumn(column, *generalized.get(column.name, ()))
+
+    @property
+    def aggregated_columns(self) -> tuple[AggregatedDictionary, ...]:
+        """The aggregated columns in policy order."""
+        return () if self.aggregated is None else self.aggregated.dictionaries
 
     def levels_of(self, attribute: int) -> tuple[int, ...]:
         """The different levels, ascending, at which records have a quasi-identifier."""
@@ -133,5 +180,9 @@ class ReleasePlan:
         return [released for released in self.columns() if released.name in names]
 
     def quasi_identifiers(self) -> list[ReleasedColumn]:
-        """The released quasi-identifiers in the source's order."""
-        return [released for released in self.columns() if released.dictionary is not None]
+        """The released quasi-identifiers, generalized or aggregated, in the source's order."""
+        return [released for released in self.columns() if released.dictionary or released.aggregated]
+
+    def generalized(self) -> list[ReleasedColumn]:
+        """The released quasi-identifiers that are generalized, in the source's order."""
+        return [released for released in self.columns() if released.dictionary]

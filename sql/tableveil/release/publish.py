@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import platform
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,8 +14,9 @@ import numpy as np
 from sqlglot import exp
 
 from tableveil.backend import Database, Session, drop
+from tableveil.dictionary import AggregatedDictionary, Dictionary
 from tableveil.errors import ConflictError, InternalError, shortened
-from tableveil.policy import Policy, PrivacyModel, described
+from tableveil.policy import Policy, PrivacyModel
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import write
 from tableveil.release.objects import public, snapshot, write_objects, written_objects
@@ -42,10 +44,11 @@ from tableveil.state.releases import (
 class Evidence:
     """What the job knows about a release before it is written.
 
-    `best` is the transformation of the plan, `losses` its loss per quasi-identifier; the rules of the explanation are
-    those of the privacy models that it was `chosen_by`; at the record level there is none. `counting` says how classes
-    were counted; `document` is the policy as JSON; `elapsed` gives the seconds since the job started, `phases` the
-    seconds of the phases so far; `guarantees` are what every privacy model reaches.
+    `best` is the transformation of the plan, `losses` its loss per quasi-identifier, those of generalized ones first,
+    `quality_model` what its score is. The rules of the explanation are those of the privacy models that it was
+    `chosen_by`; at the record level, and of clusters, there is none. `counting` says how classes were counted;
+    `document` is the policy as JSON; `elapsed` gives the seconds since the job started, `phases` the seconds of the
+    phases so far; `guarantees` are what every privacy model reaches.
     """
 
     job: int
@@ -55,6 +58,7 @@ class Evidence:
     search: SearchOutcome
     best: Candidate
     losses: tuple[float, ...]
+    quality_model: str
     chosen_by: tuple[PrivacyModel, ...]
     explanation: explain.Explanation | None
     counter: str
@@ -79,7 +83,7 @@ def publish(
         InternalError: the verification failed (nothing was written), or the commit left nothing behind.
     """
     write.stage(session, plan)
-    with _writing(database, session), session.transaction():
+    with writing(database, session), session.transaction():
         _check_unchanged(session, plan, evidence)
         check_ledger(session, plan.policy, plan.source, evidence.fingerprint)
         check_existing(session, plan.policy)
@@ -98,7 +102,7 @@ def publish(
 
 
 @contextmanager
-def _writing(database: Database, session: Session) -> Iterator[None]:
+def writing(database: Database, session: Session) -> Iterator[None]:
     """Waits until no other job writes, or until the job is stopped."""
     while not database.writing.acquire(timeout=0.1):
         if session.control is not None:
@@ -112,7 +116,10 @@ def _writing(database: Database, session: Session) -> Iterator[None]:
 def _check_unchanged(session: Session, plan: ReleasePlan, evidence: Evidence) -> None:
     # The fingerprint is of columns that are known: one that is gone would fail, one that is new would not show.
     found, _, _ = resolve_source(session, plan.policy)
-    if found != plan.source or fingerprint(session, plan.source, fingerprint_key(session)) != evidence.fingerprint:
+    if (
+        found != plan.source.with_all()
+        or fingerprint(session, plan.source, fingerprint_key(session)) != evidence.fingerprint
+    ):
         raise ConflictError.of(
             "SOURCE_CHANGED",
             "source.table",
@@ -154,28 +161,6 @@ def _release(
 ) -> Release:
     target, search, best = plan.policy.release, evidence.search, evidence.best
     distinct_after = write.distinct_labels(session, plan, public(plan, target.classes_name))
-    attributes = tuple(
-        AttributeResult(
-            column=dictionary.attribute.column,
-            level=level,
-            top_level=dictionary.levels.top,
-            loss=loss,
-            distinct_before=dictionary.distinct,
-            distinct_after=distinct_after[dictionary.attribute.column],
-            hierarchy=dictionary.hierarchy,
-            part=part,
-            levels=plan.own_levels.records_at[j] if plan.own_levels is not None else (),
-        )
-        for j, (dictionary, level, loss, part) in enumerate(
-            zip(
-                plan.dictionaries,
-                plan.transformation,
-                evidence.losses,
-                best.values or (None,) * len(plan.dictionaries),
-                strict=True,
-            )
-        )
-    )
     proof = Proof(
         optimal=search.complete,
         lower_bound=search.lower_bound,
@@ -204,9 +189,9 @@ def _release(
         suppressed_records=plan.suppressed_records,
         classes=risk_after.classes,
         score=best.score,
-        quality_model=described(plan.policy.quality_model),
+        quality_model=evidence.quality_model,
         proof=proof,
-        attributes=attributes,
+        attributes=tuple(_attributes(plan, evidence, distinct_after)),
         objects=objects,
         risk_before=prosecutor_risk(evidence.sizes_before, plan.policy.risk_thresholds),
         risk_after=risk_after,
@@ -223,6 +208,28 @@ def _release(
         explanation=_explanation(plan.policy, evidence.explanation, evidence.chosen_by),
         guarantees=evidence.guarantees,
     )
+
+
+def _attributes(plan: ReleasePlan, evidence: Evidence, distinct_after: Mapping[str, int]) -> Iterator[AttributeResult]:
+    """Of the generalized columns, to which levels of other transformations belong, then of the aggregated ones."""
+    aggregated = plan.aggregated.dictionaries if plan.aggregated is not None else ()
+    columns: list[Dictionary | AggregatedDictionary] = [*plan.dictionaries, *aggregated]
+    # Quality models have parts of all, of the generalized ones, or none.
+    parts = itertools.chain(evidence.best.values, itertools.repeat(None))
+    for j, (dictionary, loss, part) in enumerate(zip(columns, evidence.losses, parts, strict=False)):
+        column, is_aggregated = dictionary.attribute.column, isinstance(dictionary, AggregatedDictionary)
+        yield AttributeResult(
+            column=column,
+            level=0 if is_aggregated else plan.transformation[j],
+            top_level=0 if isinstance(dictionary, AggregatedDictionary) else dictionary.levels.top,
+            loss=loss,
+            distinct_before=dictionary.distinct,
+            distinct_after=distinct_after[column],
+            hierarchy=dictionary.hierarchy,
+            part=part,
+            levels=plan.own_levels.records_at[j] if plan.own_levels is not None else (),
+            aggregation=str(dictionary.attribute.aggregation or ""),
+        )
 
 
 def _explanation(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from sqlglot import exp
 
 from tableveil.backend import Session, table
 from tableveil.errors import ConflictError, Fault, InvalidError, nearest, shortened
-from tableveil.policy import IfExists, Policy
+from tableveil.policy import IfExists, Policy, ReleaseTarget
 from tableveil.source import Source
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import releases
@@ -61,12 +63,7 @@ def check_existing(session: Session, policy: Policy) -> None:
             for name, kind in existing.items()
         ]
         raise ConflictError.about("TARGET_EXISTS", "the release cannot be written where the policy wants it", faults)
-    owned = releases.owned_objects(session, target.schema, target.name)
-    foreign = {
-        name: kind
-        for name, kind in existing.items()
-        if name not in owned or _rows(session, name, target.schema) != owned[name]
-    }
+    foreign = foreign_objects(session, target, existing)
     if foreign:
         faults = [
             Fault(
@@ -80,6 +77,16 @@ def check_existing(session: Session, policy: Policy) -> None:
         raise ConflictError.about("TARGET_EXISTS", "the release cannot be written where the policy wants it", faults)
 
 
+def foreign_objects(session: Session, target: ReleaseTarget, existing: Mapping[str, str]) -> dict[str, str]:
+    """Those of the objects that exist which the latest release of the target did not write."""
+    owned = releases.owned_objects(session, target.schema, target.name)
+    return {
+        name: kind
+        for name, kind in existing.items()
+        if name not in owned or _rows(session, name, target.schema) != owned[name]
+    }
+
+
 def _rows(session: Session, name: str, schema: str) -> int:
     """A table of one's own may have taken the name of a release that was dropped; it has other rows."""
     # By its whole name: a job's own temporary table may have the same one.
@@ -89,14 +96,29 @@ def _rows(session: Session, name: str, schema: str) -> int:
 
 
 def existing_objects(session: Session, policy: Policy) -> dict[str, str]:
-    """The target's objects that exist: their names as they are, and whether each is a table or a view."""
-    wanted = [name.casefold() for name in policy.release.object_names]
+    """The target's objects that exist: their names as they are, and whether each is a table or a view.
+
+    What was written beside the latest release since then is among them.
+    """
+    target = policy.release
+    return objects_called(session, target.schema, [*target.object_names, *_added(session, target)])
+
+
+def _added(session: Session, target: ReleaseTarget) -> list[str]:
+    return [
+        name for name in releases.owned_objects(session, target.schema, target.name) if name not in target.object_names
+    ]
+
+
+def objects_called(session: Session, schema: str, names: Iterable[str]) -> dict[str, str]:
+    """The tables and views of a schema that are called so, whatever the case."""
+    wanted = {name.casefold() for name in names}
     rows = session.rows(
         "SELECT table_name, 'table' FROM duckdb_tables() "
         "WHERE database_name = current_database() AND schema_name = ? "
         "UNION ALL SELECT view_name, 'view' FROM duckdb_views() "
         "WHERE database_name = current_database() AND schema_name = ?",
-        [policy.release.schema, policy.release.schema],
+        [schema, schema],
     )
     return {name: kind for name, kind in rows if name.casefold() in wanted}
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from tableveil.backend import Session
 from tableveil.errors import Fault, InternalError
 from tableveil.policy import Policy, Role, SuppressedRecords
+from tableveil.release.verify_aggregated import check_aggregated
 from tableveil.release.verify_people import check_people
 from tableveil.release.verify_record_level import check_record_level
 from tableveil.release.verify_safe_harbor import check_safe_harbor
@@ -24,7 +25,10 @@ def verify(session: Session, policy: Policy, source_records: int, written: Writt
     """Raises `InternalError` with everything that is wrong with the written objects."""
     marker = "" if policy.suppressed_records is SuppressedRecords.DROP else policy.marker_column
     roles = {attribute.column: attribute.role for attribute in policy.attributes}
-    quasi_identifiers = [name for name, _ in written.types if roles.get(name) is Role.QUASI_IDENTIFIER]
+    # Those that have labels come first: their positions are those of the labels.
+    aggregated = {attribute.column for attribute in policy.aggregated}
+    names = [name for name, _ in written.types if roles.get(name) is Role.QUASI_IDENTIFIER]
+    quasi_identifiers = sorted(names, key=aggregated.__contains__)
     problems = [
         *_check_columns(session, roles, written),
         *_check_classes(session, policy, quasi_identifiers, marker, source_records, written),
@@ -132,6 +136,7 @@ def _check_privacy(
         problems = check_record_level(session, policy, source_records, written)
     problems += check_values(session, policy, quasi_identifiers, marker, written)
     problems += check_safe_harbor(session, policy, written)
+    problems += check_aggregated(session, policy, quasi_identifiers, marker, written)
     session.execute("DROP VIEW temp.main.judged_classes")
     session.execute("DROP TABLE IF EXISTS temp.main.pool")
     return problems

@@ -112,20 +112,10 @@ def _count_population(session: Session, policy: Policy, written: Written) -> Non
 
 def _count_labels(session: Session, name: str, rows: str, written: Written) -> None:
     """Makes the table of the classes that rows of the source's columns fall into at the released levels."""
-    types = dict(written.source_types)
-    labels, joins, withheld = [], [], []
-    for j, known in enumerate(written.labels):
-        value = f"TRY_CAST(p.{quoted(known.column)} AS {types[known.column]})"
-        if known.level:
-            joins.append(f"JOIN {quoted(known.table)} AS d{j} ON d{j}.value IS NOT DISTINCT FROM {value}")
-            labels.append(f"{written.label(known, known.level, f'd{j}')} AS q{j}")
-        else:
-            labels.append(f"CAST({value} AS {written.type_of(known.column)}) AS q{j}")
-        if known.withholds:
-            withheld.append(f"p.{quoted(known.column)} IS NOT NULL")
+    labels, joins, condition = written.released_labels("p")
     session.execute(
         f"CREATE TEMPORARY TABLE {name} AS SELECT {', '.join(labels)}, count(*) AS records "
-        f"FROM {rows} AS p {' '.join(joins)} WHERE {' AND '.join(withheld) or 'TRUE'} GROUP BY ALL"
+        f"FROM {rows} AS p {joins} WHERE {condition} GROUP BY ALL"
     )
 
 

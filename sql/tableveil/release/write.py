@@ -21,10 +21,12 @@ from tableveil.backend import (
     text,
 )
 from tableveil.counting.base import joined_code
+from tableveil.dictionary import AggregatedDictionary
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import SuppressedRecords
+from tableveil.release.aggregated import AGGREGATES, aggregated_label, member_rows, split, stage_aggregates
 from tableveil.release.own_levels import label_at_own_level, stage_own_levels, with_own_levels
-from tableveil.release.plan import ReleasedColumn, ReleasePlan
+from tableveil.release.plan import Members, ReleasedColumn, ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.state.releases import risk_measures
 
@@ -49,8 +51,12 @@ class ClassColumns:
 def stage(session: Session, plan: ReleasePlan) -> None:
     """Puts what the rows are joined to into temporary tables, before the transaction that writes.
 
-    That is the keys of the suppressed classes, or the levels that combinations have of their own.
+    That is the keys of the suppressed classes, or the levels that combinations have of their own, or what classes have
+    of aggregated columns.
     """
+    if plan.aggregated is not None:
+        stage_aggregates(session, plan, plan.aggregated)
+        return
     if plan.own_levels is not None:
         stage_own_levels(session, plan.own_levels)
         return
@@ -63,10 +69,12 @@ def stage(session: Session, plan: ReleasePlan) -> None:
 
 def write_rows(session: Session, plan: ReleasePlan, target: exp.Table) -> None:
     """Creates the table of released rows, sorted by all of its columns so that their order says nothing."""
-    rows: exp.Query = _kept_rows(plan)
+    numbered = plan.aggregated is not None and plan.aggregated.members is not None and split(session)
+    kept = _kept_rows(plan, numbered)
+    rows: exp.Query = kept
     order = [column(released.name) for released in plan.columns()]
     if plan.marker:
-        rows = _kept_rows(plan).select(alias(exp.false(), plan.marker))
+        rows = kept.select(alias(exp.false(), plan.marker))
         for others in _suppressed_rows(plan):
             # BY NAME fills every column that they lack with NULL.
             marked = others.select(alias(exp.true(), plan.marker))
@@ -210,16 +218,36 @@ def distinct_labels(session: Session, plan: ReleasePlan, classes: exp.Table) -> 
     return counts
 
 
-def _kept_rows(plan: ReleasePlan) -> exp.Select:
+def _kept_rows(plan: ReleasePlan, numbered: bool) -> exp.Select:
+    """The released rows; `numbered` if records with the same values may be in different classes."""
+    if plan.aggregated is not None and plan.aggregated.members is not None:
+        return _clustered_rows(plan, plan.aggregated.members, numbered)
     suppresses = bool((~plan.kept).any())
-    query, groups = _joined_rows(plan, with_groups=suppresses or plan.own_levels is not None)
+    query, groups = _joined_rows(
+        plan, with_groups=suppresses or plan.own_levels is not None or plan.aggregated is not None
+    )
     if plan.own_levels is not None:
         query = with_own_levels(query, groups)
+    elif plan.aggregated is not None:
+        query = _of_classes(plan, query, groups, AGGREGATES, "INNER")
     elif suppresses:
-        query = _of_suppressed_classes(plan, query, groups, "ANTI")
+        query = _of_classes(plan, query, groups, SUPPRESSED, "ANTI")
     query = query.where(*(exp.Not(this=condition) for condition in _withheld(plan)))
     positions = {dictionary.column.name: j for j, dictionary in enumerate(plan.dictionaries)}
-    return query.select(*(alias(_released(released, positions), released.name) for released in plan.columns()))
+    return query.select(*(alias(_released(plan, released, positions), released.name) for released in plan.columns()))
+
+
+def _clustered_rows(plan: ReleasePlan, members: Members, numbered: bool) -> exp.Select:
+    """The rows of clusters: what is not aggregated is released as it is."""
+    own = [released for released in plan.columns() if released.aggregated is None]
+    positions = {released.name: i for i, released in enumerate(own)}
+    query = member_rows(plan, members, [_label(released, 0, {}) for released in own], numbered)
+    for released in plan.columns():
+        if released.aggregated is None:
+            query = query.select(alias(column(f"v{positions[released.name]}", "rows"), released.name))
+        else:
+            query = query.select(alias(_aggregate(plan, released.aggregated), released.name))
+    return query
 
 
 def _suppressed_rows(plan: ReleasePlan) -> Iterator[exp.Select]:
@@ -227,13 +255,13 @@ def _suppressed_rows(plan: ReleasePlan) -> Iterator[exp.Select]:
     if plan.policy.suppressed_records is SuppressedRecords.BLANK:
         yield exp.select().from_(call("range", number(plan.suppressed_records)))
         return
-    shown = [alias(_released(c, {}), c.name) for c in plan.columns() if c.dictionary is None]
+    shown = [alias(_released(plan, c, {}), c.name) for c in plan.columns() if c.dictionary is None]
     withheld = _withheld(plan)
     if withheld:
         yield exp.select(*shown).from_(plan.source.table("source")).where(exp.or_(*withheld))
     if (~plan.kept).any():
         query, groups = _joined_rows(plan, with_groups=True)
-        query = _of_suppressed_classes(plan, query, groups, "SEMI")
+        query = _of_classes(plan, query, groups, SUPPRESSED, "SEMI")
         yield query.where(*(exp.Not(this=condition) for condition in withheld)).select(*shown)
 
 
@@ -252,16 +280,17 @@ def _joined_rows(plan: ReleasePlan, with_groups: bool) -> tuple[exp.Select, dict
     return query, groups
 
 
-def _of_suppressed_classes(
-    plan: ReleasePlan, query: exp.Select, groups: Mapping[int, exp.Expr], join: str
+def _of_classes(
+    plan: ReleasePlan, query: exp.Select, groups: Mapping[int, exp.Expr], staged: str, join: str
 ) -> exp.Select:
+    """The rows joined to the staged table that has their class's key, or is without it."""
     layout = plan.classes.layout
     words: list[exp.Expr] = [cast(number(0), "BIGINT") for _ in range(layout.words)]
     for j, group in groups.items():
         part = exp.Mul(this=cast(group, "BIGINT"), expression=number(layout.stride[j]))
         words[layout.word[j]] = exp.Add(this=words[layout.word[j]], expression=part)
-    same = exp.and_(*(exp.EQ(this=column(f"w{w}", SUPPRESSED), expression=word) for w, word in enumerate(words)))
-    return query.join(table(SUPPRESSED), on=same, join_type=join)
+    same = exp.and_(*(exp.EQ(this=column(f"w{w}", staged), expression=word) for w, word in enumerate(words)))
+    return query.join(table(staged), on=same, join_type=join)
 
 
 def _withheld(plan: ReleasePlan) -> list[exp.Expr]:
@@ -269,11 +298,17 @@ def _withheld(plan: ReleasePlan) -> list[exp.Expr]:
     return [column(d.column.name, "source").is_(exp.null()) for d in plan.dictionaries if d.withholds]
 
 
-def _released(released: ReleasedColumn, positions: dict[str, int]) -> exp.Expr:
+def _released(plan: ReleasePlan, released: ReleasedColumn, positions: dict[str, int]) -> exp.Expr:
+    if released.aggregated is not None:
+        return _aggregate(plan, released.aggregated)
     if not released.mixed:
         return _label(released, released.level, positions)
     position = positions[released.name]
     return label_at_own_level({level: _label(released, level, positions) for level in released.levels}, position)
+
+
+def _aggregate(plan: ReleasePlan, dictionary: AggregatedDictionary) -> exp.Expr:
+    return aggregated_label(plan.aggregated_columns.index(dictionary))
 
 
 def _label(released: ReleasedColumn, level: int, positions: dict[str, int]) -> exp.Expr:

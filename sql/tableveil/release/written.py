@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tableveil.hierarchy import ValueKind
 from tableveil.release.verify_text import Name, quoted
 from tableveil.release.write import ClassColumns
 
@@ -33,6 +34,16 @@ class Labels:
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenAggregate:
+    """An aggregated column of a `kind`: the `table` of the `value` of each `code`, and its hierarchy's labels."""
+
+    column: str
+    kind: ValueKind
+    table: str
+    labels: Labels | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """What to check.
 
@@ -40,7 +51,9 @@ class Written:
     the records, if not all are. `kept` is the number of records that the search kept; `types` is what the columns of
     the rows should be, in order; `source_types` are those of the source's columns. `labels` are the quasi-identifiers',
     `sensitive` those of the sensitive columns that models look at. `score` is what the search says that the release
-    scores, if it is to be recomputed.
+    scores, if it is to be recomputed. Records with a NULL in a `complete` column were set aside.
+    `aggregated` has the aggregated columns in policy order; `members` names the sensitive columns, with tables of their
+    values and codes, by which the members of clusters were told apart beside; None if there are no clusters.
     """
 
     release: int
@@ -57,12 +70,35 @@ class Written:
     sensitive: tuple[Labels, ...]
     class_columns: ClassColumns
     score: float | None = None
+    complete: tuple[str, ...] = ()
+    aggregated: tuple[WrittenAggregate, ...] = ()
+    members: tuple[tuple[str, str], ...] | None = None
 
     @property
     def source_rows(self) -> str:
-        """The source's records in a FROM clause."""
-        where = f" WHERE {quoted(self.subset)}" if self.subset else ""
+        """The source's records in a FROM clause, without those set aside."""
+        conditions = [quoted(self.subset)] if self.subset else []
+        conditions += [f"{quoted(name)} IS NOT NULL" for name in self.complete]
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         return f"(SELECT * FROM {quoted(*self.source)}{where})"
+
+    def released_labels(self, of: str) -> tuple[list[str], str, str]:
+        """The labels `q0`, `q1`, … at the released levels of rows under the alias `of`, with the joins and a condition.
+
+        The rows have the source's columns, of any types.
+        """
+        types = dict(self.source_types)
+        labels, joins, conditions = [], [], ["TRUE"]
+        for j, known in enumerate(self.labels):
+            value = f"TRY_CAST({of}.{quoted(known.column)} AS {types[known.column]})"
+            if known.level:
+                joins.append(f"JOIN {quoted(known.table)} AS d{j} ON d{j}.value IS NOT DISTINCT FROM {value}")
+                labels.append(f"{self.label(known, known.level, f'd{j}')} AS q{j}")
+            else:
+                labels.append(f"CAST({value} AS {self.type_of(known.column)}) AS q{j}")
+            if known.withholds:
+                conditions.append(f"{of}.{quoted(known.column)} IS NOT NULL")
+        return labels, " ".join(joins), " AND ".join(conditions)
 
     def type_of(self, column: str) -> str:
         """The type of a column of the rows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tableveil.source.analyzed import Analyzed, resolve_analyzed
-from tableveil.source.facts import check_facts, check_membership, estimated_values
+from tableveil.source.facts import check_facts, check_membership, estimated_values, records_in
 from tableveil.source.fingerprint import fingerprint, population_fingerprint
 from tableveil.source.model import Column, PopulationRows, Source
 from tableveil.source.resolve import resolve_source
@@ -21,6 +21,7 @@ __all__ = [
     "find_table",
     "fingerprint",
     "population_fingerprint",
+    "records_in",
     "resolve_analyzed",
     "resolve_source",
 ]

@@ -64,15 +64,23 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
                 )
     for (i, attribute), present in zip(no_nulls, found[len(suspects) :], strict=True):
         if present < records:
+            allowing = "Use VALUE or SUPPRESS to allow them."
+            aside = "Use SUPPRESS to set their records aside: they count as suppressed."
             faults.append(
                 Fault(
                     f"attributes[{i}].nulls",
                     f"{records - present} NULLs in {shortened(attribute.column)}",
                     "none, because nulls is ERROR",
-                    "Use VALUE or SUPPRESS to allow them.",
+                    allowing if attribute.aggregation is None else aside,
                 )
             )
     return Facts(records, tuple(faults))
+
+
+def records_in(session: Session, source: Source) -> int:
+    """The number of the source's records."""
+    count: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(source.table()))
+    return count
 
 
 def check_membership(session: Session, source: Source) -> list[Fault]:

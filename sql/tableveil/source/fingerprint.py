@@ -18,7 +18,7 @@ def fingerprint(session: Session, source: Source, key: bytes) -> str:
     The hashes are DuckDB's 64-bit ones, seeded with a digest of the key; their sum and exclusive or change with any
     row. That finds accidents and concurrent writers; it is no defence against one who forges rows and has the key.
     """
-    return _mark(session, source.table(), source.columns, key)
+    return _mark(session, source.with_all().table(), source.columns, key)
 
 
 def population_fingerprint(session: Session, source: Source, key: bytes) -> str:

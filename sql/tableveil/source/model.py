@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -65,7 +66,8 @@ class Source:
     """The source table, by its full name, and its columns in table order.
 
     If the policy names a `subset` column, the source's records are the rows where it is true; if it is a release that
-    has a `marker` column, those where that is false. Nothing that reads `table` sees any other.
+    has a `marker` column, those where that is false. Records with a NULL in a `complete` column are set aside. Nothing
+    that reads `table` sees any other.
     """
 
     reference: TableReference
@@ -73,6 +75,7 @@ class Source:
     subset: str = ""
     population: PopulationRows | None = None
     marker: str = ""
+    complete: tuple[str, ...] = ()
 
     def column(self, name: str) -> Column:
         """The column of that name."""
@@ -80,11 +83,20 @@ class Source:
 
     def table(self, alias: str = "") -> exp.Expr:
         """The records in a FROM clause."""
-        if not (self.subset or self.marker):
+        if not (self.subset or self.marker or self.complete):
             return _whole(self.reference, alias)
         conditions: list[exp.Expr] = [column(self.subset)] if self.subset else []
         conditions += [exp.Not(this=column(self.marker))] if self.marker else []
+        conditions += [column(name).is_(exp.null()).not_() for name in self.complete]
         return exp.select("*").from_(self.whole_table()).where(conjunction(conditions)).subquery(alias or None)
+
+    def clustered(self, columns: Sequence[str]) -> Source:
+        """The source without the records that are set aside for a NULL in one of the columns."""
+        return replace(self, complete=tuple(columns))
+
+    def with_all(self) -> Source:
+        """The source with the records that were set aside."""
+        return replace(self, complete=())
 
     def whole_table(self) -> exp.Table:
         """The table in a FROM clause, with the rows that are outside the subset."""

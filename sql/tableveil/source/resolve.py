@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tableveil.backend import Session
 from tableveil.errors import Fault, nearest, shortened
-from tableveil.policy import AttributePolicy, Policy, Role
+from tableveil.policy import AttributePolicy, Policy, Role, check_classified_columns
 from tableveil.source.model import Column, Source
 from tableveil.source.population import check_subset, resolve_population
 from tableveil.source.tables import columns_of, find_table
@@ -44,11 +44,10 @@ def resolve_source(session: Session, policy: Policy) -> tuple[Source | None, Pol
     quasi_identifiers = [attribute.column for attribute in policy.quasi_identifiers]
     population, unfit = resolve_population(session, policy.population, source, quasi_identifiers)
     attributes, missing = _with_default_role(policy, names, source.subset)
-    return (
-        replace(source, population=population),
-        replace(policy, attributes=attributes),
-        [*faults, *unfit, *missing],
-    )
+    policy = replace(policy, attributes=attributes)
+    if not missing:
+        faults += check_classified_columns(policy, complete=True)
+    return replace(source, population=population), policy, [*faults, *unfit, *missing]
 
 
 def _unknown_columns(policy: Policy, names: list[str]) -> list[Fault]:

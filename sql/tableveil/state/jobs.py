@@ -18,6 +18,8 @@ class JobKind(StrEnum):
     FRONTIER = "FRONTIER"
     PAYOUT_SWEEP = "PAYOUT_SWEEP"
     RISK_ANALYSIS = "RISK_ANALYSIS"
+    CLASSIFICATION = "CLASSIFICATION"
+    UTILITY_REPORT = "UTILITY_REPORT"
 
 
 class JobState(StrEnum):
@@ -76,6 +78,7 @@ class Event:
     best_score: float | None = None
     lower_bound: float | None = None
     suppressed_share: float | None = None
+    of_records: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +140,7 @@ def insert_request(session: Session, request: Request) -> None:
 def insert_event(session: Session, job: int, event: Event) -> None:
     """Appends an event."""
     session.execute(
-        "INSERT INTO tableveil.job_events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO tableveil.job_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             job,
             event.at,
@@ -147,6 +150,7 @@ def insert_event(session: Session, job: int, event: Event) -> None:
             event.best_score,
             event.lower_bound,
             event.suppressed_share,
+            event.of_records,
         ],
     )
 

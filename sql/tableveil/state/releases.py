@@ -23,6 +23,7 @@ class ObjectKind(StrEnum):
     CLASSES = "CLASSES"
     RISK = "RISK"
     RISK_HISTOGRAM = "RISK_HISTOGRAM"
+    CLASSIFICATION = "CLASSIFICATION"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,9 @@ class AttributeResult:
 
     `loss` is the same whatever the quality model; `part` is what that counted before the weight, None if its score is
     not made of such parts. At the record level `levels` are those of the released records, ascending, each with how
-    many have it, and `level` is the highest; else there are none.
+    many have it, and `level` is the highest; else there are none. `aggregation` says what took the place of values, if
+    they were aggregated instead of generalized: then there are no levels, and `loss` is their squared error as a share
+    of that which a single class would have.
     """
 
     column: str
@@ -52,6 +55,7 @@ class AttributeResult:
     hierarchy: str
     part: float | None
     levels: tuple[tuple[int, int], ...] = ()
+    aggregation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +233,7 @@ def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_a
         [
             (
                 *(number, position, a.column, a.level, a.top_level, a.loss),
-                *(a.distinct_before, a.distinct_after, a.hierarchy, a.part),
+                *(a.distinct_before, a.distinct_after, a.hierarchy, a.part, a.aggregation),
             )
             for position, a in enumerate(release.attributes)
         ],
@@ -279,6 +283,12 @@ def _append(session: Session, name: str, rows: Sequence[Sequence[object]]) -> No
     if rows:
         values = ", ".join(f"({', '.join('?' * len(row))})" for row in rows)
         session.execute(f"INSERT INTO tableveil.{name} VALUES {values}", [value for row in rows for value in row])
+
+
+def replace_object(session: Session, number: int, added: ReleaseObject) -> None:
+    """Adds a public object to the release of that number, in place of the one of its kind; call it in a transaction."""
+    session.execute("DELETE FROM tableveil.release_objects WHERE release = ? AND kind = ?", [number, added.kind.value])
+    _append(session, "release_objects", [(number, added.name, added.kind.value, added.row_count)])
 
 
 def risk_measures(risk: ProsecutorRisk) -> list[tuple[str, str | None, float]]:
@@ -386,8 +396,8 @@ def _release(
         [number],
     )
     attributes = session.rows(
-        "SELECT column_name, level, top_level, loss, distinct_before, distinct_after, hierarchy, part "
-        "FROM tableveil.release_attributes WHERE release = ? ORDER BY position",
+        "SELECT column_name, level, top_level, loss, distinct_before, distinct_after, hierarchy, part, "
+        "aggregation FROM tableveil.release_attributes WHERE release = ? ORDER BY position",
         [number],
     )
     levels = defaultdict(list)
@@ -427,7 +437,10 @@ def _release(
             counting,
             best_seconds,
         ),
-        attributes=tuple(AttributeResult(*(*row, tuple(levels[row[0]]))) for row in attributes),
+        attributes=tuple(
+            AttributeResult(name, level, top, loss, before, after, how, part, tuple(levels[name]), aggregation)
+            for name, level, top, loss, before, after, how, part, aggregation in attributes
+        ),
         objects=tuple(ReleaseObject(name, ObjectKind(kind), count) for name, kind, count in objects),
         risk_before=_risk(session, number, "before"),
         risk_after=_risk(session, number, "after"),

@@ -15,6 +15,7 @@ from tableveil.policy import (
     Aggregate,
     AmbiguityModel,
     AverageClassSizeModel,
+    ClassificationModel,
     DiscernibilityModel,
     EntropyModel,
     Game,
@@ -71,6 +72,8 @@ def defined(table: Table, x: Transformation, model: QualityModel, game: Game) ->
         case PublisherPayoutModel(success):
             payout = sum(release.payout(record, success, game) for record in table.records if release.keeps(record))
             return Defined(release.number * float(game.publisher_benefit) - payout)
+        case ClassificationModel():
+            raise AssertionError("tests/engine/quality/test_classification.py has its definition")
 
 
 def _factors(factor: float) -> tuple[Fraction, Fraction]:

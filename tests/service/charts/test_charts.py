@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.charts import LineChart, Marker, Series, Style, Table, page, svg
+from tableveil.charts import BarChart, BarSeries, LineChart, Marker, Series, Style, Table, page, svg
+from tableveil.charts.bar_chart import draw_bars
+from tableveil.charts.shapes import NARROW
 from tableveil.charts.ticks import MOST_TICKS, label, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -140,3 +142,40 @@ def test_a_page_has_the_numbers() -> None:
     ]
     # What HTML would take for open.
     assert not re.search(r"<(td|th|title|style|div)\b[^>]*/>", made)
+
+
+BARS = BarChart(
+    "Title",
+    "Subtitle",
+    "share",
+    ["first", "second, with a name that does not fit"],
+    [BarSeries("before", [0.5, None], "#767676", hollow=True), BarSeries("after", [0.25, 1.0], "#0072b2")],
+    highest=1.0,
+)
+
+
+def bars_of(chart: BarChart) -> tuple[list[str], list[tuple[float, float]]]:
+    """The chart's texts; where each bar starts, and its width."""
+    root = draw_bars(chart)
+    found = [bar for bar in root.iter("rect") if bar.find("title") is not None]
+    places = [(float(bar.get("x", "")), float(bar.get("width", ""))) for bar in found]
+    return [element.text or "" for element in root.iter("text")], places
+
+
+def test_bars_are_as_long_as_their_values() -> None:
+    said, [(_, half), (_, quarter), (_, whole)] = bars_of(BARS)
+    assert whole == pytest.approx(2 * half) == pytest.approx(4 * quarter)
+    assert {"Title", "Subtitle", "share", "first", "before", "after", "0.5", "0.25", "1", "none"} <= set(said)
+    assert any(text.startswith("second, with") and text.endswith("…") for text in said)
+    lower = replace(BARS, bars=[BarSeries("change", [-1.0, 1.0], "#000000")])
+    _, [(left, below), (right, above)] = bars_of(lower)
+    assert left + below == pytest.approx(right)
+    assert below == pytest.approx(above)
+
+
+def test_axes_span_what_they_are_told_to() -> None:
+    narrow = replace(CHART, width=NARROW, x_span=(0, 3000), y_span=(-100, 200))
+    assert {"3,000", f"{MINUS}100", "200"} <= set(texts(svg(narrow)))
+    root = ElementTree.fromstring(svg(narrow))
+    assert (root.get("viewBox") or "").split()[2] == str(NARROW)
+    assert all(0 <= x <= NARROW for x, _ in places(svg(narrow)))

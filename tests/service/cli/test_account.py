@@ -255,3 +255,18 @@ def test_records_at_levels_of_their_own() -> None:
     assert lines[first + 2].split() == ["age", "90,000", "(93.44", "%)", "6,321", "(6.56", "%)"]
     [verdict] = [line for line in lines if line.startswith("verdict")]
     assert "good against an adversary who knows the method, but not proven to be the best" in verdict
+
+
+def test_clusters_are_told_in_place_of_a_transformation() -> None:
+    release = samples.release()
+    release.policy.microaggregation.SetInParent()
+    age = release.attributes[0]
+    age.level, age.top_level, age.aggregation = 0, 0, "mean, up to 90"
+    text = shown(release)
+    assert "age               mean, up to 90  " in text
+    assert "optimal: no clusters that are large enough have a lower squared error" in text
+    proof = [line.split()[0] for line in text.partition("Proof\n")[2].partition("\n\n")[0].splitlines()]
+    assert proof[0] == "verdict"
+    assert not {"transformations", "checked"}.intersection(proof)
+    release.proof.optimal = False
+    assert "good clusters, but not proven to be the best" in shown(release)

@@ -88,3 +88,10 @@ def test_names_cannot_harm_the_terminal() -> None:
     release.explanation.itself.rejections[0].privacy_model = "\x1b[2J"
     release.attributes[0].column = "\x1b[31m"
     assert "\x1b" not in shown(release)
+
+
+def test_clusters_have_none() -> None:
+    release = samples.release()
+    release.ClearField("explanation")
+    release.policy.microaggregation.SetInParent()
+    assert "There is none: clusters take its place." in shown(release)

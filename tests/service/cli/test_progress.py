@@ -58,6 +58,12 @@ def test_lines_tell_what_is_known() -> None:
     ]
 
 
+def test_records_in_clusters_are_no_transformations() -> None:
+    job = samples.searching("jobs/1", 1204)
+    job.progress.of_records = True
+    assert lines((0, job)) == ["jobs/1 searching: 1,204 of 5,184 records in clusters"]
+
+
 def test_lines_come_at_most_once_a_second() -> None:
     times = [number / 10 for number in range(31)]
     printed = lines(*((at, samples.searching("jobs/1", 1 + round(10 * at))) for at in times))

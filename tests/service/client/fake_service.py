@@ -16,6 +16,8 @@ from google.rpc import status_pb2
 from grpc_status import rpc_status
 
 from tableveil.v1 import (
+    classification_service_pb2,
+    classification_service_pb2_grpc,
     faults_pb2,
     frontier_service_pb2,
     frontier_service_pb2_grpc,
@@ -29,6 +31,8 @@ from tableveil.v1 import (
     release_service_pb2_grpc,
     risk_service_pb2,
     risk_service_pb2_grpc,
+    utility_service_pb2,
+    utility_service_pb2_grpc,
 )
 
 PAGE = 2
@@ -58,6 +62,8 @@ class FakeService(
     frontier_service_pb2_grpc.FrontierServiceServicer,
     payout_service_pb2_grpc.PayoutServiceServicer,
     risk_service_pb2_grpc.RiskServiceServicer,
+    classification_service_pb2_grpc.ClassificationServiceServicer,
+    utility_service_pb2_grpc.UtilityServiceServicer,
 ):
     """Holds jobs, releases, objects and hierarchies by name; `failures` makes the RPC of that name fail, or wait."""
 
@@ -67,6 +73,8 @@ class FakeService(
         self.frontiers: dict[str, frontier_service_pb2.Frontier] = {}
         self.payout_sweeps: dict[str, payout_service_pb2.PayoutSweep] = {}
         self.risk_analyses: dict[str, risk_service_pb2.RiskAnalysis] = {}
+        self.classifications: dict[str, classification_service_pb2.ClassificationReport] = {}
+        self.utility_reports: dict[str, utility_service_pb2.UtilityReport] = {}
         self.objects: dict[str, pa.Table] = {}
         self.hierarchies: list[hierarchy_service_pb2.StoredHierarchyInfo] = []
         self.hierarchy_rows: list[list[list[str]]] = []
@@ -103,6 +111,8 @@ class FakeService(
         frontier_service_pb2_grpc.add_FrontierServiceServicer_to_server(self, self._server)
         payout_service_pb2_grpc.add_PayoutServiceServicer_to_server(self, self._server)
         risk_service_pb2_grpc.add_RiskServiceServicer_to_server(self, self._server)
+        classification_service_pb2_grpc.add_ClassificationServiceServicer_to_server(self, self._server)
+        utility_service_pb2_grpc.add_UtilityServiceServicer_to_server(self, self._server)
         self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
         self._server.start()
 
@@ -226,6 +236,39 @@ class FakeService(
         with pa.ipc.new_stream(written, table.schema) as writer:
             writer.write_table(table)
         yield risk_service_pb2.ReadRecordRisksResponse(arrow_ipc=written.getvalue())
+
+    def AssessClassifiers(  # noqa: N802
+        self, request: classification_service_pb2.AssessClassifiersRequest, context: grpc.ServicerContext
+    ) -> classification_service_pb2.AssessClassifiersResponse:
+        self._received("AssessClassifiers", request, context)
+        return classification_service_pb2.AssessClassifiersResponse(job=next(iter(self.jobs.values())))
+
+    def GetClassification(  # noqa: N802
+        self, request: classification_service_pb2.GetClassificationRequest, context: grpc.ServicerContext
+    ) -> classification_service_pb2.GetClassificationResponse:
+        self._received("GetClassification", request, context)
+        found = self._found(self.classifications, request.name, context)
+        return classification_service_pb2.GetClassificationResponse(classification=found)
+
+    def ListClassifications(  # noqa: N802
+        self, request: classification_service_pb2.ListClassificationsRequest, context: grpc.ServicerContext
+    ) -> classification_service_pb2.ListClassificationsResponse:
+        self._received("ListClassifications", request, context)
+        page, token = _page(list(self.classifications.values()), request.page_token)
+        return classification_service_pb2.ListClassificationsResponse(classifications=page, next_page_token=token)
+
+    def SubmitUtilityReport(  # noqa: N802
+        self, request: utility_service_pb2.SubmitUtilityReportRequest, context: grpc.ServicerContext
+    ) -> utility_service_pb2.SubmitUtilityReportResponse:
+        self._received("SubmitUtilityReport", request, context)
+        return utility_service_pb2.SubmitUtilityReportResponse(job=next(iter(self.jobs.values())))
+
+    def GetUtilityReport(  # noqa: N802
+        self, request: utility_service_pb2.GetUtilityReportRequest, context: grpc.ServicerContext
+    ) -> utility_service_pb2.GetUtilityReportResponse:
+        self._received("GetUtilityReport", request, context)
+        found = self._found(self.utility_reports, request.name, context)
+        return utility_service_pb2.GetUtilityReportResponse(utility_report=found)
 
     def ReadObject(  # noqa: N802
         self, request: release_service_pb2.ReadObjectRequest, context: grpc.ServicerContext

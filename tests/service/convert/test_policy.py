@@ -37,6 +37,7 @@ from tableveil.policy import (
     BreakEven,
     CellSizes,
     Choose,
+    ClassificationModel,
     DeltaDisclosure,
     DeltaPresence,
     DiscernibilityModel,
@@ -159,6 +160,7 @@ QUALITY_MODELS: st.SearchStrategy[QualityModel] = st.one_of(
     st.builds(AmbiguityModel, st.booleans()),
     st.builds(KLDivergenceModel, st.sampled_from(KLWeighting), st.booleans()),
     st.builds(PublisherPayoutModel, st.sampled_from(Success)),
+    st.builds(ClassificationModel, TEXTS, TEXTS, FACTORS, FACTORS, FACTORS),
 )
 SEARCHES = st.builds(
     SearchOptions,

@@ -9,7 +9,16 @@ from unittest.mock import Mock, create_autospec
 import grpc
 import pytest
 
-from tableveil.jobs import Frontiers, Hierarchies, JobManager, PayoutSweeps, Releases, RiskAnalyses
+from tableveil.jobs import (
+    Classifications,
+    Frontiers,
+    Hierarchies,
+    JobManager,
+    PayoutSweeps,
+    Releases,
+    RiskAnalyses,
+    UtilityReports,
+)
 from tableveil.server.endpoint import Endpoint
 from tableveil.server.ports import Stores
 
@@ -54,8 +63,30 @@ def risk_analyses() -> Mock:
 
 
 @pytest.fixture
-def stores(releases: Mock, hierarchies: Mock, frontiers: Mock, payout_sweeps: Mock, risk_analyses: Mock) -> Stores:
-    return Stores(releases, hierarchies, frontiers, payout_sweeps, risk_analyses)
+def classifications() -> Mock:
+    double: Mock = create_autospec(Classifications, instance=True)
+    return double
+
+
+@pytest.fixture
+def utility_reports() -> Mock:
+    double: Mock = create_autospec(UtilityReports, instance=True)
+    return double
+
+
+@pytest.fixture
+def stores(
+    releases: Mock,
+    hierarchies: Mock,
+    frontiers: Mock,
+    payout_sweeps: Mock,
+    risk_analyses: Mock,
+    classifications: Mock,
+    utility_reports: Mock,
+) -> Stores:
+    return Stores(
+        releases, hierarchies, frontiers, payout_sweeps, risk_analyses, classifications, utility_reports=utility_reports
+    )
 
 
 @pytest.fixture

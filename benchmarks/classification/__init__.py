@@ -1,0 +1,1 @@
+"""The numbers of data that classifiers are trained on: `python -m benchmarks --only classification`."""

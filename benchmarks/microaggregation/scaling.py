@@ -1,0 +1,91 @@
+"""Section: clusters of large tables, each in a process of its own that tells its time and its peak of memory.
+
+python -m benchmarks.microaggregation.scaling METHOD RECORDS COLUMNS
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from benchmarks.markdown import seconds, table
+from benchmarks.measured import peak_memory
+from benchmarks.microaggregation.generated import generated
+from benchmarks.microaggregation.methods import K
+from benchmarks.problems import UnusableError
+from benchmarks.section import Section, verdict
+from tableveil.microaggregation import cluster, squared_error
+from tableveil.policy import Clustering, Microaggregation
+from tableveil.search import Control
+
+SIZES = (
+    (Clustering.PARTITION, 250_000, 5),
+    (Clustering.PARTITION, 500_000, 5),
+    (Clustering.PARTITION, 1_000_000, 5),
+    (Clustering.UNIVARIATE, 1_000_000, 1),
+)
+MOST_SECONDS = 60.0
+"""CPU seconds for the largest."""
+
+LINEAR = 1.25
+"""How much more memory per record the largest may take than the smallest."""
+
+
+def scaling() -> Section:
+    """Sound if no process fails."""
+    rows, per_record, largest = [], [], 0.0
+    for method, records, columns in SIZES:
+        found = _measured(method, records, columns)
+        kept = found["memory"] / records
+        if method is Clustering.PARTITION:
+            per_record.append(kept)
+            largest = found["seconds"]
+        cells = [seconds(found["seconds"]), f"{1e6 * found['seconds'] / records:.1f}", f"{found['error']:.6f}"]
+        rows.append([f"{method}, {records:,} records, {columns} QIs", *cells, f"{kept:,.0f}"])
+    ratio = per_record[-1] / per_record[0]
+    goals = [
+        [
+            "CPU seconds of a million records, 5 QIs",
+            seconds(largest),
+            f"{MOST_SECONDS:.0f}",
+            verdict(largest < MOST_SECONDS),
+        ],
+        ["memory per record of a million to that of a quarter", f"{ratio:.2f}", f"{LINEAR}", verdict(ratio <= LINEAR)],
+    ]
+    return Section(
+        "Clusters of large tables",
+        (
+            f"Normal data, k = {K}, one thread. Memory: the most that the process had on top of what it had with the "
+            "points, bytes per record.",
+            table(("", "CPU s", "us per record", "SSE/SST", "bytes per record"), rows),
+            table(("", "found", "at most", ""), goals),
+        ),
+    )
+
+
+def _measured(method: Clustering, records: int, columns: int) -> dict[str, float]:
+    command = [sys.executable, "-m", "benchmarks.microaggregation.scaling", method, str(records), str(columns)]
+    one_thread = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(command, cwd=root, env=one_thread, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        last = done.stderr.strip().rpartition("\n")[2] or f"exit code {done.returncode}"
+        raise UnusableError(f"{method} of {records:,} records: {last}")
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def _measure(method: Clustering, records: int, columns: int) -> dict[str, float]:
+    points = generated("normal", records, columns)
+    before, started = peak_memory(), time.process_time()
+    found = cluster(points, K, Microaggregation(method), Control())
+    taken, memory = time.process_time() - started, peak_memory() - before
+    return {"seconds": taken, "memory": memory, "error": squared_error(points, found.clusters).total}
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measure(Clustering(sys.argv[1]), *map(int, sys.argv[2:]))))

@@ -1,0 +1,30 @@
+"""How well classifiers that are trained on a release tell the class of people it was made of.
+
+`tableveil.classification.assess` is imported where it is needed: scikit-learn takes seconds to load.
+"""
+
+from tableveil.classification.model import (
+    Assessment,
+    ChooseInside,
+    Chosen,
+    ClassifiedRecords,
+    Classifier,
+    ClassMeasures,
+    Comparison,
+    Feature,
+    Measures,
+    Values,
+)
+
+__all__ = [
+    "Assessment",
+    "ChooseInside",
+    "Chosen",
+    "ClassMeasures",
+    "ClassifiedRecords",
+    "Classifier",
+    "Comparison",
+    "Feature",
+    "Measures",
+    "Values",
+]

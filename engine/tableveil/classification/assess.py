@@ -1,0 +1,112 @@
+"""Trains classifiers on the input and on the release, and evaluates both on the same records they were not trained on.
+
+Interwoven k-fold cross-validation (Prasser, Eicher, Bild, Spengler, Kuhn: A Tool for Optimizing De-Identified Health
+Data for Use in Statistical Classification, CBMS 2017).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tableveil.classification.cross_validation import Version, predicted
+from tableveil.classification.folds import Folds, assign_folds
+from tableveil.classification.measures import measure
+from tableveil.classification.model import (
+    Assessment,
+    ChooseInside,
+    ClassifiedRecords,
+    Classifier,
+    Comparison,
+    Measures,
+)
+from tableveil.search import Control
+
+
+def assess(
+    records: ClassifiedRecords,
+    classifiers: Sequence[Classifier],
+    folds: int,
+    seed: int,
+    control: Control,
+    on_progress: Callable[[int, int], None] = lambda trained, of: None,
+    choose: ChooseInside | None = None,
+) -> Assessment:
+    """How well each classifier tells the class of records in a fold after being trained on the other folds.
+
+    Original: trained on the input, evaluated on the input. Anonymized: trained on the records that are released, as
+    they are released; evaluated on all records of the fold, generalized in the same way but never suppressed.
+    Suppressed records are not trained on, whatever the release shows of them; if all are suppressed, the classifier is
+    the baseline. The baseline is ZeroR: it tells everybody the shares of the classes among the records of the other
+    folds, suppressed or not.
+
+    Needs 16 bytes per record, class and classifier.
+
+    The release was made of all records, those evaluated on included, which flatters it a little. With `choose` the
+    transformation is chosen in every fold for the records trained on alone; `Feature.released` and
+    `ClassifiedRecords.kept` are not looked at then.
+
+    Args:
+        records: At least as many as there are folds, of at least two classes.
+        classifiers: Each once.
+        folds: At least 2. A class of fewer records is in some of them only.
+        seed: Of the folds and of the classifiers; the same arguments give the same assessment.
+        control: May stop the work before a training.
+        on_progress: Is told before each training how many of how many are done.
+        choose: Chooses a transformation for some of the records.
+
+    Raises:
+        ValueError: Records, classes, folds or classifiers are not as said above; callers have faults for that.
+        Stopped: `control` says so.
+    """
+    _require(records, classifiers, folds)
+    classes, labels = records.classes, records.class_labels
+    divided = Folds(classes, len(labels), assign_folds(classes, folds, seed))
+    trainings = itertools.count()
+
+    def before() -> None:
+        control.raise_if_stopped()
+        on_progress(next(trainings), 2 * folds * len(classifiers))
+
+    given = Version.of([feature.original for feature in records.features], np.ones(len(classes), np.bool_))
+    original = predicted(divided, lambda trained: given, classifiers, seed, before)
+    if choose is None:
+        fixed = Version.of([feature.released for feature in records.features], records.kept)
+        anonymized = predicted(divided, lambda trained: fixed, classifiers, seed, before)
+    else:
+        anonymized = predicted(divided, lambda trained: Version.of(*choose(trained)), classifiers, seed, before)
+    baseline = measure(classes, divided.baseline(), labels)
+    return Assessment(
+        class_column=records.class_column,
+        features=tuple(feature.column for feature in records.features),
+        class_labels=labels,
+        records=len(classes),
+        folds=folds,
+        baseline=baseline,
+        comparisons=tuple(
+            _compared(
+                classifier,
+                measure(classes, original[classifier], labels),
+                measure(classes, anonymized[classifier], labels),
+                baseline,
+            )
+            for classifier in classifiers
+        ),
+    )
+
+
+def _compared(classifier: Classifier, original: Measures, anonymized: Measures, baseline: Measures) -> Comparison:
+    possible = original.accuracy - baseline.accuracy
+    relative = (anonymized.accuracy - baseline.accuracy) / possible if possible > 0 else None
+    return Comparison(classifier, original, anonymized, relative)
+
+
+def _require(records: ClassifiedRecords, classifiers: Sequence[Classifier], folds: int) -> None:
+    if not 2 <= folds <= len(records.classes):
+        raise ValueError(f"{folds} folds of {len(records.classes)} records")
+    if len(np.unique(records.classes)) < 2:
+        raise ValueError("all records are of one class")
+    if not classifiers or len(set(classifiers)) < len(classifiers):
+        raise ValueError(f"not one or several different classifiers: {', '.join(classifiers)}")

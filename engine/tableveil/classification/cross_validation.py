@@ -1,0 +1,70 @@
+"""Predicts the class of every record by classifiers that were trained on the records of the other folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from tableveil.classification.classifiers import Examples, train, zero_r
+from tableveil.classification.combinations import Combinations
+from tableveil.classification.encoding import Encoding
+from tableveil.classification.folds import Folds
+from tableveil.classification.model import Classifier, Values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Version:
+    """All records' features as they are in the input, or in the release if they were in it, and which records are."""
+
+    features: Sequence[Values]
+    combinations: Combinations
+    kept: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, features: Sequence[Values], kept: NDArray[np.bool_]) -> Version:
+        """A code per record and feature, and whether it is kept."""
+        return cls(features, Combinations.among(features, len(kept)), kept)
+
+
+def predicted(
+    folds: Folds,
+    version: Callable[[NDArray[np.bool_]], Version],
+    classifiers: Sequence[Classifier],
+    seed: int,
+    before: Callable[[], None] = lambda: None,
+) -> Mapping[Classifier, NDArray[np.float64]]:
+    """Per classifier, record and class the probability, by what was learned from the kept records of other folds.
+
+    `version` is given the mask of the records of the other folds and looks at no others. Where it keeps none of them,
+    they get the baseline. `before` is called before every training.
+    """
+    told = {classifier: np.empty((len(folds.of), folds.different)) for classifier in classifiers}
+    # Matrices are small: more threads of BLAS would wait for each other, and round differently on other machines.
+    with threadpool_limits(limits=1):
+        for evaluated in folds.masks():
+            made = version(~evaluated)
+            examples = _examples(made, folds, ~evaluated & made.kept)
+            combinations, places = np.unique(made.combinations.of[evaluated], return_inverse=True)
+            matrix = examples.encoding.matrix(made.combinations.codes[combinations])
+            for classifier, probabilities in told.items():
+                before()
+                if len(examples.records):
+                    tell = train(classifier, examples, folds.different, seed)
+                else:
+                    tell = zero_r(folds.shares(~evaluated))
+                probabilities[evaluated] = tell(matrix)[places]
+    return told
+
+
+def _examples(version: Version, folds: Folds, trained: NDArray[np.bool_]) -> Examples:
+    """One row per combination and class that occur together, with the number of records."""
+    pairs = version.combinations.of[trained] * folds.different + folds.classes[trained]
+    distinct, records = np.unique(pairs, return_counts=True)
+    combinations, classes = np.divmod(distinct, folds.different)
+    codes = version.combinations.codes[combinations]
+    encoding = Encoding.of(version.features, codes, records)
+    return Examples(encoding, encoding.matrix(codes), classes, records)

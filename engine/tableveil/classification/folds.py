@@ -1,0 +1,45 @@
+"""Which records are evaluated on together: the folds of a cross-validation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def assign_folds(classes: NDArray[np.integer[Any]], folds: int, seed: int) -> NDArray[np.int32]:
+    """Per record its fold, from 0, stratified: folds differ by one record at most, in all and in each class.
+
+    It depends on the classes and the seed alone, so input and output have the same folds.
+    """
+    shuffled = np.random.default_rng(seed).permutation(len(classes))
+    by_class = shuffled[np.argsort(classes[shuffled], kind="stable")]
+    assigned = np.empty(len(classes), np.int32)
+    assigned[by_class] = np.arange(len(classes)) % folds
+    return assigned
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Folds:
+    """The records' classes, as codes of so many, and the fold of each record: the same whatever is trained on."""
+
+    classes: NDArray[np.integer[Any]]
+    different: int
+    of: NDArray[np.int32]
+
+    def masks(self) -> list[NDArray[np.bool_]]:
+        """Per fold which records are in it."""
+        return [self.of == fold for fold in range(int(self.of.max()) + 1)]
+
+    def shares(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Those that the classes have among some records."""
+        return np.bincount(self.classes[chosen], minlength=self.different) / np.count_nonzero(chosen)
+
+    def baseline(self) -> NDArray[np.float64]:
+        """Per record the shares of the classes among the records of the other folds: ZeroR."""
+        told = np.empty((len(self.of), self.different))
+        for evaluated in self.masks():
+            told[evaluated] = self.shares(~evaluated)
+        return told

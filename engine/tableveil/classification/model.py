@@ -1,0 +1,116 @@
+"""What a classifier assessment looks at, and what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Classifier(StrEnum):
+    """A method; naive Bayes is Gaussian for numbers and categorical for categories, the others are scikit-learn's."""
+
+    LOGISTIC_REGRESSION = "LOGISTIC_REGRESSION"
+    NAIVE_BAYES = "NAIVE_BAYES"
+    DECISION_TREE = "DECISION_TREE"
+    RANDOM_FOREST = "RANDOM_FOREST"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Values:
+    """The values of one feature: a code per record, from 0.
+
+    `numbers`, of numeric features, is per code what stands for it: the number, the middle of the interval, or NaN where
+    nothing is known (NULL, `*`). Features without numbers are categories; `unknown`, if any, is the code of those of
+    which nothing is known.
+    """
+
+    codes: NDArray[np.int32]
+    categories: int
+    numbers: NDArray[np.float64] | None = None
+    unknown: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Feature:
+    """A column by which the class is told: as in the input, and as every record is released, or would be if it were."""
+
+    column: str
+    original: Values
+    released: Values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassifiedRecords:
+    """The records: `classes` is the code of each one's class, `kept` whether it is released or suppressed."""
+
+    features: tuple[Feature, ...]
+    class_column: str
+    classes: NDArray[np.int32]
+    class_labels: tuple[str, ...]
+    kept: NDArray[np.bool_]
+
+
+Chosen = tuple[tuple[Values, ...], NDArray[np.bool_]]
+"""Per feature how every record would be released, and which of the records it was chosen for are kept."""
+
+ChooseInside = Callable[[NDArray[np.bool_]], Chosen]
+"""Chooses a transformation for the records of a mask alone: those trained on, none of those evaluated on."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassMeasures:
+    """Of one class against all others; None where nothing can be divided by.
+
+    `roc` are points (false positive rate, true positive rate), ascending, a few hundred at most.
+    """
+
+    label: str
+    precision: float | None
+    recall: float | None
+    auc: float | None
+    roc: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """How a classifier did on the records it was not trained on, over all folds.
+
+    `brier` is the mean over records of the squared differences between the predicted probabilities and what is the
+    case, summed over classes. `confusion[i][j]` records of class i were told to be of class j.
+    """
+
+    accuracy: float
+    brier: float
+    confusion: tuple[tuple[int, ...], ...]
+    classes: tuple[ClassMeasures, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One classifier, trained on the input and on the release.
+
+    `relative_accuracy` = (anonymized - baseline) / (original - baseline); None where the original is no better than the
+    baseline: then nothing could be lost.
+    """
+
+    classifier: Classifier
+    original: Measures
+    anonymized: Measures
+    relative_accuracy: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What was found for one class column. `baseline` tells everybody the most frequent class (ZeroR)."""
+
+    class_column: str
+    features: tuple[str, ...]
+    class_labels: tuple[str, ...]
+    records: int
+    folds: int
+    baseline: Measures
+    comparisons: tuple[Comparison, ...]

@@ -1,0 +1,79 @@
+"""The nearest of places that come and go, as clusters do while they are merged."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+RECENT = 512
+"""Places that came after the tree was built, beyond which it is built anew: until then all of them are looked at."""
+
+FIRST = 4
+"""Places that the tree is asked for, and so many times as many while all of them are gone."""
+
+
+class Nearest:
+    """Places numbered in the order in which they come, at most twice as many as at first.
+
+    A kd-tree holds those that were there when it was built, gone ones included. Of equally near places, which one is
+    found depends on the tree only: the same places, coming and going in the same order, give the same answers.
+    """
+
+    def __init__(self, places: NDArray[np.float64]) -> None:
+        number, dimensions = places.shape
+        self.places = np.empty((2 * number, dimensions))
+        self.places[:number] = places
+        self.there = np.zeros(2 * number, np.bool_)
+        self.there[:number] = True
+        self._ones = np.ones(dimensions)
+        self.number = number
+        """How many have come so far."""
+        self._build()
+
+    def come(self, place: NDArray[np.float64]) -> int:
+        """Adds a place and returns its number."""
+        number = self.number
+        self.places[number], self.there[number] = place, True
+        self.number += 1
+        if self.number - self._since > RECENT:
+            self._build()
+        return number
+
+    def go(self, number: int) -> None:
+        """Takes a place away."""
+        self.there[number] = False
+
+    def nearest(self, place: NDArray[np.float64]) -> int:
+        """The number of the nearest place that is there; there must be one."""
+        known, apart = self._in_tree(place)
+        recent = slice(self._since, self.number)
+        if self._since < self.number:
+            squared = np.square(self.places[recent] - place) @ self._ones
+            squared[~self.there[recent]] = np.inf
+            best = int(squared.argmin())
+            if squared[best] < apart:
+                return self._since + best
+        return known
+
+    def _build(self) -> None:
+        self._numbers = np.flatnonzero(self.there[: self.number])
+        # It takes longer to load than most commands take.
+        from scipy.spatial import cKDTree
+
+        self._tree = cKDTree(self.places[self._numbers], balanced_tree=False, compact_nodes=False)
+        self._since = self.number
+
+    def _in_tree(self, place: NDArray[np.float64]) -> tuple[int, float]:
+        """The nearest of the tree that is there, and its squared distance; infinite if there is none."""
+        asked = FIRST
+        while True:
+            asked = min(asked, len(self._numbers))
+            distances, found = self._tree.query(place, asked)
+            numbers = self._numbers[np.atleast_1d(found)]
+            there = self.there[numbers]
+            first = int(there.argmax())
+            if there[first]:
+                return int(numbers[first]), float(np.atleast_1d(distances)[first]) ** 2
+            if asked == len(self._numbers):
+                return -1, np.inf
+            asked *= FIRST

@@ -1,0 +1,101 @@
+"""Clusters that take records of all parts of the sensitive column, so that they are t-close by their size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.microaggregation.closeness.strata import Forming, Strata
+from tableveil.microaggregation.closeness.targets import Target, least_size
+from tableveil.microaggregation.coordinates import Space
+from tableveil.microaggregation.points import Clusters
+from tableveil.policy import Distance
+
+if TYPE_CHECKING:
+    # The search builds on quality models, and those on what is aggregated.
+    from tableveil.search.control import Control
+
+WHOLE = 20_000
+"""Records up to which all are clustered together, as published."""
+
+BLOCK = 4096
+"""Records of a block that more are parted into."""
+
+
+def size_for(k: int, t: Fraction, records: int) -> int:
+    """The size of clusters that makes them t-close if all values differ: from k to the number of records.
+
+    One record of each of s equal parts of n ranked values is at most (n - s) / (2 (n - 1) s) away from all of them
+    (Soria-Comas et al. 2015, proposition 2): so s >= n / (2 (n - 1) t + 1). What n / s leaves goes to clusters one for
+    one if it is fewer than there are clusters; the size grows until it is.
+    """
+    size = max(k, math.ceil(records / (2 * (records - 1) * t + 1)))
+    return size + records % size // (records // size)
+
+
+def t_closeness_first(
+    space: Space,
+    k: int,
+    targets: Sequence[Target],
+    control: Control,
+    on_progress: Callable[[int, int], None],
+) -> Clusters:
+    """Clusters of at least k of at least k records, each with one record or two of every part of the sensitive column.
+
+    Soria-Comas et al. 2015, algorithm 3. The records, in the order of the column, are parted into as many strata as
+    clusters have records. In turns the record farthest from the centroid of what is left, and the one farthest from
+    that, start a cluster of the nearest record of each stratum. The middle strata have the records that are left over;
+    a cluster takes one of those too for as long as there are any.
+
+    Of several columns the one with the least t is parted, the first of equals. Values without an order are parted by
+    code, or by their place in the hierarchy. Where the published size is one of which no records are t-close, as it can
+    be with ties, other columns and other distances than the ordered one, clusters have the least of which some are.
+    They can still be beyond their targets: these have to be merged.
+
+    Up to `WHOLE` records all are clustered together, which takes time quadratic in them. More are parted first, so that
+    every block has as many records of each stratum: by halves, each stratum at its own median of the coordinate that
+    varies most.
+
+    Raises:
+        Stopped: by the control.
+    """
+    strictest = min(targets, key=lambda target: target.t)
+    points = space.points
+    records = int(points.counts.sum())
+    constant = len(strictest.mover.column.counts) == 1
+    size = size_for(least_size(targets, k), Fraction(1) if constant else strictest.t, records)
+    order = np.lexsort((np.arange(len(points.counts)), _places(strictest)[points.sensitive[strictest.position]]))
+    strata = Strata.of(np.repeat(order, points.counts[order]), size)
+    members: list[NDArray[np.intp]] = []
+    done = 0
+    for block in strata.blocks(space, WHOLE if records <= WHOLE else BLOCK):
+        forming = Forming(space, block)
+        first: NDArray[np.float64] | None = None
+        while forming.clusters:
+            control.raise_if_stopped()
+            start = forming.farthest(forming.centroid() if first is None else first)
+            members.append(forming.taken(start))
+            done += len(members[-1])
+            on_progress(done, records)
+            first = start if first is None else None
+    numbers = np.repeat(np.arange(len(members)), [len(cluster) for cluster in members])
+    of_records = np.concatenate(members)
+    return Clusters.of(of_records, numbers, np.ones(len(of_records), np.int64))
+
+
+def _places(target: Target) -> NDArray[np.intp]:
+    """The place of each code in the order by which strata are made."""
+    column, codes = target.mover.column, np.arange(len(target.mover.column.counts))
+    if target.model.distance is Distance.HIERARCHICAL and column.levels is not None:
+        order = np.lexsort(column.levels.groups)
+    elif target.model.distance is Distance.ORDERED and column.null_first and column.null_code is not None:
+        order = np.roll(codes, 1)
+    else:
+        order = codes
+    places: NDArray[np.intp] = order.argsort()
+    return places

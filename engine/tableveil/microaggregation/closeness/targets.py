@@ -1,0 +1,67 @@
+"""What t-closeness asks of clusters: how far each may be from everybody, in the columns that models name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import ClassValues, SensitiveColumn
+from tableveil.policy import PrivacyModel, TCloseness
+from tableveil.privacy.distances import EARTH_MOVERS, Distributions, EarthMover
+from tableveil.privacy.distances.model import difference, products
+
+LEAST = float(np.finfo(np.float64).tiny)
+"""What is beyond a target by less than floats can tell."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """Clusters are to be at most `t` away from everybody, in the sensitive column of that position."""
+
+    position: int
+    model: TCloseness
+    mover: EarthMover
+    t: Fraction
+
+    def excess(self, values: ClassValues, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Per cluster its distance less t, above 0 if and only if it is not t-close, as whole numbers decide."""
+        compared = self.mover.against(values, sizes)
+        # Not `work`: for few clusters of many values it goes through all values, one by one.
+        work = difference(compared, self.mover.shares(compared), self.mover.unit)
+        excess = np.asarray(work / products(sizes, compared.records, self.mover.unit), np.float64) - float(self.t)
+        beyond = np.asarray(work > self.mover.most(compared, self.t), np.bool_)
+        return np.where(beyond, np.maximum(excess, LEAST), np.minimum(excess, 0.0))
+
+
+def targets_of(models: Iterable[PrivacyModel], sensitive: Sequence[SensitiveColumn]) -> tuple[Target, ...]:
+    """What the models of t-closeness among these ask for."""
+    positions = {column.column: position for position, column in enumerate(sensitive)}
+    targets = []
+    for model in models:
+        if isinstance(model, TCloseness):
+            column = sensitive[positions[model.column]]
+            mover = EARTH_MOVERS[model.distance](column, Distributions.whole(column.counts))
+            targets.append(Target(positions[model.column], model, mover, Fraction(model.t)))
+    return tuple(targets)
+
+
+def worst_excess(
+    targets: Sequence[Target], values: Sequence[ClassValues], sizes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Per cluster the greatest excess over the targets, of clusters of these values by sensitive column.
+
+    With several columns this is what makes one cluster worse than another: how far it is beyond what is allowed.
+    """
+    excess = targets[0].excess(values[targets[0].position], sizes)
+    for target in targets[1:]:
+        np.maximum(excess, target.excess(values[target.position], sizes), out=excess)
+    return excess
+
+
+def least_size(targets: Sequence[Target], k: int) -> int:
+    """K, or the least number of records of which some are within all targets, if that is more."""
+    return max(k, *(target.mover.smallest(target.t) for target in targets))

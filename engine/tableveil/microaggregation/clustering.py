@@ -1,0 +1,101 @@
+"""Forms clusters by the method that a policy names, or by one that fits what there is to cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tableveil.errors import InfeasibleError
+from tableveil.microaggregation.coordinates import Space, unit_range
+from tableveil.microaggregation.mdav import mdav
+from tableveil.microaggregation.partition import partition
+from tableveil.microaggregation.points import Clustered, Clusters, Points
+from tableveil.microaggregation.remaining import Forming, Remaining
+from tableveil.microaggregation.univariate import univariate
+from tableveil.microaggregation.v_mdav import v_mdav
+from tableveil.policy import Clustering, Microaggregation, Scale
+
+if TYPE_CHECKING:
+    from tableveil.search import Control
+
+MOST_STEPS = 1_000_000_000
+"""Up to so many clusters times coordinates of all points, `AUTO` lets MDAV go through them: some 10 seconds."""
+
+
+def cluster(
+    points: Points,
+    k: int,
+    options: Microaggregation,
+    control: Control,
+    on_progress: Callable[[int, int], None] = lambda clustered, records: None,
+) -> Clustered:
+    """Clusters of at least k records each, of all records of the points.
+
+    `UNIVARIATE` is for one column, of numbers, dates or ranks. `AUTO` is that where it can be; else `MDAV`, or
+    `PARTITION` where MDAV would take more than `MOST_STEPS`.
+
+    Args:
+        points: What to cluster; k 1 or more.
+        k: The least size.
+        options: The method; `gain` is of `V_MDAV`.
+        control: May stop the work.
+        on_progress: Is told how many records of how many are in clusters.
+
+    Raises:
+        InfeasibleError: There are fewer than k records.
+        Stopped: `control` says so.
+    """
+    records = int(points.counts.sum())
+    if records < k:
+        found = f"clusters of at least {k} records asked of {records} records"
+        raise InfeasibleError.of("TOO_FEW_RECORDS", "privacy_models", found, f"at most {records}")
+    method, why = _chosen(points, k, options)
+    clusters = _clusters(points, k, method, options, control, on_progress)
+    return Clustered(clusters, f"{method} {why}", optimal=method is Clustering.UNIVARIATE or records < 2 * k)
+
+
+def _chosen(points: Points, k: int, options: Microaggregation) -> tuple[Clustering, str]:
+    """The method, and why."""
+    if options.clustering is not Clustering.AUTO:
+        return options.clustering, "because the policy says so"
+    if len(points.columns) == 1 and points.columns[0].aggregation.scale is not Scale.NOMINAL:
+        return Clustering.UNIVARIATE, "because it is optimal for one column"
+    records, combinations = int(points.counts.sum()), len(points.counts)
+    size = f"{records:,} records with {combinations:,} combinations of values"
+    if records // k * combinations * len(points.columns) <= MOST_STEPS:
+        return Clustering.MDAV, f"because {size} are few enough to compare all with each other"
+    return Clustering.PARTITION, f"because {size} are too many to compare all with each other"
+
+
+def _clusters(
+    points: Points,
+    k: int,
+    method: Clustering,
+    options: Microaggregation,
+    control: Control,
+    on_progress: Callable[[int, int], None],
+) -> Clusters:
+    if method is Clustering.UNIVARIATE:
+        ((column,), (codes,)) = points.columns, points.codes
+        records_of = np.bincount(codes, points.counts, len(column.counts)).astype(np.float64)
+        positions = unit_range(column.positions, records_of)
+        return univariate(positions[codes], points.counts, k, control, on_progress)
+    records, clustered = int(points.counts.sum()), 0
+
+    def on_taken(more: int) -> None:
+        nonlocal clustered
+        clustered += more
+        on_progress(clustered, records)
+
+    space, forming = Space.of(points), Forming()
+    if method is Clustering.PARTITION:
+        partition(space, k, forming, control, on_taken)
+    else:
+        remaining = Remaining(space.at(), points.counts, np.arange(len(points.counts)))
+        if method is Clustering.V_MDAV:
+            v_mdav(remaining, k, options.gain, forming, control, on_taken)
+        else:
+            mdav(remaining, k, forming, control, on_taken)
+    return forming.clusters()

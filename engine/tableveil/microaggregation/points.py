@@ -1,0 +1,83 @@
+"""What is clustered, the distinct combinations of values with their records, and clusters of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.microaggregation.columns import AggregatedColumn
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """The distinct combinations of the codes of aggregated columns, and of sensitive ones where these matter.
+
+    Attributes:
+        columns: The aggregated columns.
+        codes: Per aggregated column, the code of each point.
+        counts: Per point, its number of records; at least 1.
+        sensitive: Per sensitive column that a privacy model looks at, the code of each point's value.
+    """
+
+    columns: tuple[AggregatedColumn, ...]
+    codes: tuple[NDArray[np.int32], ...]
+    counts: NDArray[np.int64]
+    sensitive: tuple[NDArray[np.int32], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clusters:
+    """Which records are in which cluster, sparse: `counts[i]` > 0 records of point `points[i]` are in `clusters[i]`.
+
+    Entries are in the order of cluster, then point, each pair once; clusters are numbered from 0 without gaps. Records
+    of one point may be in several clusters.
+    """
+
+    points: NDArray[np.intp]
+    clusters: NDArray[np.intp]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, points: NDArray[np.integer[Any]], clusters: NDArray[np.integer[Any]], counts: NDArray[np.int64]
+    ) -> Clusters:
+        """From entries in any order, of which several may be of the same pair; clusters are numbered without gaps."""
+        order = np.lexsort((points, clusters))
+        points, clusters, counts = points[order], clusters[order], counts[order]
+        first = np.ones(len(points), np.bool_)
+        first[1:] = (np.diff(points) != 0) | (np.diff(clusters) != 0)
+        starts = np.flatnonzero(first)
+        summed = np.add.reduceat(counts, starts) if len(starts) else counts
+        return cls(points[starts].astype(np.intp), clusters[starts].astype(np.intp), summed)
+
+    @property
+    def number(self) -> int:
+        """How many clusters there are."""
+        return int(self.clusters[-1]) + 1 if len(self.clusters) else 0
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Per cluster, its number of records."""
+        sizes = np.zeros(self.number, np.int64)
+        np.add.at(sizes, self.clusters, self.counts)
+        return sizes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clustered:
+    """Clusters and how they were found.
+
+    Attributes:
+        clusters: All records of the points.
+        account: Which method was used and why, in one sentence without a full stop.
+        optimal: Whether no clusters of at least k records have a lower squared error.
+        merged: How many times clusters were merged to meet privacy models.
+    """
+
+    clusters: Clusters
+    account: str
+    optimal: bool = False
+    merged: int = 0

@@ -1,0 +1,138 @@
+"""What is left to cluster, while methods take clusters from it one after the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.microaggregation.points import Clusters
+
+_MOST_GONE = 8
+"""One in so many points may be gone before the others are moved together."""
+
+
+class Forming:
+    """Clusters as they are formed."""
+
+    def __init__(self) -> None:
+        self._points: list[NDArray[np.intp]] = []
+        self._counts: list[NDArray[np.int64]] = []
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def add(self, points: NDArray[np.intp], counts: NDArray[np.int64]) -> None:
+        """One more cluster: so many records of these points."""
+        self._points.append(points)
+        self._counts.append(counts)
+
+    def extend(self, cluster: int, points: NDArray[np.intp], counts: NDArray[np.int64]) -> None:
+        """More records of a cluster that was added before."""
+        self._points[cluster] = np.append(self._points[cluster], points)
+        self._counts[cluster] = np.append(self._counts[cluster], counts)
+
+    def clusters(self) -> Clusters:
+        """All of them, in the order in which they were formed."""
+        sizes = [len(points) for points in self._points]
+        return Clusters.of(
+            np.concatenate(self._points), np.repeat(np.arange(len(sizes)), sizes), np.concatenate(self._counts)
+        )
+
+
+class Remaining:
+    """Points with the records of them that no cluster has yet.
+
+    They are known by their positions, which stay in the order of the points but change whenever `tidy` is called.
+    Distances are squared, one per position. Of points that fit equally well, the first is taken.
+    """
+
+    def __init__(self, at: NDArray[np.float64], counts: NDArray[np.int64], names: NDArray[np.intp]) -> None:
+        """`at` are coordinates, shape (dimensions, points), whose sums are exact; `names` are what clusters are of."""
+        self.at = np.ascontiguousarray(at)
+        self.counts = counts.copy()
+        self.names = names
+        self.records = int(counts.sum())
+        self._sums = self.at @ self.counts
+        self._gone = np.empty(len(counts), np.intp)
+        self._many_gone = 0
+
+    @property
+    def centroid(self) -> NDArray[np.float64]:
+        """The mean of all records that are left."""
+        return self._sums / self.records
+
+    def distances(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
+        """From a place in space."""
+        # One coordinate after the other and without BLAS: the same for equal points, wherever they stand.
+        found: NDArray[np.float64] = self.at[0] - place[0]
+        np.multiply(found, found, out=found)
+        differences = np.empty_like(found)
+        for along, there in zip(self.at[1:], place[1:], strict=True):
+            np.subtract(along, there, out=differences)
+            np.multiply(differences, differences, out=differences)
+            np.add(found, differences, out=found)
+        return found
+
+    def farthest(self, distances: NDArray[np.float64]) -> int:
+        """The position of a point that is left; marks those that are gone in the distances."""
+        distances[self._gone[: self._many_gone]] = -1.0
+        return int(distances.argmax())
+
+    def nearest(self, distances: NDArray[np.float64]) -> int:
+        """The position of a point that is left; marks those that are gone in the distances."""
+        distances[self._gone[: self._many_gone]] = np.inf
+        return int(distances.argmin())
+
+    def nearest_records(
+        self, distances: NDArray[np.float64], number: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Positions of the points of the nearest records, nearest first, and how many records of each.
+
+        There have to be so many. Marks points that are gone in the distances.
+        """
+        distances[self._gone[: self._many_gone]] = np.inf
+        if number < len(distances):
+            sorted_in_part = distances.copy()
+            sorted_in_part.partition(number - 1)
+            (near,) = (distances <= sorted_in_part[number - 1]).nonzero()
+        else:
+            near = np.arange(len(distances))
+        near = near[distances[near].argsort(kind="stable")]
+        upto = self.counts[near].cumsum()
+        last = int(upto.searchsorted(number))
+        near = near[: last + 1]
+        counts = self.counts[near]
+        counts[-1] -= upto[last] - number
+        return near, counts
+
+    def take(self, positions: NDArray[np.intp], counts: NDArray[np.int64]) -> None:
+        """Takes so many records of the points at these positions, each named once."""
+        self.counts[positions] -= counts
+        self.records -= int(counts.sum())
+        self._sums -= self.at[:, positions] @ counts.astype(np.float64)
+        gone = positions[self.counts[positions] == 0]
+        self._gone[self._many_gone : self._many_gone + len(gone)] = gone
+        self._many_gone += len(gone)
+
+    def take_cluster(self, forming: Forming, distances: NDArray[np.float64], number: int) -> None:
+        """Makes a cluster of the nearest records."""
+        positions, counts = self.nearest_records(distances, number)
+        forming.add(self.names[positions], counts)
+        self.take(positions, counts)
+
+    def take_rest(self, forming: Forming) -> None:
+        """Makes a cluster of all that is left."""
+        positions = np.flatnonzero(self.counts)
+        counts = self.counts[positions]
+        forming.add(self.names[positions], counts)
+        self.take(positions, counts)
+
+    def tidy(self) -> None:
+        """Moves the points together if many are gone; what was known of positions and distances is void then."""
+        if self._many_gone * _MOST_GONE <= len(self.counts):
+            return
+        left: NDArray[Any] = np.flatnonzero(self.counts)
+        self.at, self.counts, self.names = self.at[:, left], self.counts[left], self.names[left]
+        self._many_gone = 0

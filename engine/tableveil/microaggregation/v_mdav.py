@@ -1,0 +1,100 @@
+"""V-MDAV: clusters of k to 2k - 1 records, larger where the data lie closer together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.microaggregation.mdav import STEPS_PER_REPORT
+from tableveil.microaggregation.remaining import Forming, Remaining
+
+if TYPE_CHECKING:
+    from tableveil.search import Control
+
+
+def v_mdav(
+    remaining: Remaining,
+    k: int,
+    gain: Decimal,
+    forming: Forming,
+    control: Control,
+    on_taken: Callable[[int], None] = lambda records: None,
+) -> None:
+    """Takes all records into clusters of variable size.
+
+    The k records nearest to the one that is farthest from the centroid of all are a cluster, which takes in up to
+    k - 1 more: as long as the record outside that is nearest to any of its members is closer to it than `gain` times
+    its distance to the nearest other record outside. Fewer than k that are left at the end join the clusters whose
+    centroids are nearest to each; only these clusters may have more than 2k - 1 records.
+
+    A point with n records is treated exactly as n points in its place. Source: Solanas and Martinez-Balleste 2006.
+
+    Args:
+        remaining: What to cluster, at least k records; nothing is left of it.
+        k: The least size, at least 1.
+        gain: Gamma: 0 for clusters of k only.
+        forming: Is given the clusters.
+        control: May stop the work.
+        on_taken: Is told from time to time how many more records are in clusters.
+
+    Raises:
+        Stopped: `control` says so.
+    """
+    centroid = remaining.centroid
+    told = remaining.records
+    centroids: list[NDArray[np.float64]] = []
+    while remaining.records >= k:
+        control.raise_if_stopped()
+        remaining.tidy()
+        far = remaining.farthest(remaining.distances(centroid))
+        positions, counts = remaining.nearest_records(remaining.distances(remaining.at[:, far]), k)
+        remaining.take(positions, counts)
+        members = dict(zip(positions.tolist(), counts.tolist(), strict=True))
+        _extend(remaining, members, k - 1, float(gain))
+        positions, counts = np.fromiter(members, np.intp), np.fromiter(members.values(), np.int64)
+        forming.add(remaining.names[positions], counts)
+        centroids.append(remaining.at[:, positions] @ counts / counts.sum())
+        if len(forming) % STEPS_PER_REPORT == 0:
+            on_taken(told - remaining.records)
+            told = remaining.records
+    _join(remaining, np.array(centroids), forming)
+    on_taken(told)
+
+
+def _extend(remaining: Remaining, members: dict[int, int], most: int, gain: float) -> None:
+    """Lets up to so many more records into the cluster with these members: records by position."""
+    if not gain:
+        return
+    from_cluster = np.full(len(remaining.counts), np.inf)
+    for position in members:
+        np.minimum(from_cluster, remaining.distances(remaining.at[:, position]), out=from_cluster)
+    for _ in range(min(most, remaining.records)):
+        near = remaining.nearest(from_cluster)
+        from_near = remaining.distances(remaining.at[:, near])
+        if not math.sqrt(from_cluster[near]) < gain * math.sqrt(_to_others(remaining, near, from_near)):
+            return
+        members[near] = members.get(near, 0) + 1
+        remaining.take(np.array([near]), np.array([1]))
+        np.minimum(from_cluster, from_near, out=from_cluster)
+
+
+def _to_others(remaining: Remaining, position: int, distances: NDArray[np.float64]) -> float:
+    """The squared distance of a record to the nearest other one outside; infinite if there is none."""
+    if remaining.counts[position] > 1:
+        return 0.0
+    others = distances.copy()
+    others[position] = np.inf
+    return float(others[remaining.nearest(others)])
+
+
+def _join(remaining: Remaining, centroids: NDArray[np.float64], forming: Forming) -> None:
+    """Adds what is left to the clusters with the nearest centroids."""
+    for position in np.flatnonzero(remaining.counts):
+        differences = centroids - remaining.at[:, position]
+        nearest = int((differences**2).sum(axis=1).argmin())
+        forming.extend(nearest, remaining.names[[position]], remaining.counts[[position]])

@@ -1,0 +1,103 @@
+"""Microaggregation as a policy asks for it: how columns are aggregated, and how clusters of whole tables are formed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+
+class Scale(StrEnum):
+    """What distances between the values of a column mean: of numbers, of ranks, or by its hierarchy."""
+
+    NUMERIC = "NUMERIC"
+    ORDINAL = "ORDINAL"
+    NOMINAL = "NOMINAL"
+
+
+class AggregateFunction(StrEnum):
+    """What replaces the values of a cluster.
+
+    `MEDIAN` is the lower of two middle values of an ordinal column, and their mean of a numeric one; of equally
+    frequent values, `MODE` is the first in the column's order. `INTERVAL` holds all of them, and `COMMON_LABEL` is the
+    lowest label of the hierarchy that all have: both are true of every member.
+    """
+
+    MEAN = "MEAN"
+    MEDIAN = "MEDIAN"
+    MODE = "MODE"
+    GEOMETRIC_MEAN = "GEOMETRIC_MEAN"
+    INTERVAL = "INTERVAL"
+    COMMON_LABEL = "COMMON_LABEL"
+
+
+FITTING = {
+    Scale.NUMERIC: (
+        AggregateFunction.MEAN,
+        AggregateFunction.MEDIAN,
+        AggregateFunction.MODE,
+        AggregateFunction.GEOMETRIC_MEAN,
+        AggregateFunction.INTERVAL,
+    ),
+    Scale.ORDINAL: (AggregateFunction.MEDIAN, AggregateFunction.MODE),
+    Scale.NOMINAL: (AggregateFunction.MODE, AggregateFunction.COMMON_LABEL),
+}
+"""The functions that a scale allows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """How the values of a quasi-identifier are aggregated instead of being generalized.
+
+    `grid` is the width to whose multiples the ends of an `INTERVAL` are rounded outwards, in the column's unit (days
+    for dates, seconds for timestamps). Values below `bottom_coding` and above `top_coding`, in the column's own
+    notation, count as these; empty: none.
+    """
+
+    function: AggregateFunction = AggregateFunction.MEAN
+    scale: Scale = Scale.NUMERIC
+    grid: Decimal | None = None
+    bottom_coding: str = ""
+    top_coding: str = ""
+
+    def __str__(self) -> str:
+        parts = [self.function.replace("_", " ").lower()]
+        parts += [f"rounded to multiples of {self.grid:f}"] if self.grid is not None else []
+        parts += [f"from {self.bottom_coding}"] if self.bottom_coding else []
+        parts += [f"up to {self.top_coding}"] if self.top_coding else []
+        return ", ".join(parts)
+
+
+class Clustering(StrEnum):
+    """How clusters of at least k records are formed; `AUTO` chooses by what there is to cluster."""
+
+    AUTO = "AUTO"
+    MDAV = "MDAV"
+    V_MDAV = "V_MDAV"
+    UNIVARIATE = "UNIVARIATE"
+    PARTITION = "PARTITION"
+
+
+class ClosenessAlgorithm(StrEnum):
+    """How t-closeness is reached (Soria-Comas et al. 2015).
+
+    `MERGE` merges clusters that are not close enough, `K_ANONYMITY_FIRST` swaps records in and out of each cluster as
+    it is formed, and `T_CLOSENESS_FIRST` takes records of all parts of the sensitive column into each cluster.
+    """
+
+    MERGE = "MERGE"
+    K_ANONYMITY_FIRST = "K_ANONYMITY_FIRST"
+    T_CLOSENESS_FIRST = "T_CLOSENESS_FIRST"
+
+
+@dataclass(frozen=True, slots=True)
+class Microaggregation:
+    """Clusters of the whole table by all of its quasi-identifiers, each of which says how it is aggregated.
+
+    `gain` (gamma) says of V_MDAV how much closer than others an outside record must be to join a cluster that is large
+    enough already: 0 never, larger more often.
+    """
+
+    clustering: Clustering = Clustering.AUTO
+    closeness: ClosenessAlgorithm = ClosenessAlgorithm.MERGE
+    gain: Decimal = Decimal("0.2")

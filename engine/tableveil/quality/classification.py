@@ -1,0 +1,202 @@
+"""Classification: records whose class cannot be told by what the release says of their features."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import Check, ClassCounter, ClassValues, EquivalenceClasses, LevelMaps, nest
+from tableveil.lattice import Transformation
+from tableveil.policy import ClassificationModel
+from tableveil.quality.aggregate import Score
+from tableveil.quality.bits import log_ratio
+from tableveil.quality.model import Assessment, Table
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """A class column, as the counter tells its values together with those of features that are released as they are.
+
+    `position` is among the counter's `sensitive`. Per code there, `features` numbers the combination of the features'
+    values, ascending, and `classes` the value of the class.
+    """
+
+    position: int
+    features: NDArray[np.int64]
+    classes: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Features:
+    """What classes are told by: `attributes` are positions of quasi-identifiers, ascending; `told` has every class."""
+
+    attributes: tuple[int, ...]
+    told: tuple[Told, ...]
+
+
+class Classification:
+    """Penalties of all records, as a share of what they were if each record had the highest; the mean of the classes.
+
+    Kept records with the same features vote for the value of their class. Those that are not of the most frequent one
+    have the penalty of a minority; if several are the most frequent, all have the penalty of no majority. Suppressed
+    and withheld records have one of their own and do not vote. NULL is a value of a class like others. Source: Iyengar
+    2002, section 3.2; with penalties as in ARX.
+    """
+
+    bounds_by_classes = True
+
+    def __init__(
+        self, model: ClassificationModel, counter: ClassCounter, features: Features, suppressible: int
+    ) -> None:
+        self._records = counter.records
+        self._suppressible = suppressible
+        self._maps = LevelMaps(counter.levels)
+        self._told = features.told
+        self._tops = {j: attribute.top for j, attribute in enumerate(counter.levels) if j not in features.attributes}
+        # Whole numbers: scores that are equal by definition are equal, and no bound is above a score by rounding.
+        penalties = [Fraction(repr(float(p))) for p in (model.suppressed, model.minority, model.no_majority)]
+        unit = math.lcm(*(penalty.denominator for penalty in penalties))
+        self._suppressed, self._minority, self._no_majority = (int(penalty * unit) for penalty in penalties)
+        highest = max(self._suppressed, self._minority, self._no_majority)
+        self._worst = highest * self._records * len(self._told)
+        # Python's own integers where others do not suffice.
+        self._number: Any = np.int64 if highest * self._records < 2**62 else object
+        self._guide = self._guide_of(counter)
+
+    def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
+        """The share if exactly the classes of the mask are kept."""
+        released = classes.selected(kept)
+        cost = self._of_suppressed(self._records - int(released.counts.sum()))
+        groups = self._groups(released)
+        for told in self._told:
+            votes = _votes(released.values(told.position), told, groups)
+            cost += self._minority * int(votes.outvoted[~votes.tied].sum())
+            cost += self._no_majority * int(votes.sizes[votes.tied].sum())
+        return Assessment((self._share(cost),))
+
+    def evidence(self, check: Check) -> _Evidence:
+        """Bounds by the records that are lost."""
+        return _Evidence(self._guide, self._share(self._of_suppressed(check.below)))
+
+    def bound_between(self, lo: Check, hi: Transformation) -> Score:
+        """Those who vote together at lo do so at every transformation above, where no fewer are outvoted."""
+        nested = nest(lo.classes, lo.at, hi, self._maps)
+        rest = lo.classes.selected((nested.classes.counts >= lo.minimum_size)[nested.parent])
+        suppressed = self._records - int(rest.counts.sum())
+        groups = self._groups(rest)
+        cost = self._of_suppressed(suppressed)
+        for told in self._told:
+            cost += self._least(rest.values(told.position), told, groups, self._suppressible - suppressed)
+        return (self._share(cost),)
+
+    def reported(self, score: Score) -> float:
+        """The share."""
+        return score[0]
+
+    def _least(self, values: ClassValues, told: Told, groups: NDArray[np.intp] | None, suppressible: int) -> int:
+        """What the records cost at least if at most so many of them are suppressed, which happens to whole classes."""
+        penalty = min(self._minority, self._no_majority)
+        votes = _votes(values, told, groups)
+        outvoted = int(votes.outvoted.sum())
+        # What is suppressed is not outvoted.
+        least = penalty * outvoted - max(penalty - self._suppressed, 0) * min(suppressible, outvoted)
+        alone = votes if groups is None else _votes(values, told)
+        of_classes = np.minimum(
+            penalty * alone.outvoted.astype(self._number), self._suppressed * alone.sizes.astype(self._number)
+        )
+        return max(least, int(of_classes.sum()))
+
+    def _groups(self, classes: EquivalenceClasses, above: Transformation | None = None) -> NDArray[np.intp] | None:
+        """Per class, the number of its combination of features, which may be those at a transformation above.
+
+        None: every class has its own.
+        """
+        if above is None and not self._tops:
+            return None
+        at = tuple(self._tops.get(j, level) for j, level in enumerate(above or classes.at))
+        return nest(classes, classes.at, at, self._maps).parent
+
+    def _of_suppressed(self, records: int) -> int:
+        return self._suppressed * records * len(self._told)
+
+    def _share(self, cost: int) -> float:
+        return cost / self._worst if self._worst else 0.0
+
+    def _guide_of(self, counter: ClassCounter) -> Table:
+        """Per level, the bits about the classes that the attribute loses while all others are half-way up.
+
+        By then most classes are as large as they must be. What the attribute tells by itself, or beside all that the
+        others tell at level 0, is a worse guide: docs/search.md has what was measured.
+        """
+        middle = tuple(attribute.top // 2 for attribute in counter.levels)
+        guide = [np.zeros(attribute.top + 1) for attribute in counter.levels]
+        for j, column in enumerate(guide):
+            if j in self._tops:
+                continue
+            classes = counter.classes((*middle[:j], 0, *middle[j + 1 :]))
+            for level in range(len(column)):
+                groups = self._groups(classes, (*middle[:j], level, *middle[j + 1 :]))
+                column[level] = sum(_bits(classes.values(told.position), told, groups) for told in self._told)
+        return tuple(guide)
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """What the records cost that are lost."""
+
+    guide: Table
+    lost: float
+
+    def bound(self, lo: Transformation) -> Score:
+        return (self.lost,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Votes:
+    """Per combination of features: records, those that are not of the most frequent class, and if several are that."""
+
+    sizes: NDArray[np.int64]
+    outvoted: NDArray[np.int64]
+    tied: NDArray[np.bool_]
+
+
+def _votes(values: ClassValues, told: Told, groups: NDArray[np.intp] | None = None) -> _Votes:
+    """The votes of each class, or of all classes of a group together."""
+    starts, counts = _ballots(values, told, groups)
+    if not len(counts):
+        nothing = np.zeros(0, np.int64)
+        return _Votes(nothing, nothing, nothing.astype(np.bool_))
+    sizes = np.add.reduceat(counts, starts)
+    most = np.maximum.reduceat(counts, starts)
+    lengths = np.diff(starts, append=len(counts))
+    tied = np.add.reduceat((counts == np.repeat(most, lengths)).astype(np.int64), starts) > 1
+    return _Votes(sizes, sizes - most, tied)
+
+
+def _bits(values: ClassValues, told: Told, groups: NDArray[np.intp] | None) -> float:
+    """Sum over records of log2(those with the same features / those of the same class among them)."""
+    starts, counts = _ballots(values, told, groups)
+    if not len(counts):
+        return 0.0
+    sizes = np.repeat(np.add.reduceat(counts, starts), np.diff(starts, append=len(counts)))
+    return float(counts @ log_ratio(counts, sizes))
+
+
+def _ballots(
+    values: ClassValues, told: Told, groups: NDArray[np.intp] | None
+) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """Records by group, features and class, in this order; and where each combination of group and features begins."""
+    numbers, codes, counts = values.classes, values.values, values.counts
+    if groups is not None:
+        keys = groups[numbers].astype(np.int64) * len(told.classes) + codes
+        keys, entries = np.unique(keys, return_inverse=True)
+        counts = np.bincount(entries, counts, len(keys)).astype(np.int64)
+        numbers, codes = np.divmod(keys, len(told.classes))
+    features = told.features[codes]
+    begins = (np.diff(numbers, prepend=-1) != 0) | (np.diff(features, prepend=-1) != 0)
+    return np.flatnonzero(begins), counts

@@ -1,0 +1,15 @@
+"""What a release still tells: distributions, statistics and associations, before and after."""
+
+from tableveil.usefulness.association import contingency, cramers_v
+from tableveil.usefulness.report import QUANTILES, Association, Bin, ColumnUtility, Spread, UtilityReport
+
+__all__ = [
+    "QUANTILES",
+    "Association",
+    "Bin",
+    "ColumnUtility",
+    "Spread",
+    "UtilityReport",
+    "contingency",
+    "cramers_v",
+]

@@ -1,0 +1,151 @@
+"""The command `classify`: how well classifiers that are trained on a release tell a class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tableveil.cli import wording
+from tableveil.cli.classification_page import as_html
+from tableveil.cli.files import require_free, write_text
+from tableveil.cli.follow import follow
+from tableveil.cli.tables import facts, listing
+from tableveil.cli.verb import Session, verb
+from tableveil.client.names import RELEASES, resource_name
+from tableveil.v1 import classification_service_pb2 as v1
+
+_CLASSIFIERS = {
+    wording.enum_word(name, "CLASSIFIER_").replace(" ", "-"): number
+    for name, number in v1.Classifier.items()
+    if number != v1.CLASSIFIER_UNSPECIFIED
+}
+
+
+@click.command()
+@click.argument("release")
+@click.option(
+    "--class",
+    "classes",
+    multiple=True,
+    required=True,
+    metavar="COLUMN",
+    help="A column to be told, which is released as it is. Several: each is told for itself.",
+)
+@click.option(
+    "--feature",
+    "features",
+    multiple=True,
+    metavar="COLUMN",
+    help="A released column by which. Default: all quasi-identifiers.",
+)
+@click.option(
+    "--classifier", "classifiers", multiple=True, type=click.Choice(list(_CLASSIFIERS)), help="Default: all of them."
+)
+@click.option("--folds", type=click.IntRange(min=2), help="Folds of the cross-validation. Default: 10.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Draws records and folds. Default: 0.")
+@click.option("--max-records", type=click.IntRange(min=2), help="Look at so many at most. Default: 50,000.")
+@click.option(
+    "--choose-inside-folds",
+    is_flag=True,
+    help="Choose a transformation for each fold's training records alone, instead of taking the released one.",
+)
+@click.option("--publish", is_flag=True, help="Also write the figures as a table beside the release.")
+@click.option(
+    "--html", type=click.Path(path_type=Path), metavar="FILE", help="Also write a page with charts and all figures."
+)
+@click.option("--overwrite", is_flag=True, help="Let --html replace a file.")
+@verb
+def classify(
+    session: Session,
+    release: str,
+    classes: tuple[str, ...],
+    features: tuple[str, ...],
+    classifiers: tuple[str, ...],
+    folds: int | None,
+    seed: int,
+    max_records: int | None,
+    choose_inside_folds: bool,
+    publish: bool,
+    html: Path | None,
+    overwrite: bool,
+) -> None:
+    """Measure how well classifiers that are trained on a release tell a class.
+
+    They are trained on the release and on its source, and evaluated on the same records, which they were not trained
+    on. What comes out is for the owner of the table, unless it is published. With --json, one JSON object per line:
+    the job at each change, then the assessment.
+    """
+    if html is not None:
+        require_free(html, "html", overwrite)
+    asked = v1.ClassificationRequest(
+        release=resource_name(RELEASES, release),
+        classes=classes,
+        features=features,
+        classifiers=[_CLASSIFIERS[name] for name in classifiers],
+        folds=folds or 0,
+        seed=seed,
+        max_records=max_records or 0,
+        choose_inside_folds=choose_inside_folds,
+        publish=publish,
+    )
+    job = session.client.assess_classifiers(asked)
+    show_classification(session, follow(session, job.name, session.output.err).result, html, overwrite)
+
+
+def show_classification(session: Session, name: str, html: Path | None = None, overwrite: bool = False) -> None:
+    """Writes an assessment as JSON, or as tables for people; and as a page, if there is a path for one."""
+    found = session.client.get_classification(name)
+    if html is not None:
+        write_text(html, as_html(found), "html", overwrite)
+    if session.output.as_json:
+        session.output.json(v1.GetClassificationResponse(classification=found))
+    else:
+        session.output.show(_report(found))
+
+
+def _report(report: v1.ClassificationReport) -> RenderableType:
+    parts: list[RenderableType] = [Text(report.name, style="bold"), facts(_about(report))]
+    for assessment in report.assessments:
+        labels = wording.short(", ".join(assessment.labels))
+        heading = f"{wording.printable(assessment.class_column)} ({labels})"
+        parts += [Text(""), Text(heading, style="bold"), _figures(assessment)]
+    warnings = [Text(f"warning: {wording.printable(warning)}") for warning in report.warnings]
+    return Group(*parts, *([Text("")] if warnings else []), *warnings)
+
+
+def _about(report: v1.ClassificationReport) -> Iterator[tuple[str, str]]:
+    yield "of", f"{report.release}, from {wording.table_name(report.source)}"
+    suppressed = wording.count(report.suppressed_records)
+    looked = f"{wording.count(report.sampled_records)} of {wording.count(report.records)}, {suppressed} suppressed"
+    yield "records", looked
+    yield "features", wording.printable(", ".join(report.assessments[0].features))
+    yield "folds", wording.count(report.folds)
+    if report.published:
+        yield "published", wording.printable(report.published)
+
+
+def _figures(assessment: v1.ClassAssessment) -> RenderableType:
+    rows = [
+        (
+            wording.enum_word(v1.Classifier.Name(found.classifier), "CLASSIFIER_"),
+            wording.share(assessment.baseline.accuracy),
+            wording.share(found.original.accuracy),
+            wording.share(found.anonymized.accuracy),
+            wording.share(found.relative_accuracy) if found.HasField("relative_accuracy") else "undefined",
+            _mean_auc(found.original),
+            _mean_auc(found.anonymized),
+        )
+        for found in assessment.comparisons
+    ]
+    columns = ("classifier", "baseline", "original", "anonymized", "relative", "AUC original", "AUC anonymized")
+    return listing(columns, rows, "", numbers=columns[1:])
+
+
+def _mean_auc(measures: v1.ClassifierMeasures) -> str:
+    """The mean over classes; each class's own is on the page."""
+    known = [found.auc for found in measures.classes if found.HasField("auc")]
+    return f"{sum(known) / len(known):.3f}" if known else "undefined"

@@ -1,0 +1,90 @@
+"""The command `utility`: what a release still tells of its source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tableveil.cli import wording
+from tableveil.cli.files import require_free, write_text
+from tableveil.cli.follow import follow
+from tableveil.cli.tables import listing
+from tableveil.cli.utility_page import as_html, changes
+from tableveil.cli.verb import Session, verb
+from tableveil.v1 import utility_service_pb2
+from tableveil.v1.utility_service_pb2 import Spread
+
+_MOST_CHANGES = 10
+_CHANGE = ("columns", "measure", "before", "after", "change")
+
+
+@click.command()
+@click.argument("release")
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write a page with pictures of every column before and after.",
+)
+@click.option("--overwrite", is_flag=True, help="Let --html replace a file.")
+@verb
+def utility(session: Session, release: str, html: Path | None, overwrite: bool) -> None:
+    """Compare a release with its source: distributions, statistics, and how columns go together.
+
+    What comes out is for the owner of the source, whose values it shows. With --json, one JSON object per line: the job
+    at each change, then the report.
+    """
+    if html is not None:
+        require_free(html, "html", overwrite)
+    job = session.client.submit_utility_report(release)
+    show_utility_report(session, follow(session, job.name, session.output.err).result, html, overwrite)
+
+
+def show_utility_report(session: Session, name: str, html: Path | None = None, overwrite: bool = False) -> None:
+    """Writes a utility report as JSON, or as tables for people; and as a page, if there is a path for one."""
+    found = session.client.get_utility_report(name)
+    if html is not None:
+        write_text(html, as_html(found), "html", overwrite)
+    if session.output.as_json:
+        session.output.json(utility_service_pb2.GetUtilityReportResponse(utility_report=found))
+    else:
+        session.output.show(_report(found))
+
+
+def _report(report: utility_service_pb2.UtilityReport) -> RenderableType:
+    columns = ("column", "treatment", "loss", "different values", "mean", "standard deviation", "median")
+    rows = [
+        (
+            wording.printable(column.column),
+            wording.printable(column.treatment),
+            f"{column.loss:.4f}" if column.HasField("loss") else "",
+            _both(column.before, column.after, lambda side: wording.count(side.distinct)),
+            _both(column.before, column.after, lambda side: f"{side.mean:.6g}" if side.HasField("mean") else ""),
+            _both(
+                column.before,
+                column.after,
+                lambda side: f"{math.sqrt(side.variance):.6g}" if side.HasField("variance") else "",
+            ),
+            _both(column.before, column.after, lambda side: f"{side.quantiles[3]:.6g}" if side.quantiles else ""),
+        )
+        for column in report.columns
+    ]
+    parts: list[RenderableType] = [
+        Text(f"{report.name} of {report.release}: before → after", style="bold"),
+        listing(columns, rows, "", numbers=columns[2:]),
+        Text(""),
+        Text("Associations that changed most", style="bold"),
+        listing(_CHANGE, changes(report)[:_MOST_CHANGES], "", numbers=_CHANGE[2:]),
+    ]
+    parts += [Text(f"note: {wording.printable(note)}") for note in report.notes]
+    return Group(*parts)
+
+
+def _both(before: Spread, after: Spread, told: Callable[[Spread], str]) -> str:
+    first, second = told(before), told(after)
+    return first if first == second else f"{first or 'none'} → {second or 'none'}"

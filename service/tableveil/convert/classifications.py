@@ -1,0 +1,126 @@
+"""Classifier assessments: what is asked for, from a message; what was found, as a message."""
+
+from __future__ import annotations
+
+from google.protobuf import json_format
+
+from tableveil.classification.model import Assessment, Classifier, Comparison, Measures
+from tableveil.convert.canonical import canonical_json
+from tableveil.convert.collect import Faults
+from tableveil.convert.enums import CLASSIFIERS
+from tableveil.convert.names import job_name, release_name, release_number, result_name
+from tableveil.convert.tables import table_to_proto
+from tableveil.convert.times import timestamp
+from tableveil.errors import Fault, InvalidError
+from tableveil.policy.classification import (
+    DEFAULT_FOLDS,
+    DEFAULT_MAX_RECORDS,
+    ClassificationRequest,
+    check_classification_request,
+)
+from tableveil.state.classifications import Classification
+from tableveil.state.jobs import JobKind
+from tableveil.v1 import classification_service_pb2 as v1
+
+
+def classification_request_from_proto(
+    message: v1.ClassificationRequest,
+) -> tuple[ClassificationRequest | None, str, list[Fault]]:
+    """The request, None if there are faults; its document; and all faults."""
+    faults = Faults()
+    request = ClassificationRequest(
+        release=_release(message.release, faults) if message.release else None,
+        classes=tuple(message.classes),
+        features=tuple(message.features),
+        classifiers=_classifiers(message, faults),
+        folds=message.folds or DEFAULT_FOLDS,
+        seed=message.seed,
+        max_records=message.max_records or DEFAULT_MAX_RECORDS,
+        choose_inside_folds=message.choose_inside_folds,
+        publish=message.publish,
+        request_id=message.request_id,
+    )
+    faults.judged(check_classification_request(request))
+    found = faults.all()
+    return (None if found else request), canonical_json(message), found
+
+
+def _release(name: str, faults: Faults) -> int | None:
+    try:
+        return release_number(name, "release")
+    except InvalidError as error:
+        for fault in error.faults:
+            faults.add(fault.field, fault.found, fault.expected, fault.hint)
+    return None
+
+
+def _classifiers(message: v1.ClassificationRequest, faults: Faults) -> tuple[Classifier, ...]:
+    if not message.classifiers:
+        return tuple(Classifier)
+    found = []
+    for i, number in enumerate(message.classifiers):
+        classifier = CLASSIFIERS.from_proto(number)
+        if classifier is None:
+            faults.add_enum(f"classifiers[{i}]", number, CLASSIFIERS)
+        else:
+            found.append(classifier)
+    return tuple(found)
+
+
+def classification_to_proto(found: Classification) -> v1.ClassificationReport:
+    """The message for a classifier assessment."""
+    return v1.ClassificationReport(
+        name=result_name(JobKind.CLASSIFICATION, found.number),
+        job=job_name(found.job),
+        create_time=timestamp(found.created_at),
+        release=release_name(found.release),
+        source=table_to_proto(found.source),
+        source_fingerprint=found.source_fingerprint,
+        records=found.records,
+        sampled_records=found.sampled_records,
+        suppressed_records=found.suppressed_records,
+        folds=found.folds,
+        assessments=map(_assessment, found.assessments),
+        published=found.published,
+        warnings=found.warnings,
+        request=json_format.Parse(found.request, v1.ClassificationRequest()),
+        seconds=found.seconds,
+    )
+
+
+def _assessment(assessment: Assessment) -> v1.ClassAssessment:
+    return v1.ClassAssessment(
+        class_column=assessment.class_column,
+        features=assessment.features,
+        labels=assessment.class_labels,
+        records=assessment.records,
+        baseline=_measures(assessment.baseline),
+        comparisons=map(_comparison, assessment.comparisons),
+    )
+
+
+def _comparison(comparison: Comparison) -> v1.ClassifierComparison:
+    return v1.ClassifierComparison(
+        classifier=CLASSIFIERS.to_proto(comparison.classifier),
+        original=_measures(comparison.original),
+        anonymized=_measures(comparison.anonymized),
+        relative_accuracy=comparison.relative_accuracy,
+    )
+
+
+def _measures(measures: Measures) -> v1.ClassifierMeasures:
+    return v1.ClassifierMeasures(
+        accuracy=measures.accuracy,
+        brier=measures.brier,
+        classes=[
+            v1.ClassMeasures(
+                label=one.label,
+                precision=one.precision,
+                recall=one.recall,
+                auc=one.auc,
+                predicted=predicted,
+                roc=[v1.RocPoint(false_positive_rate=false, true_positive_rate=true) for false, true in one.roc],
+            )
+            for one, predicted in zip(measures.classes, measures.confusion, strict=True)
+        ],
+    )

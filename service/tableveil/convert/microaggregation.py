@@ -1,0 +1,70 @@
+"""Aggregated columns and microaggregation between proto and domain, both directions."""
+
+from __future__ import annotations
+
+from tableveil.convert.collect import Faults
+from tableveil.convert.decimals import decimal_to_text
+from tableveil.convert.enums import AGGREGATE_FUNCTIONS, CLOSENESS_ALGORITHMS, CLUSTERINGS, SCALES
+from tableveil.policy import (
+    AggregateFunction,
+    Aggregation,
+    ClosenessAlgorithm,
+    Clustering,
+    Microaggregation,
+    Scale,
+)
+from tableveil.v1 import policy_pb2
+
+USUAL = {
+    Scale.NUMERIC: AggregateFunction.MEAN,
+    Scale.ORDINAL: AggregateFunction.MEDIAN,
+    Scale.NOMINAL: AggregateFunction.MODE,
+}
+"""The function that a policy means if it names none."""
+
+
+def aggregation_from_proto(message: policy_pb2.Aggregation, path: str, faults: Faults) -> Aggregation:
+    """The aggregation of the attribute in whose field `path` it is; what is wrong is added to `faults`."""
+    scale = faults.enum(message.scale, SCALES, f"{path}.scale", Scale.NUMERIC)
+    return Aggregation(
+        function=faults.enum(message.function, AGGREGATE_FUNCTIONS, f"{path}.function", USUAL[scale]),
+        scale=scale,
+        grid=faults.decimal(message.grid, f"{path}.grid"),
+        bottom_coding=message.bottom_coding,
+        top_coding=message.top_coding,
+    )
+
+
+def aggregation_to_proto(aggregation: Aggregation) -> policy_pb2.Aggregation:
+    """The message for an aggregation."""
+    function, scale = aggregation.function, aggregation.scale
+    return policy_pb2.Aggregation(
+        function=AGGREGATE_FUNCTIONS.to_proto(None if function is USUAL[scale] else function),
+        scale=SCALES.to_proto(None if scale is Scale.NUMERIC else scale),
+        grid="" if aggregation.grid is None else decimal_to_text(aggregation.grid),
+        bottom_coding=aggregation.bottom_coding,
+        top_coding=aggregation.top_coding,
+    )
+
+
+def microaggregation_from_proto(message: policy_pb2.Microaggregation, faults: Faults) -> Microaggregation:
+    """How the whole table is clustered; what is wrong is added to `faults`."""
+    usual = Microaggregation()
+    gain = faults.decimal(message.gain, "microaggregation.gain")
+    return Microaggregation(
+        clustering=faults.enum(message.clustering, CLUSTERINGS, "microaggregation.clustering", Clustering.AUTO),
+        closeness=faults.enum(
+            message.closeness, CLOSENESS_ALGORITHMS, "microaggregation.closeness", ClosenessAlgorithm.MERGE
+        ),
+        gain=usual.gain if gain is None else gain,
+    )
+
+
+def microaggregation_to_proto(microaggregation: Microaggregation) -> policy_pb2.Microaggregation:
+    """The message for how the whole table is clustered."""
+    usual, chosen = Microaggregation(), microaggregation
+    return policy_pb2.Microaggregation(
+        clustering=CLUSTERINGS.to_proto(None if chosen.clustering is usual.clustering else chosen.clustering),
+        closeness=CLOSENESS_ALGORITHMS.to_proto(None if chosen.closeness is usual.closeness else chosen.closeness),
+        gain="" if chosen.gain == usual.gain else decimal_to_text(chosen.gain),
+    )

@@ -1,0 +1,42 @@
+"""The columns that the quality model of classification looks at, and how they are counted."""
+
+from __future__ import annotations
+
+from tableveil.backend import Session
+from tableveil.counting import BaseHistogram
+from tableveil.dictionary import JointDictionary, build_joint
+from tableveil.errors import Fault
+from tableveil.policy import ClassificationModel, Policy
+from tableveil.quality import Features, Told
+from tableveil.source import Source
+
+
+def joint_dictionaries(session: Session, source: Source, policy: Policy) -> tuple[list[JointDictionary], list[Fault]]:
+    """Per class, the dictionary of it together with the features that are released as they are."""
+    model = policy.quality_model
+    if not isinstance(model, ClassificationModel):
+        return [], []
+    generalized = {attribute.column for attribute in policy.quasi_identifiers}
+    features = [source.column(name) for name in model.features if name not in generalized]
+    dictionaries, faults = [], []
+    for i, name in enumerate(model.classes):
+        field = f"quality_model.classification.classes[{i}]"
+        dictionary, found = build_joint(session, source, (*features, source.column(name)), i, field)
+        dictionaries += [dictionary] if dictionary is not None else []
+        faults += found
+    return dictionaries, faults
+
+
+def features_of(policy: Policy, base: BaseHistogram) -> Features | None:
+    """What the classes are told by, and where the counter has them; None if the policy asks for another model."""
+    model = policy.quality_model
+    if not isinstance(model, ClassificationModel):
+        return None
+    attributes = [
+        j
+        for j, attribute in enumerate(policy.quasi_identifiers)
+        if not model.features or attribute.column in model.features
+    ]
+    first = len(base.counted) - len(base.joint)
+    told = [Told(first + i, joint.features, joint.classes) for i, joint in enumerate(base.joint)]
+    return Features(tuple(attributes), tuple(told))

@@ -1,0 +1,57 @@
+"""Classifier assessments over gRPC."""
+
+from __future__ import annotations
+
+import grpc
+
+from tableveil.convert import (
+    classification_number,
+    classification_request_from_proto,
+    classification_to_proto,
+    job_to_proto,
+    number_token,
+    page_size,
+    read_number_token,
+    stored_policy,
+)
+from tableveil.errors import InvalidError
+from tableveil.jobs.work import ClassificationWork
+from tableveil.server.paging import fill_page
+from tableveil.server.ports import Classifications, Jobs
+from tableveil.v1 import classification_service_pb2 as v1
+from tableveil.v1 import classification_service_pb2_grpc
+
+
+class ClassificationService(classification_service_pb2_grpc.ClassificationServiceServicer):
+    """Each method converts, calls, converts."""
+
+    def __init__(self, jobs: Jobs, classifications: Classifications) -> None:
+        self._jobs = jobs
+        self._classifications = classifications
+
+    def AssessClassifiers(  # noqa: N802
+        self, request: v1.AssessClassifiersRequest, context: grpc.ServicerContext
+    ) -> v1.AssessClassifiersResponse:
+        """The message is kept as the job's document."""
+        asked, document, faults = classification_request_from_proto(request.classification)
+        if asked is None:
+            raise InvalidError.about("CLASSIFICATION_INVALID", "classifiers cannot be assessed as asked", faults)
+        job = self._jobs.submit(ClassificationWork(asked, document, stored_policy))
+        return v1.AssessClassifiersResponse(job=job_to_proto(job))
+
+    def GetClassification(  # noqa: N802
+        self, request: v1.GetClassificationRequest, context: grpc.ServicerContext
+    ) -> v1.GetClassificationResponse:
+        """One assessment, with its curves."""
+        found = self._classifications.get(classification_number(request.name))
+        return v1.GetClassificationResponse(classification=classification_to_proto(found))
+
+    def ListClassifications(  # noqa: N802
+        self, request: v1.ListClassificationsRequest, context: grpc.ServicerContext
+    ) -> v1.ListClassificationsResponse:
+        """A page of assessments, without their curves."""
+        size = page_size(request.page_size)
+        found = self._classifications.page(read_number_token("classifications", request.page_token), size + 1)
+        shown, more = fill_page(found, size, classification_to_proto)
+        token = number_token("classifications", found[len(shown) - 1].number) if more else ""
+        return v1.ListClassificationsResponse(classifications=shown, next_page_token=token)

@@ -1,0 +1,39 @@
+"""Utility reports over gRPC."""
+
+from __future__ import annotations
+
+import grpc
+
+from tableveil.convert import (
+    job_to_proto,
+    utility_report_number,
+    utility_report_to_proto,
+    utility_request_from_proto,
+)
+from tableveil.jobs.work import UtilityReportWork
+from tableveil.server.ports import Jobs, UtilityReports
+from tableveil.v1 import utility_service_pb2 as v1
+from tableveil.v1 import utility_service_pb2_grpc
+
+
+class UtilityService(utility_service_pb2_grpc.UtilityServiceServicer):
+    """Each method converts, calls, converts."""
+
+    def __init__(self, jobs: Jobs, utility_reports: UtilityReports) -> None:
+        self._jobs = jobs
+        self._utility_reports = utility_reports
+
+    def SubmitUtilityReport(  # noqa: N802
+        self, request: v1.SubmitUtilityReportRequest, context: grpc.ServicerContext
+    ) -> v1.SubmitUtilityReportResponse:
+        """The message is kept as the job's document."""
+        asked, document = utility_request_from_proto(request.utility)
+        job = self._jobs.submit(UtilityReportWork(asked, document))
+        return v1.SubmitUtilityReportResponse(job=job_to_proto(job))
+
+    def GetUtilityReport(  # noqa: N802
+        self, request: v1.GetUtilityReportRequest, context: grpc.ServicerContext
+    ) -> v1.GetUtilityReportResponse:
+        """One utility report."""
+        stored = self._utility_reports.get(utility_report_number(request.name))
+        return v1.GetUtilityReportResponse(utility_report=utility_report_to_proto(stored))

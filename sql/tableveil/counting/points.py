@@ -1,0 +1,44 @@
+"""Reads what is clustered: the distinct combinations of values of aggregated and sensitive columns, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from sqlglot import exp
+
+from tableveil.backend import Session, column
+from tableveil.classes import KeyLayout
+from tableveil.counting.base import counted_keys, joined_value
+from tableveil.dictionary import AggregatedDictionary, SensitiveDictionary
+from tableveil.microaggregation.points import Points
+from tableveil.source import Source
+
+
+def read_points(
+    session: Session,
+    source: Source,
+    aggregated: Sequence[AggregatedDictionary],
+    sensitive: Sequence[SensitiveDictionary] = (),
+) -> Points:
+    """The combinations in the order of their codes, whatever the order of the rows.
+
+    `source` is without the records set aside; memory grows with the combinations.
+    """
+    rows = exp.select().from_(source.table("source"))
+    codes: list[exp.Expr] = []
+    dictionaries: list[AggregatedDictionary | SensitiveDictionary] = [*aggregated, *sensitive]
+    for j, dictionary in enumerate(dictionaries):
+        rows, code = joined_value(rows, dictionary, "source", f"d{j}")
+        codes.append(code)
+    layout = KeyLayout.of([len(dictionary.values.counts) for dictionary in dictionaries])
+    words = [column(f"w{word}") for word in range(layout.words)]
+    found = session.arrays(counted_keys(rows, codes, layout).order_by(*words))
+    keys = tuple(found[f"w{word}"] for word in range(layout.words))
+    read = tuple(layout.unpack(keys, j).astype(np.int32) for j in range(len(dictionaries)))
+    return Points(
+        columns=tuple(dictionary.values for dictionary in aggregated),
+        codes=read[: len(aggregated)],
+        counts=found["n"].astype(np.int64),
+        sensitive=read[len(aggregated) :],
+    )

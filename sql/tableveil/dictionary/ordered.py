@@ -1,0 +1,150 @@
+"""Places the distinct values of a column in the order that a policy gives them, and numbers them by it."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from sqlglot import exp
+
+from tableveil.backend import (
+    Session,
+    alias,
+    call,
+    cast,
+    column,
+    create_table,
+    in_one_spelling,
+    number,
+    row_number,
+    table,
+    text,
+    try_cast,
+)
+from tableveil.dictionary.values import EXAMPLES, examples, readable, uncovered
+from tableveil.errors import Fault, shortened
+from tableveil.hierarchy import (
+    AttributeLevels,
+    InlineLevels,
+    RuleHierarchy,
+    ValueKind,
+    attribute_levels,
+    label_values,
+)
+from tableveil.policy import AttributePolicy, OrderBy, ValueOrder
+from tableveil.source import Column, Source
+
+NUMBERS = r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?"
+DATES = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+"""What text has to look like: DuckDB's casts take more, such as spaces around a number or a month of one digit."""
+
+_NUMERIC = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT)
+_TEMPORAL = (ValueKind.DATE, ValueKind.TIMESTAMP)
+
+
+def check_kind(order: ValueOrder, source_column: Column, field: str) -> list[Fault]:
+    """An order by number or date of a column of another type."""
+    fitting = {OrderBy.NUMBER: _NUMERIC, OrderBy.DATE: _TEMPORAL}.get(order.by)
+    if fitting is None or source_column.kind in (ValueKind.TEXT, *fitting):
+        return []
+    found = f"{order.by} for {shortened(source_column.name)}, a column of type {shortened(source_column.type)}"
+    return [Fault(f"{field}.by", found, "text, or a type of that kind", "TYPE orders values as their type does.")]
+
+
+def place_values(session: Session, source: Source, source_column: Column, order: ValueOrder, name: str) -> None:
+    """A temporary table of the distinct values: `value`, `text`, `n` and `place`, by which they are ordered."""
+    value: exp.Expr = column(source_column.name)
+    if source_column.kind is ValueKind.FLOAT:
+        value = in_one_spelling(value)
+    distinct = (
+        exp.select(alias(value, "value"), alias(exp.Count(this=exp.Star()), "n"))
+        .from_(source.table())
+        .group_by(number(1))
+    )
+    values = exp.select(column("value"), alias(cast(column("value"), "VARCHAR"), "text"), column("n")).from_(
+        distinct.subquery("distinct_values")
+    )
+    query = exp.select(column("value", "found"), column("text", "found"), column("n", "found")).from_(
+        values.subquery("found")
+    )
+    if not order.values:
+        query = query.select(alias(_place(source_column.kind, order.by), "place"))
+        session.execute(create_table(table(name), query, temporary=True))
+        return
+    listed = pa.table({"text": pa.array(order.values, pa.string()), "place": pa.array(range(len(order.values)))})
+    with session.relation("listed_order", listed):
+        same = exp.EQ(this=column("text", "found"), expression=column("text", "listed"))
+        query = query.join(table("listed_order", alias="listed"), on=same, join_type="LEFT")
+        query = query.select(column("place", "listed"))
+        session.execute(create_table(table(name), query, temporary=True))
+
+
+def _place(kind: ValueKind, by: OrderBy) -> exp.Expr:
+    if kind is not ValueKind.TEXT or by is OrderBy.TYPE:
+        return column("value", "found")
+    pattern, type_ = (NUMBERS, "DOUBLE") if by is OrderBy.NUMBER else (DATES, "DATE")
+    reads = call("regexp_full_match", column("text", "found"), text(pattern))
+    return exp.Case(ifs=[exp.If(this=reads, true=try_cast(column("text", "found"), type_))])
+
+
+def check_places(session: Session, placed: str, attribute: AttributePolicy, field: str) -> list[Fault]:
+    """Values that the order has no place for."""
+    order, name = attribute.order, shortened(attribute.column)
+    without = exp.and_(column("place").is_(exp.null()), column("value").is_(exp.null()).not_())
+    count = session.value(exp.select(exp.Count(this=exp.Star())).from_(table(placed)).where(without))
+    if not count:
+        return []
+    some = exp.select(column("text")).from_(table(placed)).where(without).order_by(column("text"))
+    shown = examples([found for (found,) in session.rows(some.limit(EXAMPLES + 1))])
+    if order.values:
+        found = f"{count} values of {name} that are not listed: {shown}"
+        hint = "Add them where they belong; values are compared as the text DuckDB casts them to."
+        return [Fault(f"{field}.values", found, "all values that occur", hint)]
+    form = "numbers such as -1.5" if order.by is OrderBy.NUMBER else "dates as YYYY-MM-DD"
+    hint = "Correct them, or list the order in values."
+    return [Fault(f"{field}.by", f"{count} values of {name} that are none: {shown}", form, hint)]
+
+
+def check_distinct(session: Session, placed: str, attribute: AttributePolicy, field: str) -> list[Fault]:
+    """Texts that are the same number have no order, and are two values to every model."""
+    if attribute.order.by is OrderBy.TYPE:
+        return []
+    equal = (
+        exp.select(call("min", column("text")), call("max", column("text")))
+        .from_(table(placed))
+        .where(column("place").is_(exp.null()).not_())
+        .group_by(column("place"))
+        .having(exp.GT(this=exp.Count(this=exp.Star()), expression=number(1)))
+    )
+    pairs = session.rows(equal.order_by(number(1)).limit(1))
+    if not pairs:
+        return []
+    found = f"values of {shortened(attribute.column)} that are the same number of 64 bits: {examples(pairs[0])}"
+    hint = "Write each number in one way, or list the order in values."
+    return [Fault(f"{field}.by", found, "numbers that differ", hint)]
+
+
+def write_codes(session: Session, table_name: str, placed: str) -> None:
+    """A temporary table of the values that were placed: `value`, `code` from 0 in their order, NULL last, and `n`."""
+    order = [exp.Ordered(this=column("place"), nulls_first=False)]
+    code = cast(exp.Sub(this=row_number(order), expression=number(1)), "INTEGER")
+    query = exp.select(column("value"), alias(code, "code"), column("n")).from_(table(placed))
+    session.execute(create_table(table(table_name), query, temporary=True))
+
+
+def levels_of(
+    session: Session, table_name: str, source_column: Column, hierarchy: InlineLevels | RuleHierarchy, field: str
+) -> tuple[AttributeLevels | None, list[Fault]]:
+    """The groups of the codes; the values are read for it."""
+    read = exp.select(column("value"), alias(cast(column("value"), "VARCHAR"), "text"), column("code"))
+    read = exp.select(readable(source_column.kind), column("text")).from_(
+        read.from_(table(table_name)).subquery("coded")
+    )
+    rows = session.rows(read.order_by("code"))
+    has_null = bool(rows) and rows[-1][1] is None
+    values = rows[:-1] if has_null else rows
+    labelled = label_values(
+        hierarchy, source_column.kind, [value for value, _ in values], [text_ for _, text_ in values]
+    )
+    missing = [text_ for (_, text_), covered in zip(values, labelled.covered, strict=True) if not covered]
+    if missing:
+        return None, [uncovered(source_column.name, field, missing)]
+    return attribute_levels(labelled, has_null), []

@@ -1,0 +1,164 @@
+"""Positions of numbers, dates and timestamps as 64-bit floats, by which they are aggregated, and what has none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tableveil.backend import Session, call, cast, number, text, try_cast
+from tableveil.errors import Fault, shortened
+from tableveil.hierarchy import ValueKind
+from tableveil.hierarchy.notation import Notation
+from tableveil.policy import AggregateFunction, Aggregation
+from tableveil.source import Column
+
+NOTATIONS = {
+    ValueKind.INTEGER: Notation.INTEGER,
+    ValueKind.DECIMAL: Notation.NUMBER,
+    ValueKind.FLOAT: Notation.NUMBER,
+    ValueKind.DATE: Notation.DATE,
+    ValueKind.TIMESTAMP: Notation.TIMESTAMP,
+}
+"""The kinds of columns whose values have positions, and how bounds of them are written."""
+
+MOST_STEPS = 2**45
+"""Steps of a grid from 0 to a position: a quotient of them has seven binary digits after the point."""
+
+LARGEST = 1e140
+"""Of numbers up to here the squares of more records than there are can be summed."""
+
+_DAY = 86_400
+_UNITS = {
+    ValueKind.INTEGER: (Fraction(1), "whole numbers"),
+    ValueKind.DATE: (Fraction(1), "whole days"),
+    ValueKind.TIMESTAMP: (Fraction(1, 10**6), "seconds, in whole microseconds"),
+}
+"""What the grid of an interval must be a multiple of."""
+
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
+"""The years from 1 to 9999, in days since 1970-01-01."""
+
+
+def position_of(value: exp.Expr, kind: ValueKind) -> exp.Expr:
+    """The position of a value: numbers as they are, dates in days and timestamps in seconds since 1970-01-01.
+
+    That of an infinite date is NaN.
+    """
+    if kind in (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT):
+        return cast(value, "DOUBLE")
+    seconds = call("epoch", value)
+    position = exp.Div(this=seconds, expression=number(_DAY)) if kind is ValueKind.DATE else seconds
+    return exp.Coalesce(this=position, expressions=[cast(text("nan"), "DOUBLE")])
+
+
+def check_kind(aggregation: Aggregation, source_column: Column, field: str) -> list[Fault]:
+    """A column that has no positions, or is not of numbers where only these have an aggregate."""
+    name, kind = shortened(source_column.name), source_column.kind
+    if kind not in NOTATIONS:
+        found = f"NUMERIC for {name}, a column of type {shortened(source_column.type)}"
+        hint = "ORDINAL aggregates values by their order, NOMINAL by a hierarchy."
+        return [Fault(f"{field}.scale", found, "a column of numbers, dates or timestamps", hint)]
+    if aggregation.function is AggregateFunction.GEOMETRIC_MEAN and kind in (ValueKind.DATE, ValueKind.TIMESTAMP):
+        found = f"GEOMETRIC_MEAN of {name}, a column of type {shortened(source_column.type)}"
+        return [Fault(f"{field}.function", found, "a column of numbers, because dates have no zero")]
+    return []
+
+
+def read_codings(
+    session: Session, aggregation: Aggregation, source_column: Column, field: str
+) -> tuple[tuple[float, float], list[Fault]]:
+    """The positions of bottom and top coding, infinite where there is none, and what is wrong with them."""
+    faults = []
+    positions = {"bottom_coding": -math.inf, "top_coding": math.inf}
+    for name in positions:
+        coding: str = getattr(aggregation, name)
+        if coding:
+            position, found = _read_coding(session, coding, source_column, f"{field}.{name}")
+            faults += found
+            positions[name] = math.nan if position is None else position
+    bottom, top = positions.values()
+    if bottom > top:
+        expected = f"a bound not below the bottom_coding, {shortened(aggregation.bottom_coding)}"
+        faults.append(Fault(f"{field}.top_coding", shortened(aggregation.top_coding), expected))
+    return (bottom, top), faults
+
+
+def _read_coding(session: Session, coding: str, source_column: Column, field: str) -> tuple[float | None, list[Fault]]:
+    notation = NOTATIONS[source_column.kind]
+    asked = notation.read(coding)
+    if asked is None:
+        return None, [Fault(field, shortened(coding), notation.value)]
+    typed = try_cast(text(coding), source_column.type)
+    held, position = session.row(exp.select(cast(typed, "VARCHAR"), position_of(typed.copy(), source_column.kind)))
+    lost = source_column.kind is ValueKind.DECIMAL and held is not None and Fraction(held) != asked
+    if held is None or lost or not math.isfinite(position):
+        return None, [Fault(field, shortened(coding), f"a value that the type {shortened(source_column.type)} holds")]
+    return float(position), []
+
+
+def check_positions(
+    aggregation: Aggregation, source_column: Column, positions: NDArray[np.float64], field: str
+) -> Iterator[Fault]:
+    """Values that have no position; positions are as they were before coding."""
+    name, kind = shortened(source_column.name), source_column.kind
+    finite = np.isfinite(positions)
+    strange = int((~finite).sum())
+    if strange:
+        found = f"{strange} values of {name} that are infinite or no numbers"
+        yield Fault(f"{field}.scale", found, "finite values", "Make them NULL, or correct them.")
+    beyond, expected = _beyond(kind, positions[finite])
+    if beyond:
+        hint = "Correct them, or say ORDINAL: then only their order matters."
+        yield Fault(f"{field}.scale", f"{beyond} values of {name} out of range", expected, hint)
+
+
+def _beyond(kind: ValueKind, positions: NDArray[np.float64]) -> tuple[int, str]:
+    """How many values are too far from zero, and what is expected."""
+    match kind:
+        case ValueKind.INTEGER:
+            return int((np.abs(positions) >= 2.0**53).sum()), "whole numbers between -2^53 and 2^53"
+        case ValueKind.DATE | ValueKind.TIMESTAMP:
+            days = positions if kind is ValueKind.DATE else positions // _DAY
+            outside = (days < _FIRST_DAY) | (days > _LAST_DAY)
+            return int(outside.sum()), "dates in the years from 1 to 9999"
+        case _:
+            return int((np.abs(positions) > LARGEST).sum()), "numbers between -1e140 and 1e140"
+
+
+def check_function(
+    aggregation: Aggregation, source_column: Column, positions: NDArray[np.float64], field: str
+) -> Iterator[Fault]:
+    """What does not fit the aggregate that is asked for; positions are as they are after coding."""
+    name = shortened(source_column.name)
+    if aggregation.function is AggregateFunction.GEOMETRIC_MEAN:
+        without = int((positions <= 0).sum())
+        if without:
+            found = f"GEOMETRIC_MEAN of {name}, which has {without} values that are not above 0"
+            yield Fault(f"{field}.function", found, "values above 0", "Use MEAN, or a bottom_coding above 0.")
+    if aggregation.grid is not None:
+        grid = Fraction(aggregation.grid)
+        unit, wording = _UNITS.get(source_column.kind, (grid, ""))
+        if grid % unit:
+            found = f"{aggregation.grid} for {name}, a column of type {shortened(source_column.type)}"
+            yield Fault(f"{field}.grid", found, f"a width in {wording}")
+        elif len(positions) and np.abs(positions).max() > MOST_STEPS * grid:
+            found = f"{aggregation.grid} for {name}, which is too small for its largest values"
+            yield Fault(f"{field}.grid", found, "at most 2^45 steps from 0 to the largest value", "Use a wider one.")
+        elif _leaves_the_calendar(source_column.kind, grid, positions):
+            found = f"{aggregation.grid} for {name}"
+            yield Fault(f"{field}.grid", found, "a width whose multiples around all values are in the years 1 to 9999")
+
+
+def _leaves_the_calendar(kind: ValueKind, grid: Fraction, positions: NDArray[np.float64]) -> bool:
+    """Whether ends of intervals have no date; multiples count from 1970-01-01."""
+    if kind not in (ValueKind.DATE, ValueKind.TIMESTAMP) or not len(positions):
+        return False
+    day = 1 if kind is ValueKind.DATE else _DAY
+    low = Fraction(positions.min()) // grid * grid
+    high = (Fraction(positions.max()) // grid + 1) * grid
+    return low < _FIRST_DAY * day or high > _LAST_DAY * day

@@ -1,0 +1,307 @@
+"""Records of a source paired with what a release makes of them: each value, and what is released in its place.
+
+A record that is suppressed has labels too: those it would have been released with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, cast, column, number, table, text
+from tableveil.classes import EquivalenceClasses
+from tableveil.classification.model import Feature, Values
+from tableveil.dictionary import AggregatedDictionary, Dictionary, SensitiveDictionary
+from tableveil.dictionary.positions import position_of
+from tableveil.hierarchy import AttributeLevels, ValueKind
+from tableveil.hierarchy.labelled import TOP_LABEL
+from tableveil.hierarchy.middles import middle_reader
+from tableveil.lattice import Transformation
+from tableveil.microaggregation import aggregates as kinds
+from tableveil.microaggregation.aggregates import Aggregates
+from tableveil.policy import Scale
+from tableveil.release.plan import Members, ReleasePlan
+from tableveil.release.sampled import Sample, labels_of
+from tableveil.source import Column
+
+_UNKNOWN = -1
+"""Instead of a code: the dictionary does not have the value, because the record was set aside."""
+
+_SECONDS_PER_DAY = 86_400.0
+
+
+@dataclass(frozen=True, eq=False)
+class Paired:
+    """The records of a sample by the codes of a plan's columns; -1 where the plan has no code for the value.
+
+    `generalized[j]` and `aggregated[j]` belong to the plan's dictionaries, `members` to the sensitive columns by which
+    the members of clusters are known. `values` are those of the generalized columns' dictionaries as numbers, NaN where
+    there is none, None for a column without numbers; `plain` are other released columns.
+    """
+
+    plan: ReleasePlan
+    generalized: tuple[NDArray[np.int32], ...]
+    aggregated: tuple[NDArray[np.int32], ...]
+    members: tuple[NDArray[np.int32], ...]
+    values: tuple[NDArray[np.float64] | None, ...]
+    plain: dict[str, Values]
+    records: int
+
+    @cached_property
+    def classes(self) -> NDArray[np.intp]:
+        """Per record the position of its class among the plan's; -1 if it is in none."""
+        plan = self.plan
+        if plan.aggregated is not None and plan.aggregated.members is not None:
+            return _clusters(plan.aggregated.members, [*self.aggregated, *self.members])
+        groups, known = [], np.ones(self.records, np.bool_)
+        for dictionary, codes, level in zip(plan.dictionaries, self.generalized, plan.transformation, strict=True):
+            known &= codes != _UNKNOWN
+            if dictionary.withholds:
+                known &= codes != dictionary.levels.null_code
+            groups.append(dictionary.levels.groups[level][codes])
+        return _positions(plan.classes, groups, known)
+
+    @cached_property
+    def kept(self) -> NDArray[np.bool_]:
+        """Per record, whether it is released: a record that was set aside is not."""
+        kept: NDArray[np.bool_] = np.append(self.plan.kept, False)[self.classes]
+        for codes in self.aggregated:
+            kept = kept & (codes != _UNKNOWN)
+        return kept
+
+    def feature(self, name: str) -> Feature:
+        """The column of that name, before and after."""
+        plan = self.plan
+        if self.aggregates(name):
+            assert plan.aggregated is not None
+            j = [found.column.name for found in plan.aggregated.dictionaries].index(name)
+            dictionary, codes = plan.aggregated.dictionaries[j], self.aggregated[j]
+            released = _aggregates(dictionary, plan.aggregated.aggregates[j], self.classes)
+            return Feature(name, _as_it_is(dictionary, codes), released)
+        level_0 = (0,) * len(plan.transformation)
+        return Feature(name, self.released_at(name, level_0), self.released_at(name, plan.transformation))
+
+    def aggregates(self, name: str) -> bool:
+        """Whether the column of that name is aggregated."""
+        aggregated = self.plan.aggregated
+        return aggregated is not None and name in [found.column.name for found in aggregated.dictionaries]
+
+    def released_at(self, name: str, transformation: Transformation) -> Values:
+        """The column of that name, which is not aggregated, as a transformation would release it."""
+        if name in self.plain:
+            return self.plain[name]
+        j = [found.column.name for found in self.plan.dictionaries].index(name)
+        dictionary, codes, values = self.plan.dictionaries[j], self.generalized[j], self.values[j]
+        return _generalized(dictionary, codes, values, transformation[j])
+
+
+def pair(session: Session, plan: ReleasePlan, sample: Sample, names: Sequence[str]) -> Paired:
+    """The records of the sample, and the columns of these names; others only as far as classes need them."""
+    aggregated = plan.aggregated.dictionaries if plan.aggregated is not None else ()
+    members = plan.aggregated.members if plan.aggregated is not None else None
+    by = members.by if members is not None else ()
+    handled = {*(found.column.name for found in plan.dictionaries), *(found.column.name for found in aggregated)}
+    return Paired(
+        plan=plan,
+        generalized=_codes(session, sample, plan.dictionaries),
+        aggregated=_codes(session, sample, aggregated),
+        members=_codes(session, sample, by),
+        values=tuple(_values(session, dictionary) for dictionary in plan.dictionaries),
+        plain={name: _plain(session, sample, plan.source.column(name)) for name in names if name not in handled},
+        records=sample.records,
+    )
+
+
+def _codes(
+    session: Session, sample: Sample, dictionaries: Sequence[Dictionary | AggregatedDictionary | SensitiveDictionary]
+) -> tuple[NDArray[np.int32], ...]:
+    """Per dictionary the code of each record's value."""
+    query = exp.select(alias(column(sample.position, "source"), "position")).from_(sample.table())
+    for j, dictionary in enumerate(dictionaries):
+        same = exp.EQ(this=column(dictionary.column.name, "source"), expression=column("value", f"d{j}"))
+        query = query.join(table(dictionary.table_name, alias=f"d{j}"), on=same, join_type="LEFT")
+        # NULL is equal to no value.
+        null = column(dictionary.column.name, "source").is_(exp.null())
+        of_null = number(_UNKNOWN if (code := _null_code(dictionary)) is None else code)
+        found = exp.Coalesce(this=column("code", f"d{j}"), expressions=[number(_UNKNOWN)])
+        query = query.select(alias(exp.Case(ifs=[exp.If(this=null, true=of_null)], default=found), f"c{j}"))
+    arrays = session.arrays(query.order_by(column("position")))
+    return tuple(arrays[f"c{j}"].astype(np.int32) for j in range(len(dictionaries)))
+
+
+def _null_code(dictionary: Dictionary | AggregatedDictionary | SensitiveDictionary) -> int | None:
+    match dictionary:
+        case Dictionary():
+            return dictionary.levels.null_code
+        case SensitiveDictionary():
+            return dictionary.values.null_code
+        case AggregatedDictionary():
+            return None
+
+
+def _values(session: Session, dictionary: Dictionary) -> NDArray[np.float64] | None:
+    """Per code of the dictionary its value as a number; NULL and what is infinite have none."""
+    kind = dictionary.column.kind
+    if middle_reader(kind) is None:
+        return None
+    query = exp.select(alias(_number(column("value"), kind), "number")).from_(table(dictionary.table_name))
+    return _finite(session.arrays(query.order_by(column("code")))["number"], kind)
+
+
+def _number(value: exp.Expr, kind: ValueKind) -> exp.Expr:
+    return exp.Coalesce(this=position_of(value, kind), expressions=[cast(text("nan"), "DOUBLE")])
+
+
+def _finite(numbers: NDArray[np.float64], kind: ValueKind) -> NDArray[np.float64]:
+    """Timestamps in days, as labels tell them."""
+    in_unit = numbers / _SECONDS_PER_DAY if kind is ValueKind.TIMESTAMP else numbers
+    return np.where(np.isfinite(in_unit), in_unit, np.nan)
+
+
+def _plain(session: Session, sample: Sample, found: Column) -> Values:
+    """A column that is released as it is."""
+    labels = labels_of(session, sample, found.name)
+    if middle_reader(found.kind) is None:
+        return _categories(labels.codes, labels.texts)
+    read = exp.select(alias(column(found.name), "value")).distinct().from_(sample.table()).subquery("distinct_values")
+    order = exp.Ordered(this=column("value"), nulls_first=False)
+    query = exp.select(alias(_number(column("value"), found.kind), "number")).from_(read).order_by(order)
+    return _numeric(labels.codes, _finite(session.arrays(query)["number"], found.kind))
+
+
+def _positions(
+    classes: EquivalenceClasses, groups: Sequence[NDArray[np.int32]], known: NDArray[np.bool_]
+) -> NDArray[np.intp]:
+    """Per record the position of the class with its groups, and -1 where there is none, or not all are known."""
+    if not groups:
+        return np.where(known & bool(len(classes.counts)), 0, -1)
+    words = classes.layout.pack([np.where(known, group, 0) for group in groups])
+    number_of_classes = len(classes.counts)
+    keys = np.concatenate([np.stack(classes.words, axis=1), np.stack(words, axis=1)])
+    _, first, key = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    # The classes come first, each with a key of its own.
+    found = first[key.reshape(-1)[number_of_classes:]]
+    return np.where(known & (found < number_of_classes), found, -1)
+
+
+def _clusters(members: Members, codes: Sequence[NDArray[np.int32]]) -> NDArray[np.intp]:
+    """Per record the cluster it is in, -1 if it was set aside.
+
+    Records with the same codes are shared out among the clusters that have such records, in the sample's order, as the
+    clusters have them in the source.
+    """
+    entries = np.stack([*members.codes, *members.sensitive], axis=1)
+    known = np.all([code != _UNKNOWN for code in codes], axis=0)
+    keys = np.concatenate([entries, np.stack(codes, axis=1)[known]])
+    _, key = np.unique(keys, axis=0, return_inverse=True)
+    of_entry, of_record = np.split(key.reshape(-1), [len(entries)])
+    sorted_entries = np.lexsort((members.classes, of_entry))
+    ends = np.cumsum(members.counts[sorted_entries])
+    total = np.bincount(of_entry, members.counts, minlength=len(np.unique(key)))
+    sampled = np.bincount(of_record, minlength=len(total))
+    first = np.cumsum(total) - total
+    by_key = np.argsort(of_record, kind="stable")
+    rank = np.empty(len(of_record))
+    rank[by_key] = np.arange(len(of_record)) - (np.cumsum(sampled) - sampled)[of_record[by_key]]
+    place = first[of_record] + (rank + 0.5) * total[of_record] / sampled[of_record]
+    found = np.full(len(known), _UNKNOWN, np.intp)
+    found[known] = members.classes[sorted_entries[np.searchsorted(ends, place, side="right")]]
+    return found
+
+
+def _generalized(
+    dictionary: Dictionary, codes: NDArray[np.int32], values: NDArray[np.float64] | None, level: int
+) -> Values:
+    levels = dictionary.levels
+    if level == 0:
+        if values is not None:
+            return _numeric(codes, values)
+        return _categories(codes, [None if code == levels.null_code else "" for code in range(len(levels.groups[0]))])
+    labels = _told(levels, level)
+    groups = np.append(levels.groups[level], np.int32(_UNKNOWN))[codes]
+    middles = None if values is None else _middles(levels, level, labels, values, dictionary.column.kind)
+    return _categories(groups, labels) if middles is None else _numeric(groups, middles)
+
+
+def _as_it_is(dictionary: AggregatedDictionary, codes: NDArray[np.int32]) -> Values:
+    positions = dictionary.values.positions
+    if dictionary.values.aggregation.scale is Scale.NOMINAL:
+        return _categories(codes, [""] * len(positions))
+    return _numeric(codes, positions)
+
+
+def _told(levels: AttributeLevels, level: int) -> list[str | None]:
+    """The labels of a level, None for those that tell nothing."""
+    if level == levels.top:
+        return [None] * len(levels.labels[level - 1])
+    return [None if label == TOP_LABEL else label for label in levels.labels[level - 1]]
+
+
+def _middles(
+    levels: AttributeLevels, level: int, labels: Sequence[str | None], values: NDArray[np.float64], kind: ValueKind
+) -> NDArray[np.float64] | None:
+    """The number that stands for each group: what its label says, or the middle between its least and greatest value.
+
+    None if groups do not follow one another on the line of numbers: then they are categories.
+    """
+    read = middle_reader(kind)
+    assert read is not None
+    low, high = np.full(len(labels), np.inf), np.full(len(labels), -np.inf)
+    known = ~np.isnan(values)
+    np.minimum.at(low, levels.groups[level][known], values[known])
+    np.maximum.at(high, levels.groups[level][known], values[known])
+    middles = np.full(len(labels), np.nan)
+    ranges = []
+    for group, label in enumerate(labels):
+        if label is None or not np.isfinite(low[group]):
+            continue
+        said = read(label)
+        middles[group] = said if said is not None else low[group] / 2 + high[group] / 2
+        ranges.append((low[group], high[group]))
+    follows = all(before[1] < after[0] for before, after in pairwise(sorted(ranges)))
+    return middles if follows else None
+
+
+def _aggregates(dictionary: AggregatedDictionary, aggregates: Aggregates, classes: NDArray[np.intp]) -> Values:
+    """The aggregate of each record's class; unknown where there is no class."""
+    values = dictionary.values
+    codes = classes.astype(np.int32)
+    match aggregates:
+        case kinds.Numbers():
+            return _numeric(codes, aggregates.values)
+        case kinds.Ranges():
+            with np.errstate(invalid="ignore"):
+                middles = aggregates.low / 2 + aggregates.high / 2
+            middles = np.where(np.isfinite(aggregates.low), middles, aggregates.high)
+            middles = np.where(np.isfinite(aggregates.high), middles, aggregates.low)
+            return _numeric(codes, np.where(np.isfinite(middles), middles, np.nan))
+        case kinds.Members():
+            if values.aggregation.scale is not Scale.NOMINAL:
+                return _numeric(codes, values.positions[aggregates.codes])
+            members = np.append(aggregates.codes, np.int32(_UNKNOWN))[codes]
+            return _categories(members, [""] * len(values.positions))
+        case kinds.CommonLabels():
+            assert values.levels is not None, "a common label is one of a hierarchy"
+            found = np.stack([aggregates.levels, aggregates.groups], axis=1)
+            different, label = np.unique(found, axis=0, return_inverse=True)
+            told = [_told(values.levels, level)[group] if level else "" for level, group in different.tolist()]
+            return _categories(np.append(label.reshape(-1), _UNKNOWN)[codes].astype(np.int32), told)
+
+
+def _numeric(codes: NDArray[np.int32], numbers: NDArray[np.float64]) -> Values:
+    """With one more code, for records of which nothing is known."""
+    unknown = np.int32(len(numbers))
+    return Values(np.where(codes == _UNKNOWN, unknown, codes), len(numbers) + 1, np.append(numbers, np.nan))
+
+
+def _categories(codes: NDArray[np.int32], labels: Sequence[str | None]) -> Values:
+    """All that is not known, labels that are None among them, has one code."""
+    unknown = len(labels)
+    kept = np.array([unknown if label is None else code for code, label in enumerate(labels)] + [unknown], np.int32)
+    return Values(kept[codes], unknown + 1, None, unknown)

@@ -1,0 +1,83 @@
+"""Some records of a source, drawn by a seed, and the values that they have in a column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, call, cast, column, create_table, number, row_number, table
+from tableveil.source import Source
+
+SAMPLE = "sampled_records"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Some of a source's records, `records` of `of`: a temporary table of its columns and of their positions from 0.
+
+    `position` is the name of the column of positions.
+    """
+
+    source: Source
+    position: str
+    records: int
+    of: int
+
+    def table(self) -> exp.Table:
+        """The table under the alias `source`."""
+        return table(SAMPLE, alias="source")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """The values of one column of a sample: a code per record, and per code the value as text, None being NULL."""
+
+    codes: NDArray[np.int32]
+    texts: tuple[str | None, ...]
+
+
+def draw_sample(session: Session, source: Source, most: int, seed: int) -> Sample:
+    """Draws up to `most` records, those set aside among them, each as likely as any other.
+
+    Which are drawn, and their order, depends on the rows and the seed alone, whatever the rows' order.
+    """
+    whole = source.with_all()
+    names = [found.name for found in whole.columns]
+    drawn, place, hashed, occurrence, position = _free_names(names, "drawn", "place", "hashed", "occurrence", "record")
+    values = [column(name) for name in names]
+    rows = exp.select(*values, alias(call("hash", number(seed), *(value.copy() for value in values)), hashed))
+    # Equal rows are drawn one by one, not all or none.
+    same = exp.Window(this=exp.RowNumber(), partition_by=[column(hashed)])
+    numbered = exp.select("*", alias(same, occurrence)).from_(rows.from_(whole.table()).subquery("hashed_rows"))
+    placed = exp.select("*", alias(call("hash", column(hashed), column(occurrence)), place))
+    placed = placed.from_(numbered.subquery("numbered_rows"))
+    order = [column(place), column(hashed), column(occurrence)]
+    first = exp.select("*").from_(placed.subquery("placed_rows")).order_by(*order).limit(most)
+    in_order = exp.Sub(this=row_number([exp.Ordered(this=part.copy()) for part in order]), expression=number(1))
+    query = exp.select(*(value.copy() for value in values), alias(in_order, position)).from_(first.subquery(drawn))
+    session.execute(create_table(table(SAMPLE), query, temporary=True))
+    count = exp.select(exp.Count(this=exp.Star()))
+    return Sample(whole, position, session.value(count.from_(table(SAMPLE))), session.value(count.from_(whole.table())))
+
+
+def _free_names(taken: Sequence[str], *wanted: str) -> list[str]:
+    """The wanted names, changed where a column is called so."""
+    folded = {name.casefold() for name in taken}
+    longest = max((len(name) for name in taken), default=0)
+    return [name if name not in folded else name + "_" * longest for name in wanted]
+
+
+def labels_of(session: Session, sample: Sample, name: str) -> Labels:
+    """The values of a column, whose codes are in the order of the values, NULL last."""
+    order = [exp.Ordered(this=column(name), nulls_first=False)]
+    rank = exp.Window(this=call("dense_rank"), order=exp.Order(expressions=order))
+    code = cast(exp.Sub(this=rank, expression=number(1)), "INTEGER")
+    ranked = exp.select(alias(code, "code"), alias(column(sample.position), "position")).from_(sample.table())
+    codes = session.arrays(ranked.order_by(column("position")))["code"]
+    values = exp.select(column(name)).distinct().from_(sample.table()).subquery("distinct_values")
+    found = exp.select(cast(column(name), "VARCHAR")).from_(values).order_by(*(part.copy() for part in order))
+    return Labels(codes.astype(np.int32), tuple(value for (value,) in session.rows(found)))

@@ -1,0 +1,202 @@
+"""Checks aggregated columns: recomputes, from the source, what replaces their values in every class.
+
+Where equivalence classes tell who is in a class, the source's records are labelled anew. Clusters leave no trace in the
+rows: who is in which is read from what was staged, once it is shown to use every record of the source exactly once;
+then what the classes have is recomputed from the values, and compared with the rows as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tableveil.backend import Session
+from tableveil.policy import AggregateFunction, KAnonymity, Policy, Role
+from tableveil.release.aggregated import AGGREGATES, MEMBERS
+from tableveil.release.verify_aggregates import check_aggregate
+from tableveil.release.verify_text import SLACK, quoted, spelled
+from tableveil.release.written import Written
+
+
+def check_aggregated(
+    session: Session, policy: Policy, quasi_identifiers: Sequence[str], marker: str, written: Written
+) -> list[str]:
+    """What is wrong with the aggregated columns; `judged_classes` has the classes."""
+    if not written.aggregated:
+        return []
+    if written.members is None:
+        problems = _read_labelled(session, quasi_identifiers, written)
+    else:
+        problems = _read_members(session, policy, marker, written)
+    for j, (aggregate, attribute) in enumerate(zip(written.aggregated, policy.aggregated, strict=True)):
+        problems += check_aggregate(session, j, attribute, aggregate, written)
+    session.execute("DROP TABLE temp.main.membership")
+    session.execute("DROP TABLE temp.main.replaced")
+    return problems
+
+
+# --- classes that are told by labels --------------------------------------------------------------------------------
+
+
+def _read_labelled(session: Session, quasi_identifiers: Sequence[str], written: Written) -> list[str]:
+    """`membership` has how often each value is in each class, `replaced` what each class has instead."""
+    labels, joins, condition = written.released_labels("p")
+    same = " AND ".join(f"c.q{j} IS NOT DISTINCT FROM s.q{j}" for j in range(len(labels)))
+    session.execute(
+        f"CREATE TEMPORARY TABLE membership AS SELECT c.class, {_names('x', written)}, count(*) AS n FROM ("
+        f"SELECT {', '.join(labels)}, {_values('p', written)} FROM {written.source_rows} AS p {joins} "
+        f"WHERE {condition}) AS s JOIN judged_classes AS c ON {same} WHERE NOT c.pool GROUP BY ALL"
+    )
+    positions = [quasi_identifiers.index(aggregate.column) for aggregate in written.aggregated]
+    aggregates = ", ".join(f"q{position} AS a{j}" for j, position in enumerate(positions))
+    session.execute(f"CREATE TEMPORARY TABLE replaced AS SELECT class, {aggregates} FROM judged_classes WHERE NOT pool")
+    other = session.value(
+        "SELECT count(*) FROM judged_classes LEFT JOIN ("
+        "SELECT class, sum(n) AS records FROM membership GROUP BY class) USING (class) "
+        "WHERE NOT pool AND size IS DISTINCT FROM records"
+    )
+    return [f"{other} classes do not have the records of the source with their labels"] if other else []
+
+
+# --- clusters -------------------------------------------------------------------------------------------------------
+
+
+def _read_members(session: Session, policy: Policy, marker: str, written: Written) -> list[str]:
+    """The same of clusters, with the values `s0`, `s1`, … of sensitive columns, and all that is wrong with them."""
+    assert written.members is not None
+    tables = [*(aggregate.table for aggregate in written.aggregated), *(table for _, table in written.members)]
+    values = [f"d{i}.value AS {name}" for i, name in enumerate(_columns(written))]
+    joins = " ".join(f"JOIN {quoted(table)} AS d{i} ON d{i}.code = m.c{i}" for i, table in enumerate(tables))
+    session.execute(
+        f"CREATE TEMPORARY TABLE membership AS SELECT m.class, {', '.join(values)}, sum(m.last - m.first + 1)::BIGINT "
+        f"AS n FROM temp.main.{MEMBERS} AS m {joins} GROUP BY ALL"
+    )
+    session.execute(f"CREATE TEMPORARY TABLE replaced AS FROM temp.main.{AGGREGATES}")
+    return [
+        *_check_every_record(session, written),
+        *_check_sizes(session, policy),
+        *_check_rows(session, policy, marker, written),
+        *_check_others(session, policy, marker, written),
+    ]
+
+
+def _check_every_record(session: Session, written: Written) -> list[str]:
+    """Whether the clusters have every record once: of equal records, those numbered from 1 to as many as there are."""
+    codes = ", ".join(f"c{i}" for i in range(len(_columns(written))))
+    gaps = session.value(
+        "SELECT count(*) FROM (SELECT first, last, lag(last, 1, 0) OVER (PARTITION BY "
+        f"{codes} ORDER BY first) AS before FROM temp.main.{MEMBERS}) WHERE first <> before + 1 OR last < first"
+    )
+    names = ", ".join(_columns(written))
+    sensitive = "".join(
+        f", {spelled(f'p.{quoted(name)}', written.type_of(name))} AS s{i}"
+        for i, (name, _) in enumerate(written.members or ())
+    )
+    clustered = f"SELECT {names}, n FROM membership"
+    source = f"SELECT {_values('p', written)}{sensitive}, -1 FROM {written.source_rows} AS p"
+    problems = [f"{gaps} parts of clusters do not follow each other"] if gaps else []
+    if _differ(session, len(_columns(written)), clustered, source):
+        problems.append("the clusters do not have every record of the source once")
+    return problems
+
+
+def _check_sizes(session: Session, policy: Policy) -> list[str]:
+    """Whether clusters have k records: classes of the rows may be several clusters that look alike."""
+    k = max((model.k for model in policy.privacy_models if isinstance(model, KAnonymity)), default=1)
+    small = session.value(f"SELECT count(*) FROM (SELECT 1 FROM membership GROUP BY class HAVING sum(n) < {k})")
+    return [f"{small} clusters have fewer than {k} records"] if small else []
+
+
+def _check_rows(session: Session, policy: Policy, marker: str, written: Written) -> list[str]:
+    """Whether the rows are the records of the clusters, with what replaces their values and their sensitive ones."""
+    sensitive = [name for name, _ in written.members or ()]
+    names = ", ".join(quoted(name) for name in [*(a.column for a in written.aggregated), *sensitive])
+    aggregates = ", ".join(f"r.a{j}" for j in range(len(written.aggregated)))
+    values = "".join(f", CAST(m.s{i} AS {written.type_of(name)}) AS s{i}" for i, name in enumerate(sensitive))
+    rows = f"SELECT {names}, -1 FROM {quoted(*written.rows)} WHERE {_kept(marker)}"
+    clustered = f"SELECT {aggregates}{values}, m.n FROM membership AS m JOIN replaced AS r USING (class)"
+    differ = _differ(session, len(_columns(written)), clustered, rows)
+    problems = ["the rows are not the records of the clusters"] if differ else []
+    for aggregate, attribute in zip(written.aggregated, policy.aggregated, strict=True):
+        aggregation = attribute.aggregation
+        assert aggregation is not None
+        coded = aggregation.bottom_coding or aggregation.top_coding
+        if (
+            aggregation.function is AggregateFunction.MEAN
+            and not coded
+            and written.type_of(aggregate.column) == "DOUBLE"
+        ):
+            problems += _check_total(session, aggregate.column, marker, written)
+    return problems
+
+
+def _check_total(session: Session, name: str, marker: str, written: Written) -> list[str]:
+    """Whether the mean of means is the source's: what was staged has no part in it."""
+    value = f"CAST({quoted(name)} AS DOUBLE)"
+    kept, mean, spread, largest = session.row(
+        f"SELECT (SELECT fsum({quoted(name)}) / count(*) FROM {quoted(*written.rows)} WHERE {_kept(marker)}), "
+        f"fsum({value}) / count(*), max({value}) - min({value}), max(abs({value})) FROM {written.source_rows}"
+    )
+    if mean is None or (kept is not None and abs(kept - mean) <= SLACK * spread + 1e-12 * largest):
+        return []
+    return ["the mean of a column's means is not that of the source"]
+
+
+def _check_others(session: Session, policy: Policy, marker: str, written: Written) -> list[str]:
+    """Whether the columns that are not aggregated have the source's values, as often as the source has them."""
+    aggregated = {aggregate.column for aggregate in written.aggregated}
+    roles = {attribute.column: attribute.role for attribute in policy.attributes}
+    others = [
+        name
+        for name, _ in written.types
+        if name not in aggregated and roles.get(name) in (Role.SENSITIVE, Role.INSENSITIVE)
+    ]
+    if not others:
+        return []
+    names = ", ".join(quoted(name) for name in others)
+    types = dict(written.source_types)
+    values = ", ".join(
+        f"CAST({spelled(f'p.{quoted(name)}', types[name])} AS {written.type_of(name)}) AS v{i}"
+        for i, name in enumerate(others)
+    )
+    rows = f"SELECT {names}, 1 FROM {quoted(*written.rows)} WHERE {_kept(marker)}"
+    source = f"SELECT {values}, -1 FROM {written.source_rows} AS p"
+    differ = _differ(session, len(others), rows, source)
+    return ["the rows do not have the source's other values"] if differ else []
+
+
+# --- what both share ------------------------------------------------------------------------------------------------
+
+
+def _names(prefix: str, written: Written) -> str:
+    return ", ".join(f"s.{prefix}{j}" for j in range(len(written.aggregated)))
+
+
+def _columns(written: Written) -> list[str]:
+    """The names of the columns that tell members apart: `x0`, … of aggregated ones, `s0`, … of sensitive ones."""
+    return [
+        *(f"x{j}" for j in range(len(written.aggregated))),
+        *(f"s{i}" for i in range(len(written.members or ()))),
+    ]
+
+
+def _values(of: str, written: Written) -> str:
+    """The aggregated columns of rows of the source as `x0`, `x1`, …."""
+    types = dict(written.source_types)
+    return ", ".join(
+        f"{spelled(f'{of}.{quoted(aggregate.column)}', types[aggregate.column])} AS x{j}"
+        for j, aggregate in enumerate(written.aggregated)
+    )
+
+
+def _kept(marker: str) -> str:
+    return f"NOT {quoted(marker)}" if marker else "TRUE"
+
+
+def _differ(session: Session, columns: int, more: str, less: str) -> bool:
+    """Whether two queries, of that many columns and a number of records each, have other records."""
+    keys = ", ".join(f"k{i}" for i in range(columns))
+    other: int = session.value(
+        f"SELECT count(*) FROM (SELECT 1 FROM (SELECT * FROM ({more}) UNION ALL SELECT * FROM ({less})) "
+        f"AS counted({keys}, n) GROUP BY {keys} HAVING sum(n) <> 0)"
+    )
+    return other > 0

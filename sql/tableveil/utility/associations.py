@@ -1,0 +1,149 @@
+"""How strongly columns go together, in the source and in the release: by codes and numbers of a sample of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import pyarrow as pa
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, call, cast, column, create_table, drop, number, table
+from tableveil.hierarchy.labelled import TOP_LABEL
+from tableveil.hierarchy.middles import middle_reader
+from tableveil.usefulness import Association, contingency, cramers_v
+from tableveil.utility.compared import Compared, Sides
+from tableveil.utility.spreads import MOST_LABELS
+
+MOST_ASSOCIATED = 20
+"""Columns that are compared with each other: 190 pairs."""
+
+MOST_ROWS = 1_000_000
+"""Of more rows a sample is taken."""
+
+GROUPS = 10
+"""Parts of about equal size that numbers are divided into, where they are compared with categories."""
+
+MOST_CATEGORIES = 49
+"""The most frequent ones; all others are one more."""
+
+Measured = dict[tuple[int, int, str], float | None]
+
+
+def associations(session: Session, sides: Sides, columns: Sequence[Compared]) -> tuple[Association, ...]:
+    """Pearson's correlation of every two columns of numbers, and Cramér's V of every two columns.
+
+    Labels of numbers stand for the middle of their interval. Pairs are in the order of the columns.
+    """
+    before = _measured(session, sides.before(), columns, released=False)
+    after = _measured(session, sides.after(), columns, released=True)
+    return tuple(
+        Association(columns[i].name, columns[j].name, measure, before.get((i, j, measure)), after.get((i, j, measure)))
+        for i, j in combinations(range(len(columns)), 2)
+        for measure in ("correlation", "cramers_v")
+        if measure == "cramers_v" or (columns[i].has_numbers and columns[j].has_numbers)
+    )
+
+
+def _measured(session: Session, rows: exp.Expr, columns: Sequence[Compared], *, released: bool) -> Measured:
+    sample = table("utility_sample")
+    chosen = exp.select(*(column(compared.name, "rows") for compared in columns)).from_(rows)
+    sized = session.value(exp.select(exp.Count(this=exp.Star())).from_(rows.copy()))
+    if sized > MOST_ROWS:
+        taken = exp.TableSample(method=exp.Var(this="reservoir"), size=number(MOST_ROWS), seed=number(1))
+        chosen.set("sample", taken)
+    session.execute(create_table(sample, chosen, temporary=True))
+    query = exp.select().from_(exp.alias_(sample.copy(), "rows", table=True))
+    for i, compared in enumerate(columns):
+        query = _coded(session, query, compared, i, released=released)
+    coded = table("utility_coded")
+    session.execute(create_table(coded, query, temporary=True))
+    found = _correlations(session, coded, columns) | _contingencies(session, coded, columns)
+    for made in (sample, coded, *(table(f"utility_labels_{i}") for i in range(len(columns)))):
+        session.execute(drop("TABLE", made.copy(), if_exists=True))
+    return found
+
+
+def _coded(session: Session, query: exp.Select, compared: Compared, i: int, *, released: bool) -> exp.Select:
+    """The query with the column's number `x` and its code `c`, each with its position; NULL where nothing is told."""
+    if compared.has_numbers and not (released and compared.labelled):
+        value = compared.number("rows")
+        cuts = call(
+            "quantile_cont", value, exp.Array(expressions=[exp.Literal.number(q / GROUPS) for q in range(1, GROUPS)])
+        )
+        edges = session.value(exp.select(cuts).from_(table("utility_sample", alias="rows"))) or []
+        above: exp.Expr = number(0)
+        for edge in sorted(set(edges)):
+            more = exp.GT(this=value.copy(), expression=cast(exp.Literal.string(repr(edge)), "DOUBLE"))
+            above = exp.Add(this=above, expression=cast(more, "INTEGER"))
+        return query.select(alias(value.copy(), f"x{i}"), alias(above, f"c{i}"))
+    joined, labels = f"l{i}", table(f"utility_labels_{i}")
+    _make_labels(session, compared, labels, released=released)
+    text = cast(column(compared.name, "rows"), "VARCHAR")
+    same = exp.EQ(this=text, expression=column("label", joined))
+    return query.join(exp.alias_(labels.copy(), joined, table=True), on=same, join_type="LEFT").select(
+        alias(column("x", joined), f"x{i}"), alias(column("code", joined), f"c{i}")
+    )
+
+
+def _make_labels(session: Session, compared: Compared, target: exp.Table, *, released: bool) -> None:
+    """A table of the labels that tell something, with their codes by frequency, and the numbers they stand for."""
+    text = cast(column(compared.name, "rows"), "VARCHAR")
+    counted = (
+        exp.select(alias(text, "label"), alias(exp.Count(this=exp.Star()), "n"))
+        .from_(table("utility_sample", alias="rows"))
+        .where(column(compared.name, "rows").is_(exp.null()).not_())
+        .group_by(number(1))
+        .order_by(exp.Ordered(this=column("n"), desc=True), column("label"))
+        .limit(MOST_LABELS)
+    )
+    labels = [label for label, _ in session.rows(counted)]
+    if released and compared.generalized:
+        labels = [label for label in labels if label != TOP_LABEL]
+    read = middle_reader(compared.kind) if compared.has_numbers else None
+    numbers = [None if read is None else read(label) for label in labels]
+    data = pa.table(
+        {
+            "label": pa.array(labels, pa.string()),
+            "code": pa.array(np.minimum(np.arange(len(labels)), MOST_CATEGORIES), pa.int64()),
+            "x": pa.array(numbers, pa.float64()),
+        }
+    )
+    with session.relation("utility_labels", data):
+        session.execute(create_table(target.copy(), exp.select("*").from_(table("utility_labels")), temporary=True))
+
+
+def _correlations(session: Session, coded: exp.Table, columns: Sequence[Compared]) -> Measured:
+    numeric = [i for i, compared in enumerate(columns) if compared.has_numbers]
+    pairs = list(combinations(numeric, 2))
+    if not pairs:
+        return {}
+    # Divided by the greatest, so that no square overflows; the correlation is the same.
+    greatest = exp.select(*(call("max", exp.Abs(this=column(f"x{i}"))) for i in numeric)).from_(coded.copy())
+    scales = dict(zip(numeric, session.row(greatest), strict=True))
+
+    def scaled(i: int) -> exp.Expr:
+        return exp.Div(this=column(f"x{i}"), expression=cast(exp.Literal.string(repr(scales[i] or 1.0)), "DOUBLE"))
+
+    wanted = [call("corr", scaled(i), scaled(j)) for i, j in pairs]
+    found = session.row(exp.select(*wanted).from_(coded.copy()))
+    return {
+        (i, j, "correlation"): None if value is None or value != value else float(value)
+        for (i, j), value in zip(pairs, found, strict=True)
+    }
+
+
+def _contingencies(session: Session, coded: exp.Table, columns: Sequence[Compared]) -> Measured:
+    measured: Measured = {}
+    for i, j in combinations(range(len(columns)), 2):
+        first, second = cast(column(f"c{i}"), "BIGINT"), cast(column(f"c{j}"), "BIGINT")
+        counted = (
+            exp.select(alias(first, "first"), alias(second, "second"), alias(exp.Count(this=exp.Star()), "n"))
+            .from_(coded.copy())
+            .where(exp.Not(this=column(f"c{i}").is_(exp.null())), exp.Not(this=column(f"c{j}").is_(exp.null())))
+            .group_by(number(1), number(2))
+        )
+        found = session.arrays(counted)
+        measured[i, j, "cramers_v"] = cramers_v(contingency(found["first"], found["second"], found["n"]))
+    return measured

@@ -1,0 +1,68 @@
+"""What a utility report compares: the rows of a source and those released of them, column by column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from tableveil.backend import call, cast, column, number, text, try_cast
+from tableveil.hierarchy import ValueKind
+from tableveil.hierarchy.middles import middle_reader
+from tableveil.policy import TableReference
+from tableveil.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A column of the source that was released; `kind` is what it holds in the source, `released` its type after.
+
+    `generalized` says that the release may have labels that tell nothing, `*`.
+    """
+
+    name: str
+    kind: ValueKind
+    released: str
+    generalized: bool
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether the source has numbers, dates or timestamps."""
+        return middle_reader(self.kind) is not None
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the release has text where the source has numbers."""
+        return self.has_numbers and self.released == "VARCHAR"
+
+    def number(self, of: str) -> exp.Expr:
+        """The value as a floating-point number in the table `of`; NULL for NaN, infinities and what float64 lacks.
+
+        Dates and timestamps are days since 1970-01-01.
+        """
+        value: exp.Expr = column(self.name, of)
+        if self.kind is ValueKind.DATE:
+            days: exp.Expr = cast(call("date_diff", text("day"), cast(text("1970-01-01"), "DATE"), value), "DOUBLE")
+        elif self.kind is ValueKind.TIMESTAMP:
+            days = exp.Div(this=call("epoch", value), expression=cast(number(86_400), "DOUBLE"))
+        else:
+            days = try_cast(value, "DOUBLE")
+            value = days
+        return exp.Case(ifs=[exp.If(this=call("isfinite", value.copy()), true=days.copy())])
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The records of the source, and the released ones: the rows of a table in which a `marker` column is not true."""
+
+    source: Source
+    released: TableReference
+    marker: str = ""
+
+    def before(self) -> exp.Expr:
+        """The source's records in a FROM clause, as `rows`."""
+        return self.source.table("rows")
+
+    def after(self) -> exp.Expr:
+        """The released records in a FROM clause, as `rows`."""
+        return Source(self.released, (), marker=self.marker).table("rows")

@@ -1,0 +1,226 @@
+"""How one column spreads over its values, in the source and in the release."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, call, cast, column, number
+from tableveil.hierarchy import ValueKind
+from tableveil.hierarchy.labelled import TOP_LABEL
+from tableveil.hierarchy.middles import middle_reader
+from tableveil.usefulness import QUANTILES, Bin, Spread
+from tableveil.utility.compared import Compared, Sides
+
+MOST_BINS = 20
+"""Bars of a histogram, and categories shown."""
+
+MOST_LABELS = 100_000
+"""Up to so many labels the numbers they stand for are read from them."""
+
+OTHERS = "(others)"
+
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+_DIGITS = 12
+
+
+def spreads(session: Session, sides: Sides, compared: Compared) -> tuple[Spread, Spread]:
+    """The column before and after; where both have numbers, their bins are the same intervals."""
+    if not compared.has_numbers:
+        before = _of_categories(session, sides.before(), compared, original=True, first=())
+        after = _of_categories(
+            session, sides.after(), compared, original=False, first=[bin_.label for bin_ in before.bins]
+        )
+        return before, after
+    grid = _grid(session, sides.before(), compared)
+    before = _of_numbers(session, sides.before(), compared, grid)
+    if not compared.labelled:
+        return before, _of_numbers(session, sides.after(), compared, grid)
+    return before, _of_labels(session, sides.after(), compared, grid)
+
+
+# --- numbers --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """Intervals [start + i * step, start + (i + 1) * step) for i < bins, divided by `scale` so that none overflows."""
+
+    kind: ValueKind
+    scale: float
+    start: float
+    step: float
+    bins: int
+
+    def position(self, value: float) -> int:
+        return min(max(math.floor((value / self.scale - self.start) / self.step), 0), self.bins - 1)
+
+    def label(self, position: int) -> str:
+        low, high = (_shown((self.start + i * self.step) * self.scale, self.kind) for i in (position, position + 1))
+        # Two dates are too long for a label; the next one begins where this one ends.
+        return f"from {low}" if self.kind in (ValueKind.DATE, ValueKind.TIMESTAMP) else f"[{low}, {high})"
+
+
+def _grid(session: Session, rows: exp.Expr, compared: Compared) -> _Grid | None:
+    """Round intervals that span the numbers; None if there are none."""
+    value = compared.number("rows")
+    low, high = session.row(exp.select(call("min", value), call("max", value.copy())).from_(rows))
+    if low is None:
+        return None
+    scale = max(abs(low), abs(high)) or 1.0
+    # A power of two: dividing by it loses nothing.
+    scale = 2.0 ** (math.frexp(scale)[1] - 1) if scale < 2.0**-500 or scale > 2.0**500 else 1.0
+    span = (high - low) if scale == 1.0 else high / scale - low / scale
+    whole = compared.kind in (ValueKind.INTEGER, ValueKind.DATE)
+    if span == 0:
+        span = 1.0 if scale == 1.0 else abs(low) / scale
+    power = 10.0 ** math.floor(math.log10(span / MOST_BINS))
+    step = next(step for step in (power * factor for factor in (1, 2, 5, 10, 20, 50)) if span / step < MOST_BINS - 1)
+    step = max(step, 1.0) if whole else step
+    start = math.floor(low / scale / step) * step
+    bins = max(1, math.floor((high / scale - start) / step) + 1)
+    return _Grid(compared.kind, scale, start, step, bins)
+
+
+def _of_numbers(session: Session, rows: exp.Expr, compared: Compared, grid: _Grid | None) -> Spread:
+    value = compared.number("rows")
+    numbers = exp.select(alias(value, "x")).from_(rows).subquery("numbers")
+    count, present = session.row(exp.select(exp.Count(this=exp.Star()), exp.Count(this=column("x"))).from_(numbers))
+    if grid is None or not present:
+        return Spread(count, count, 0, None, None, (), (Bin(None, count),) if count else ())
+    scaled = exp.Div(this=column("x"), expression=_double(grid.scale))
+    measures = exp.select(
+        call("avg", scaled),
+        call("var_pop", scaled.copy()),
+        call("quantile_cont", column("x"), exp.Array(expressions=[exp.Literal.number(q) for q in QUANTILES])),
+    )
+    mean, variance, quantiles = session.row(measures.from_(numbers.copy()))
+    distinct = exp.select(column("x")).distinct().from_(numbers.copy()).where(column("x").is_(exp.null()).not_())
+    different = session.value(exp.select(exp.Count(this=exp.Star())).from_(distinct.subquery("different")))
+    place = call(
+        "floor",
+        exp.Div(
+            this=exp.paren(exp.Sub(this=scaled.copy(), expression=_double(grid.start))), expression=_double(grid.step)
+        ),
+    )
+    within = call("greatest", number(0), call("least", number(grid.bins - 1), cast(place, "BIGINT")))
+    counted = (
+        exp.select(alias(within, "bin"), exp.Count(this=exp.Star()))
+        .from_(numbers.copy())
+        .where(column("x").is_(exp.null()).not_())
+        .group_by(number(1))
+    )
+    held = dict(session.rows(counted))
+    bins = [Bin(grid.label(i), held.get(i, 0)) for i in range(grid.bins)]
+    bins += [Bin(None, count - present)] if count > present else []
+    return Spread(
+        count,
+        count - present,
+        different,
+        mean * grid.scale,
+        variance * grid.scale * grid.scale,
+        tuple(quantiles),
+        tuple(bins),
+    )
+
+
+def _double(value: float) -> exp.Expr:
+    # As text: a literal in decimal notation would be a DECIMAL of limited digits.
+    return cast(exp.Literal.string(repr(value)), "DOUBLE")
+
+
+# --- labels ---------------------------------------------------------------------------------------------------------
+
+
+def _of_labels(session: Session, rows: exp.Expr, compared: Compared, grid: _Grid | None) -> Spread:
+    """Labels that stand for numbers, by these; the labels themselves are the bins if they are few."""
+    read = middle_reader(compared.kind)
+    assert read is not None
+    label = column(compared.name, "rows")
+    counted = exp.select(label, exp.Count(this=exp.Star())).from_(rows).group_by(label.copy())
+    found = session.rows(counted.order_by(label.copy()).limit(MOST_LABELS + 1))
+    if len(found) > MOST_LABELS:
+        return _of_categories(session, rows.copy(), compared, original=False, first=())
+    records = sum(count for _, count in found)
+    told = [(text, count) for text, count in found if text not in (None, TOP_LABEL)]
+    missing = records - sum(count for _, count in told)
+    middles = [(read(text), text, count) for text, count in told]
+    known = sorted((middle, text, count) for middle, text, count in middles if middle is not None)
+    unknown = [(text, count) for middle, text, count in middles if middle is None]
+    if len(told) <= MOST_BINS or grid is None:
+        ordered = [*((text, count) for _, text, count in known), *unknown]
+        bins = [Bin(text, count) for text, count in ordered]
+    else:
+        held = [0] * grid.bins
+        for middle, _, count in known:
+            held[grid.position(middle)] += count
+        bins = [Bin(grid.label(i), count) for i, count in enumerate(held)]
+        bins += [Bin(OTHERS, sum(count for _, count in unknown))] if unknown else []
+    bins += [Bin(None, missing)] if missing else []
+    if unknown or not known:
+        return Spread(records, missing, len(told), None, None, (), tuple(bins))
+    values = np.array([middle for middle, _, _ in known])
+    weights = np.array([count for _, _, count in known], np.float64)
+    mean = float(np.average(values, weights=weights))
+    variance = float(np.average((values - mean) ** 2, weights=weights))
+    return Spread(records, missing, len(told), mean, variance, _quantiles(values, weights), tuple(bins))
+
+
+def _quantiles(values: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, ...]:
+    """Of ascending values that occur so often, interpolated as DuckDB's quantile_cont does."""
+    last = np.cumsum(weights) - 1
+    places = np.array(QUANTILES) * (weights.sum() - 1)
+    low = values[np.searchsorted(last, np.floor(places))]
+    high = values[np.searchsorted(last, np.ceil(places))]
+    return tuple((low + (high - low) * (places - np.floor(places))).tolist())
+
+
+# --- categories -----------------------------------------------------------------------------------------------------
+
+
+def _of_categories(
+    session: Session, rows: exp.Expr, compared: Compared, *, original: bool, first: Sequence[str | None]
+) -> Spread:
+    """The most frequent categories; in the order of `first` as far as they are in it."""
+    value = cast(column(compared.name, "rows"), "VARCHAR")
+    counted = exp.select(alias(value, "label"), alias(exp.Count(this=exp.Star()), "n")).from_(rows).group_by(number(1))
+    nothing: exp.Expr = column("label").is_(exp.null())
+    if compared.generalized and not original:
+        nothing = exp.or_(nothing, exp.EQ(this=column("label"), expression=exp.Literal.string(TOP_LABEL)))
+    counts = counted.subquery("counted")
+    totals = exp.select(
+        call("coalesce", exp.Sum(this=column("n")), number(0)),
+        call("coalesce", exp.Filter(this=exp.Sum(this=column("n")), expression=exp.Where(this=nothing)), number(0)),
+        exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=exp.Not(this=exp.paren(nothing.copy())))),
+    )
+    records, missing, distinct = map(int, session.row(totals.from_(counts)))
+    most = (
+        exp.select(column("label"), column("n"))
+        .from_(counts.copy())
+        .where(exp.Not(this=exp.paren(nothing.copy())))
+        .order_by(exp.Ordered(this=column("n"), desc=True), column("label"))
+        .limit(MOST_BINS)
+    )
+    found = dict(session.rows(most))
+    ordered = [label for label in first if label in found]
+    ordered += [label for label in found if label not in ordered]
+    bins = [Bin(label, int(found[label])) for label in ordered]
+    others = records - missing - sum(found.values())
+    bins += [Bin(OTHERS, int(others))] if others else []
+    bins += [Bin(None, missing)] if missing else []
+    return Spread(records, missing, distinct, None, None, (), tuple(bins))
+
+
+def _shown(value: float, kind: ValueKind) -> str:
+    """An end of an interval, as people write it."""
+    if kind in (ValueKind.DATE, ValueKind.TIMESTAMP):
+        day = math.floor(value) + _EPOCH
+        if 1 <= day <= datetime.date.max.toordinal():
+            return datetime.date.fromordinal(day).isoformat()
+    return f"{value:.{_DIGITS}g}"

@@ -1,0 +1,12 @@
+"""Forests of a few trees: what is tested does not depend on their number, but the time does."""
+
+from __future__ import annotations
+
+import pytest
+
+from tableveil.classification import classifiers
+
+
+@pytest.fixture(autouse=True)
+def small_forests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(classifiers, "TREES", 5)

@@ -1,0 +1,121 @@
+"""Optimizing for classification names columns that can be told and told by, and penalties that mean something."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tableveil.errors import Fault
+from tableveil.hierarchy import SuppressionOnly
+from tableveil.policy import (
+    Aggregation,
+    AttributePolicy,
+    ClassificationModel,
+    KAnonymity,
+    NullHandling,
+    Policy,
+    ReleaseTarget,
+    Role,
+    TableReference,
+    check_classified_columns,
+    validate_policy,
+)
+
+SOUND = Policy(
+    source=TableReference("", "main", "people"),
+    attributes=(
+        AttributePolicy("sex", Role.QUASI_IDENTIFIER, SuppressionOnly()),
+        AttributePolicy("age", Role.QUASI_IDENTIFIER, nulls=NullHandling.ERROR, aggregation=Aggregation()),
+        AttributePolicy("name", Role.IDENTIFYING),
+        AttributePolicy("salary", Role.SENSITIVE),
+        AttributePolicy("hours", Role.INSENSITIVE),
+    ),
+    person_column=None,
+    privacy_models=(KAnonymity(5),),
+    release=ReleaseTarget("main", "released"),
+    quality_model=ClassificationModel(("salary",)),
+)
+
+
+def faults(classes: tuple[str, ...], features: tuple[str, ...] = ()) -> list[Fault]:
+    return validate_policy(replace(SOUND, quality_model=ClassificationModel(classes, features)))
+
+
+def fields(**penalties: float) -> list[str]:
+    model = ClassificationModel(("salary",), (), **penalties)
+    found = validate_policy(replace(SOUND, quality_model=model))
+    return [fault.field.removeprefix("quality_model.classification") for fault in found]
+
+
+@pytest.mark.parametrize(
+    ("classes", "features"),
+    [
+        (("salary",), ()),
+        (("salary", "hours"), ()),
+        (("hours",), ("sex",)),
+        (("salary",), ("hours", "sex")),
+        (("salary",), ("hours",)),
+    ],
+)
+def test_what_is_released_can_be_told_and_told_by(classes: tuple[str, ...], features: tuple[str, ...]) -> None:
+    assert faults(classes, features) == []
+
+
+@pytest.mark.parametrize(
+    ("classes", "features", "field", "found"),
+    [
+        ((), (), ".classes", "nothing"),
+        (("sex",), (), ".classes[0]", "'sex' of the role QUASI_IDENTIFIER"),
+        (("salary", "name"), (), ".classes[1]", "'name' of the role IDENTIFYING"),
+        (("age",), (), ".classes[0]", "'age', whose values are aggregated"),
+        (("celery",), (), ".classes[0]", "'celery', which is no column of the policy"),
+        (("salary", "salary"), (), ".classes[1]", "'salary' more than once"),
+        (("salary",), ("name",), ".features[0]", "'name' of the role IDENTIFYING"),
+        (("salary",), ("sex", "age"), ".features[1]", "'age', whose values are aggregated"),
+        (("salary",), ("hour",), ".features[0]", "'hour', which is no column of the policy"),
+        (("salary",), ("sex", "hours", "sex"), ".features[2]", "'sex' more than once"),
+        (("salary",), ("salary",), ".features[0]", "'salary', which is to be told"),
+    ],
+)
+def test_columns_that_cannot(classes: tuple[str, ...], features: tuple[str, ...], field: str, found: str) -> None:
+    (fault,) = faults(classes, features)
+    assert (fault.field, fault.found) == (f"quality_model.classification{field}", found)
+    assert fault.expected
+
+
+def test_a_name_that_is_almost_right_gets_a_hint() -> None:
+    (fault,) = faults(("salry",))
+    assert fault.hint == "Did you mean 'salary'?"
+
+
+@pytest.mark.parametrize("role", [Role.SENSITIVE, Role.INSENSITIVE])
+def test_columns_may_have_their_role_by_default(role: Role) -> None:
+    policy = replace(SOUND, default_role=role, quality_model=ClassificationModel(("income",), ("hours", "city")))
+    assert validate_policy(policy) == []
+    # Once all columns of the source are in the policy, they must be among them.
+    listed = AttributePolicy("income", role, listed=False)
+    resolved = replace(policy, attributes=(*policy.attributes, listed))
+    (fault,) = check_classified_columns(resolved, complete=True)
+    assert fault.field == "quality_model.classification.features[1]"
+
+
+def test_a_default_role_that_hides_columns_hides_classes() -> None:
+    policy = replace(SOUND, default_role=Role.IDENTIFYING, quality_model=ClassificationModel(("income",)))
+    assert [fault.field for fault in validate_policy(policy)] == ["quality_model.classification.classes[0]"]
+
+
+@pytest.mark.parametrize("name", ["suppressed", "minority", "no_majority"])
+@pytest.mark.parametrize("value", [-0.5, float("nan"), float("inf"), 1.1e9])
+def test_penalties_that_mean_nothing(name: str, value: float) -> None:
+    assert fields(**{name: value}) == [f".{name}_penalty"]
+
+
+def test_one_penalty_is_enough() -> None:
+    assert fields(suppressed=0.0, minority=0.0, no_majority=1e-9) == []
+    assert fields(suppressed=0.0, minority=0.0, no_majority=0.0) == [""]
+
+
+def test_no_quasi_identifier_can_be_weighted() -> None:
+    attributes = (replace(SOUND.attributes[0], weight=2.0), *SOUND.attributes[1:])
+    assert [fault.field for fault in validate_policy(replace(SOUND, attributes=attributes))] == ["attributes[0].weight"]

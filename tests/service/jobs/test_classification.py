@@ -1,0 +1,279 @@
+"""Jobs for classifier assessments: what was released is found again, its figures are stored, and published if asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.classification.model import Assessment, Classifier
+from tableveil.convert import canonical_json, policy_to_proto, stored_policy
+from tableveil.errors import ConflictError, InvalidError, NotFoundError
+from tableveil.hierarchy import Intervals, SuppressionOnly
+from tableveil.jobs import Classifications, FailureKind, Job, JobManager, Releases
+from tableveil.jobs.work import ClassificationWork
+from tableveil.policy import (
+    AggregateFunction,
+    Aggregation,
+    AttributePolicy,
+    IfExists,
+    KAnonymity,
+    Microaggregation,
+    NullHandling,
+    Policy,
+    ReleaseTarget,
+    Role,
+    Scale,
+    TableReference,
+)
+from tableveil.policy.classification import ClassificationRequest
+from tableveil.state.classifications import Classification
+from tableveil.state.jobs import JobState
+from tableveil.state.releases import ObjectKind, Release
+
+SECONDS = 60.0
+"""How long a test waits for what should take a moment."""
+
+POLICY = Policy(
+    source=TableReference("", "main", "people"),
+    attributes=(
+        AttributePolicy("age", Role.QUASI_IDENTIFIER, Intervals("0", "127", ("8", "32")), maximum_level=2),
+        AttributePolicy("place", Role.QUASI_IDENTIFIER, SuppressionOnly(), nulls=NullHandling.SUPPRESS),
+        AttributePolicy("ill", Role.SENSITIVE),
+        AttributePolicy("score", Role.INSENSITIVE, acknowledged=True),
+        AttributePolicy("name", Role.IDENTIFYING),
+    ),
+    person_column=None,
+    privacy_models=(KAnonymity(5),),
+    release=ReleaseTarget("main", "published"),
+    suppression_limit=Decimal("0.3"),
+)
+
+TREE = (Classifier.DECISION_TREE,)
+ASKED = ClassificationRequest(1, ("ill",), classifiers=TREE, folds=3)
+
+
+@pytest.fixture(autouse=True)
+def people(session: Session) -> None:
+    """Who is old, or lives in p0, is ill more often than not."""
+    session.execute(
+        "CREATE TABLE people AS SELECT (hash(i, 1) % 80)::INT AS age, "
+        "CASE WHEN hash(i, 2) % 20 > 0 THEN 'p' || hash(i, 2) % 3 END AS place, "
+        "CASE WHEN age > 40 OR hash(i, 4) % 9 = 0 THEN 'yes' ELSE 'no' END AS ill, "
+        "CASE WHEN i % 20 = 0 THEN 1 ELSE 0 END AS score, 'n' || i AS name FROM range(600) r(i)"
+    )
+
+
+@pytest.fixture
+def jobs(database: Database) -> Iterator[JobManager]:
+    manager = JobManager(database)
+    yield manager
+    manager.close(SECONDS)
+
+
+@pytest.fixture
+def released(run: Callable[..., Release], database: Database) -> Release:
+    return run(database, POLICY, document=canonical_json(policy_to_proto(POLICY)))
+
+
+def ended(jobs: JobManager, request: ClassificationRequest) -> Job:
+    number = jobs.submit(ClassificationWork(request, "{}", stored_policy)).number
+    deadline = time.monotonic() + SECONDS
+    *_, last = jobs.watch(number, lambda: time.monotonic() > deadline)
+    assert last.state.ended, last
+    return last
+
+
+def assessed(jobs: JobManager, database: Database, request: ClassificationRequest = ASKED) -> Classification:
+    job = ended(jobs, request)
+    assert job.state is JobState.SUCCEEDED, job.failure
+    assert job.result is not None
+    found = Classifications(database).get(job.result)
+    assert job.warnings == found.warnings
+    return found
+
+
+def asked(**changes: Any) -> ClassificationRequest:
+    return replace(ASKED, **changes)
+
+
+def accuracies(assessment: Assessment) -> tuple[float, float, float]:
+    [comparison] = assessment.comparisons
+    return assessment.baseline.accuracy, comparison.original.accuracy, comparison.anonymized.accuracy
+
+
+# --- what is found --------------------------------------------------------------------------------------------------
+
+
+def test_what_is_found(jobs: JobManager, database: Database, session: Session, released: Release) -> None:
+    """A tree by age alone tells nearly all, on both sides; and the rows' order does not matter."""
+    found = assessed(jobs, database, asked(classes=("ill", "score")))
+    ill, score = found.assessments
+    assert (found.release, found.records, found.sampled_records, found.folds) == (1, 600, 600, 3)
+    assert found.suppressed_records == released.suppressed_records > 0
+    assert (ill.features, ill.class_labels, ill.records) == (("age", "place"), ("no", "yes"), 600)
+    most = session.value("SELECT max(n) / 600 FROM (SELECT count(*) AS n FROM people GROUP BY ill)")
+    baseline, original, anonymized = accuracies(ill)
+    assert baseline == pytest.approx(most)
+    assert original > 0.85
+    assert anonymized > 0.85
+    assert score.comparisons[0].relative_accuracy is None
+    assert score.class_labels == ("0", "1")
+    assert ["The transformation" in found.warnings[0], "no relative accuracy" in found.warnings[1]] == [True, True]
+    session.execute("CREATE OR REPLACE TABLE people AS SELECT * FROM people ORDER BY hash(name)")
+    assert assessed(jobs, database, asked(classes=("ill", "score"))).assessments == found.assessments
+
+
+def test_some_records_inside_folds(jobs: JobManager, database: Database, released: Release) -> None:
+    request = asked(choose_inside_folds=True, max_records=400, seed=3, features=("score", "age"))
+    found = assessed(jobs, database, request)
+    assert (found.records, found.sampled_records) == (600, 400)
+    assert found.assessments[0].records == 400
+    assert found.assessments[0].features == ("score", "age")
+    assert [warning.split(":")[0] for warning in found.warnings] == [
+        "The figures are of 400 of the 600 records, drawn by the seed 3",
+        "Inside the folds a transformation was chosen for the records that were drawn, not for all.",
+    ]
+    assert accuracies(found.assessments[0])[2] > 0.8
+
+
+def test_aggregated_columns(run: Callable[..., Release], jobs: JobManager, database: Database) -> None:
+    age = AttributePolicy("age", Role.QUASI_IDENTIFIER, nulls=NullHandling.ERROR, aggregation=Aggregation())
+    mixed = replace(POLICY, attributes=(age, *POLICY.attributes[1:]))
+    run(database, mixed, document=canonical_json(policy_to_proto(mixed)))
+    found = assessed(jobs, database)
+    assert found.assessments[0].features == ("age", "place")
+    # All of a place have one mean.
+    assert accuracies(found.assessments[0])[2] < 0.7 < accuracies(found.assessments[0])[1]
+    inside = assessed(jobs, database, asked(choose_inside_folds=True))
+    assert accuracies(inside.assessments[0])[2] < 0.7
+
+
+def test_clusters(run: Callable[..., Release], jobs: JobManager, database: Database, session: Session) -> None:
+    """Classifiers are trained on the aggregates that were released, and evaluated on those of everybody."""
+    age = AttributePolicy("age", Role.QUASI_IDENTIFIER, nulls=NullHandling.ERROR, aggregation=Aggregation())
+    place = replace(
+        POLICY.attributes[1],
+        aggregation=Aggregation(AggregateFunction.MODE, Scale.NOMINAL),
+    )
+    policy = replace(POLICY, attributes=(age, place, *POLICY.attributes[2:]), microaggregation=Microaggregation())
+    run(database, policy, document=canonical_json(policy_to_proto(policy)))
+    found = assessed(jobs, database)
+    baseline, original, anonymized = accuracies(found.assessments[0])
+    assert baseline < anonymized <= original + 0.05
+    with pytest.raises(InvalidError) as raised:
+        jobs.submit(ClassificationWork(asked(choose_inside_folds=True), "{}", stored_policy))
+    [fault] = raised.value.faults
+    assert fault.field == "choose_inside_folds"
+
+
+def test_all_suppressed(run: Callable[..., Release], jobs: JobManager, database: Database) -> None:
+    """Then the release is worth what is known without it."""
+    nothing = replace(POLICY, privacy_models=(KAnonymity(600),), suppression_limit=Decimal(1))
+    run(database, nothing, document=canonical_json(policy_to_proto(nothing)))
+    found = assessed(jobs, database)
+    baseline, _, anonymized = accuracies(found.assessments[0])
+    assert (found.suppressed_records, anonymized) == (600, baseline)
+    assert any("learns nothing" in warning for warning in found.warnings)
+
+
+# --- what is refused ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "found"),
+    [
+        ({"classes": ("ilL",)}, "classes[0]", "Did you mean 'ill'?"),
+        ({"classes": ("score", "age")}, "classes[1]", "'age', which is quasi identifier"),
+        ({"classes": ("name",)}, "classes[0]", "'name', which is identifying"),
+        ({"features": ("age", "name")}, "features[1]", "'name', which is identifying"),
+        ({"features": ("plase",)}, "features[0]", "Did you mean 'place'?"),
+    ],
+)
+def test_columns_that_do_not_fit(
+    jobs: JobManager, released: Release, changes: dict[str, Any], field: str, found: str
+) -> None:
+    with pytest.raises(InvalidError) as raised:
+        jobs.submit(ClassificationWork(asked(**changes), "{}", stored_policy))
+    [fault] = raised.value.faults
+    assert fault.field == field
+    assert found in str(fault)
+
+
+def test_rows_that_do_not_fit(
+    run: Callable[..., Release], jobs: JobManager, database: Database, session: Session
+) -> None:
+    session.execute("CREATE OR REPLACE TABLE people AS SELECT * REPLACE ('yes' AS ill) FROM people LIMIT 20")
+    run(database, POLICY, document=canonical_json(policy_to_proto(POLICY)))
+    failure = ended(jobs, asked(folds=30)).failure
+    assert failure is not None
+    assert failure.kind is FailureKind.INVALID
+    assert [fault.field for fault in failure.faults] == ["folds", "classes[0]"]
+    assert "1 different values" in failure.faults[1].found
+    assert "yes" not in failure.to_json()
+
+
+def test_no_fold_is_feasible(jobs: JobManager, database: Database, run: Callable[..., Release]) -> None:
+    """600 records in one class are 599 too few for the training records of a fold."""
+    strict = replace(POLICY, privacy_models=(KAnonymity(550),), suppression_limit=Decimal("0.1"))
+    attributes = (replace(strict.attributes[0], maximum_level=None), *strict.attributes[1:])
+    strict = replace(strict, attributes=attributes)
+    run(database, strict, document=canonical_json(policy_to_proto(strict)))
+    failure = ended(jobs, asked(choose_inside_folds=True)).failure
+    assert failure is not None
+    assert (failure.kind, failure.code) == (FailureKind.INFEASIBLE, "FOLD_INFEASIBLE")
+    assert failure.faults[0].field == "choose_inside_folds"
+
+
+def test_what_is_not_there_any_more(
+    run: Callable[..., Release], jobs: JobManager, database: Database, session: Session, released: Release
+) -> None:
+    with pytest.raises(NotFoundError):
+        jobs.submit(ClassificationWork(asked(release=9), "{}", stored_policy))
+    session.execute("UPDATE people SET ill = 'no' WHERE name = 'n7' AND ill = 'yes' OR name = 'n8'")
+    session.execute("UPDATE people SET age = age + 1 WHERE name = 'n9'")
+    failure = ended(jobs, ASKED).failure
+    assert failure is not None
+    assert (failure.kind, failure.code) == (FailureKind.CONFLICT, "SOURCE_CHANGED")
+    again = replace(POLICY, release=ReleaseTarget("main", "published", if_exists=IfExists.REPLACE), repeat_reason="!")
+    run(database, again, document=canonical_json(policy_to_proto(again)))
+    with pytest.raises(ConflictError, match="later release has replaced"):
+        jobs.submit(ClassificationWork(ASKED, "{}", stored_policy))
+
+
+# --- what is published ----------------------------------------------------------------------------------------------
+
+
+def test_published_figures(
+    run: Callable[..., Release], jobs: JobManager, database: Database, session: Session, released: Release
+) -> None:
+    """They are the release's own: they go with it, and nothing else is taken for them."""
+    table = "published_classification"
+    session.execute(f"CREATE TABLE {table} (mine INTEGER)")
+    with pytest.raises(ConflictError, match="no assessment of releases/1 wrote"):
+        jobs.submit(ClassificationWork(asked(publish=True), "{}", stored_policy))
+    session.execute(f"DROP TABLE {table}")
+    assert assessed(jobs, database).published == ""
+    assert [kind for kind in objects(database) if kind is ObjectKind.CLASSIFICATION] == []
+    found = assessed(jobs, database, asked(publish=True, classes=("ill", "score")))
+    assert found.published == table
+    rows = session.rows(f"SELECT class_column, classifier, measure, class, value FROM {table}")
+    assert ("ill", "ZERO_R", "accuracy", None, found.assessments[0].baseline.accuracy) in rows
+    [tree] = found.assessments[0].comparisons
+    assert ("ill", "DECISION_TREE", "relative_accuracy", None, tree.relative_accuracy) in rows
+    assert ("ill", "DECISION_TREE", "anonymized_recall", "yes", tree.anonymized.classes[1].recall) in rows
+    assert objects(database)[ObjectKind.CLASSIFICATION] == len(rows)
+    assessed(jobs, database, asked(publish=True))
+    assert session.value(f"SELECT count(DISTINCT class_column) FROM {table}") == 1
+    again = replace(POLICY, release=ReleaseTarget("main", "published", if_exists=IfExists.REPLACE), repeat_reason="!")
+    run(database, again, document=canonical_json(policy_to_proto(again)))
+    assert session.value(f"SELECT count(*) FROM duckdb_tables() WHERE table_name = '{table}'") == 0
+
+
+def objects(database: Database) -> dict[ObjectKind, int]:
+    return {item.kind: item.row_count for item in Releases(database).get(1).objects}

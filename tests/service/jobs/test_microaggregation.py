@@ -1,0 +1,550 @@
+"""Releases by microaggregation: what is written is what clusters of enough records make, and meets every model."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.classes import ClassValues, SensitiveColumn
+from tableveil.convert import frontier_from_proto, payout_sweep_from_proto, policy_from_proto, policy_to_proto
+from tableveil.document import read_policy
+from tableveil.errors import ConflictError, InfeasibleError, InvalidError
+from tableveil.hierarchy import InlineLevels
+from tableveil.jobs.report import Report
+from tableveil.jobs.run import run_job
+from tableveil.jobs.run_risk_analysis import run_risk_analysis
+from tableveil.policy import (
+    AbsentValues,
+    AggregateFunction,
+    Aggregation,
+    AttributePolicy,
+    ClosenessAlgorithm,
+    Clustering,
+    DeltaDisclosure,
+    Distance,
+    DistinctLDiversity,
+    EntropyEstimator,
+    EntropyLDiversity,
+    IfExists,
+    KAnonymity,
+    Microaggregation,
+    NullHandling,
+    Policy,
+    PrivacyModel,
+    ReleaseKind,
+    ReleaseTarget,
+    Role,
+    Scale,
+    SuppressedRecords,
+    TableReference,
+    TCloseness,
+    ValueOrder,
+    validate_policy,
+)
+from tableveil.policy.risk_analysis import RiskRequest
+from tableveil.privacy.entropy_diversity import entropy_l
+from tableveil.search import Control, Progress, Stopped
+from tableveil.state import jobs, risk_analyses
+from tableveil.state.jobs import JobPhase
+from tableveil.state.releases import Release
+from tableveil.v1 import frontier_service_pb2, payout_service_pb2
+from tests.service.jobs.aggregated_rows import (
+    Row,
+    check_aggregates,
+    classes_of,
+    equal_distance,
+    ordered_distance,
+    read_rows,
+    within,
+)
+
+Run = Callable[..., Release]
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "microaggregation.yaml"
+
+QI = Role.QUASI_IDENTIFIER
+ERROR = NullHandling.ERROR
+
+PLACES = InlineLevels(tuple((f"{area}{i}", area, "*") for area in "NSEW" for i in range(4)))
+STAGES = ("none", "some", "much", "all")
+
+TAG = AttributePolicy("tag", Role.INSENSITIVE, acknowledged=True)
+ILLNESS, CHARGE = AttributePolicy("illness", Role.SENSITIVE), AttributePolicy("charge", Role.SENSITIVE)
+
+
+def numeric(column: str, **options: Any) -> AttributePolicy:
+    weight = options.pop("weight", 1.0)
+    return AttributePolicy(column, QI, nulls=ERROR, weight=weight, aggregation=Aggregation(**options))
+
+
+POLICY = Policy(
+    source=TableReference("", "main", "people"),
+    attributes=(numeric("age"), numeric("income"), ILLNESS, CHARGE, TAG),
+    default_role=Role.IDENTIFYING,
+    person_column=None,
+    privacy_models=(KAnonymity(4),),
+    release=ReleaseTarget("main", "out"),
+    microaggregation=Microaggregation(),
+)
+
+EVERY_KIND = replace(
+    POLICY,
+    attributes=(
+        numeric("age", function=AggregateFunction.INTERVAL, grid=Decimal(5), bottom_coding="25", top_coding="60"),
+        numeric("income", weight=2.0),
+        numeric("height", function=AggregateFunction.GEOMETRIC_MEAN),
+        numeric("visits", function=AggregateFunction.MEDIAN),
+        numeric("children", function=AggregateFunction.MODE),
+        numeric("born"),
+        AttributePolicy(
+            "stage",
+            QI,
+            nulls=ERROR,
+            order=ValueOrder(values=STAGES),
+            aggregation=Aggregation(AggregateFunction.MEDIAN, Scale.ORDINAL),
+        ),
+        AttributePolicy(
+            "place", QI, PLACES, nulls=ERROR, aggregation=Aggregation(AggregateFunction.COMMON_LABEL, Scale.NOMINAL)
+        ),
+        AttributePolicy(
+            "work", QI, PLACES, nulls=ERROR, aggregation=Aggregation(AggregateFunction.MODE, Scale.NOMINAL)
+        ),
+        ILLNESS,
+        CHARGE,
+        TAG,
+    ),
+)
+
+
+def drawn(rows: int, seed: int = 1) -> list[Row]:
+    random = Random(seed)
+    people = []
+    for i in range(rows):
+        age, place = random.randint(18, 70), random.choice("NSEW")
+        people.append(
+            {
+                "tag": i,
+                "age": age,
+                "income": round(age * 100 + random.gauss(0, 900), 2),
+                "height": round(random.uniform(1.5, 2.0), 2),
+                "visits": random.randint(0, 20),
+                "children": random.choice([0, 0, 1, 2, 3]),
+                "born": datetime.date(2020 - age, 1, 1) + datetime.timedelta(random.randint(0, 364)),
+                "stage": random.choice(STAGES),
+                "place": f"{place}{random.randint(0, 3)}",
+                "work": f"{place}{random.randint(0, 3)}",
+                "illness": random.choice(["flu", "flu", "cold", "gout"]),
+                "charge": random.randint(0, 30) * 10 + age,
+            }
+        )
+    return people
+
+
+def create(session: Session, rows: Sequence[Row], name: str = "people") -> None:
+    columns = {column: pa.array([row[column] for row in rows]) for column in rows[0]}
+    with session.relation("given", pa.table(columns)):
+        session.execute(f"CREATE OR REPLACE TABLE {name} AS FROM given")
+
+
+@pytest.fixture
+def database(shared_database: Database) -> Database:
+    return shared_database
+
+
+@pytest.fixture
+def people(session: Session) -> list[Row]:
+    rows = drawn(60)
+    create(session, rows)
+    return rows
+
+
+@pytest.fixture(autouse=True)
+def clean(session: Session) -> Iterator[None]:
+    yield
+    for kind in ("view", "table"):
+        for (name,) in session.rows(
+            f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE schema_name = 'main' AND NOT internal"
+        ):
+            session.execute(f"DROP {kind} {name}")
+    session.execute("DELETE FROM tableveil.releases")
+
+
+def check(policy: Policy, session: Session, source: Sequence[Row], k: int = 4) -> dict[tuple[Any, ...], list[Row]]:
+    """The written classes, which are made of the source's rows, have k of them, and aggregates that are theirs."""
+    released = read_rows(session, "SELECT * FROM out")
+    assert Counter(row["tag"] for row in released) == Counter(row["tag"] for row in source)
+    check_aggregates(policy, source, released)
+    classes = classes_of(policy, source, released)
+    assert min(map(len, classes.values())) >= k
+    names = ", ".join(attribute.column for attribute in policy.aggregated)
+    listed = {row[:-1]: row[-1] for row in session.rows(f"SELECT {names}, class_size FROM out_classes")}
+    assert listed == {shown: len(members) for shown, members in classes.items()}
+    return classes
+
+
+# --- what is released -----------------------------------------------------------------------------------------------
+
+
+def test_every_function_makes_of_a_cluster_what_it_says(
+    database: Database, session: Session, run: Run, people: list[Row]
+) -> None:
+    release = run(database, EVERY_KIND)
+    classes = check(EVERY_KIND, session, people)
+    assert len(classes) >= 5
+    assert release.classes == len(classes)
+    types = dict(session.rows("SELECT column_name, column_type FROM (DESCRIBE out)"))
+    assert types | {"charge": "", "tag": ""} == {
+        **dict.fromkeys(["age", "stage", "place", "work", "illness"], "VARCHAR"),
+        **dict.fromkeys(["income", "height", "visits"], "DOUBLE"),
+        **{"children": "BIGINT", "born": "DATE", "charge": "", "tag": ""},
+    }
+    shown = {attribute.column: attribute for attribute in release.attributes}
+    assert list(shown) == [attribute.column for attribute in EVERY_KIND.aggregated]
+    assert shown["age"].aggregation == "interval, rounded to multiples of 5, from 25, up to 60"
+    assert shown["income"].aggregation == "mean"
+    assert shown["born"].distinct_before == len({row["born"] for row in people})
+    assert shown["born"].distinct_after == len({row[5] for row in classes})
+
+
+def test_the_score_is_the_squared_error(database: Database, session: Session, run: Run, people: list[Row]) -> None:
+    policy = replace(POLICY, attributes=(numeric("age", weight=3.0), numeric("income"), ILLNESS, CHARGE, TAG))
+    release = run(database, policy)
+    classes = check(policy, session, people)
+    losses = []
+    for column in ("age", "income"):
+        centre = fmean(row[column] for row in people)
+        whole = sum((row[column] - centre) ** 2 for row in people)
+        within_classes = sum(
+            (row[column] - fmean(other[column] for other in members)) ** 2
+            for members in classes.values()
+            for row in members
+        )
+        losses.append(within_classes / whole)
+    assert [attribute.loss for attribute in release.attributes] == pytest.approx(losses, rel=1e-6)
+    assert release.score == pytest.approx((3 * losses[0] + losses[1]) / 4, rel=1e-6)
+    assert release.quality_model == "squared error, as a share of that of a single cluster"
+    assert (release.proof.optimal, release.proof.lower_bound) == (False, 0)
+    k = next(found for found in release.guarantees if found.model == "k_anonymity")
+    assert [k.before, k.after] == [1, min(map(len, classes.values()))]
+    sizes = Counter(Counter((row["age"], row["income"]) for row in people).values())
+    assert release.risk_before.unique_records == sizes[1]
+    assert release.risk_after.classes == len(classes)
+
+
+def test_the_order_of_rows_says_nothing(database: Database, session: Session, run: Run, people: list[Row]) -> None:
+    # Many with the same values, which clusters have to split.
+    rows = [row | {"age": row["age"] // 10, "income": 0.0} for row in people]
+    create(session, rows)
+    first = run(database, POLICY)
+    before = session.rows("SELECT * FROM out")
+    create(session, Random(2).sample(rows, len(rows)))
+    again = replace(POLICY, repeat_reason="shuffled", release=replace(POLICY.release, if_exists=IfExists.REPLACE))
+    second = run(database, again)
+    assert session.rows("SELECT * FROM out") == before
+    assert second.score == first.score
+    check(POLICY, session, rows)
+
+
+def test_one_column_has_the_optimum(database: Database, session: Session, run: Run, people: list[Row]) -> None:
+    policy = replace(POLICY, attributes=(numeric("income"), ILLNESS, CHARGE, TAG))
+    policy = replace(policy, microaggregation=Microaggregation(Clustering.UNIVARIATE))
+    release = run(database, policy)
+    check(policy, session, people)
+    values = sorted(row["income"] for row in people)
+    least = [0.0] + [float("inf")] * len(values)
+    for end in range(4, len(values) + 1):
+        for start in range(max(end - 7, 0), end - 3):
+            part = values[start:end]
+            error = sum((value - fmean(part)) ** 2 for value in part)
+            least[end] = min(least[end], least[start] + error)
+    whole = sum((value - fmean(values)) ** 2 for value in values)
+    assert release.score == pytest.approx(least[-1] / whole, abs=1e-9)
+    assert (release.proof.optimal, release.proof.lower_bound) == (True, release.score)
+
+
+# --- models of sensitive columns ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("closeness", ClosenessAlgorithm)
+def test_every_class_is_close(
+    database: Database, session: Session, run: Run, people: list[Row], closeness: ClosenessAlgorithm
+) -> None:
+    t = Decimal("0.12")
+    policy = replace(
+        POLICY,
+        privacy_models=(KAnonymity(3), KAnonymity(2), TCloseness("charge", t, Distance.ORDERED)),
+        microaggregation=Microaggregation(closeness=closeness),
+    )
+    release = run(database, policy)
+    classes = check(policy, session, people, k=3)
+    charges = [row["charge"] for row in people]
+    distances = [ordered_distance([row["charge"] for row in part], charges) for part in classes.values()]
+    assert all(within(distance, t) for distance in distances)
+    assert len(classes) > 1
+    reached = {(g.model, g.column): g.after for g in release.guarantees}
+    assert reached["t_closeness (ordered)", "charge"] == pytest.approx(float(max(distances)), rel=1e-9)
+    # Columns that no model looks at are not counted.
+    assert {column for _, column in reached} == {"", "charge"}
+
+
+def test_several_sensitive_columns_at_once(database: Database, session: Session, run: Run, people: list[Row]) -> None:
+    models = (
+        KAnonymity(3),
+        DistinctLDiversity("illness", 3),
+        TCloseness("charge", Decimal("0.3"), Distance.ORDERED),
+        TCloseness("illness", Decimal("0.25"), Distance.EQUAL),
+    )
+    policy = replace(POLICY, privacy_models=models)
+    release = run(database, policy)
+    classes = check(policy, session, people, k=3)
+    charges, illnesses = [row["charge"] for row in people], [row["illness"] for row in people]
+    for part in classes.values():
+        assert len({row["illness"] for row in part}) == 3
+        assert ordered_distance([row["charge"] for row in part], charges) <= Fraction("0.3")
+        assert equal_distance([row["illness"] for row in part], illnesses) <= Fraction("0.25")
+    assert len(classes) > 1
+    assert "merged" in release.proof.strategy
+    assert not release.proof.optimal
+
+
+def test_a_model_that_not_even_everybody_meets(database: Database, session: Session, people: list[Row]) -> None:
+    models = (KAnonymity(3), EntropyLDiversity("illness", Decimal(3)))
+    fault = refused(InfeasibleError, database, session, replace(POLICY, privacy_models=models)).faults[0]
+    assert fault.field.startswith("privacy_models")
+    assert "3" in fault.found
+
+
+# --- records set aside ----------------------------------------------------------------------------------------------
+
+
+def with_nulls(people: Sequence[Row]) -> list[Row]:
+    """Every tenth person has no age, and the first also no income; they have an illness of their own."""
+    rows = [row | ({} if row["tag"] % 10 else {"age": None, "illness": "rare"}) for row in people]
+    return [rows[0] | {"income": None}, *rows[1:]]
+
+
+NULLS_ASIDE = replace(
+    POLICY,
+    attributes=(
+        replace(POLICY.attributes[0], nulls=NullHandling.SUPPRESS),
+        replace(POLICY.attributes[1], nulls=NullHandling.SUPPRESS),
+        *POLICY.attributes[2:],
+    ),
+    suppression_limit=Decimal("0.1"),
+)
+
+
+def test_records_with_a_null_are_set_aside(database: Database, session: Session, run: Run, people: list[Row]) -> None:
+    rows = with_nulls(people)
+    create(session, rows)
+    t = Decimal("0.2")
+    policy = replace(
+        NULLS_ASIDE,
+        privacy_models=(KAnonymity(4), TCloseness("illness", t, Distance.EQUAL)),
+        suppressed_records=SuppressedRecords.BLANK,
+        marker_column="gone",
+        release=ReleaseTarget("main", "out", ReleaseKind.VIEW),
+    )
+    release = run(database, policy)
+    assert (release.records, release.suppressed_records) == (60, 6)
+    assert session.rows("SELECT count(*), count(age), count(illness), count(tag) FROM out WHERE gone") == [(6, 0, 0, 0)]
+    clustered = [row for row in rows if row["age"] is not None]
+    released = read_rows(session, "SELECT * EXCLUDE gone FROM out WHERE NOT gone")
+    check_aggregates(policy, clustered, released)
+    illnesses = [row["illness"] for row in clustered]
+    assert "rare" not in illnesses
+    for members in classes_of(policy, clustered, released).values():
+        # The whole that distributions are compared with is that of the clustered records.
+        assert within(equal_distance([row["illness"] for row in members], illnesses), t)
+    assert release.risk_after.records == 54
+    # They have lost everything.
+    assert all(attribute.loss > 0.1 for attribute in release.attributes)
+
+
+def test_more_than_the_limit_is_refused(database: Database, session: Session, people: list[Row]) -> None:
+    create(session, with_nulls(people))
+    policy = replace(NULLS_ASIDE, suppression_limit=Decimal("0.0999"))
+    error = refused(InfeasibleError, database, session, policy)
+    assert error.faults[0].field == "suppression_limit"
+    assert error.faults[0].found == (
+        "6 of 60 records (10.00%) that have to be suppressed: they have a NULL in an aggregated column"
+    )
+    assert "at least 0.1000" in error.faults[0].hint
+
+
+def test_a_null_is_a_fault_unless_allowed(database: Database, session: Session, people: list[Row]) -> None:
+    create(session, with_nulls(people))
+    error = refused(InvalidError, database, session, POLICY)
+    assert {fault.field for fault in error.faults} == {"attributes[0].nulls", "attributes[1].nulls"}
+
+
+@pytest.mark.parametrize("left", [0, 3])
+def test_fewer_records_than_a_cluster_needs(database: Database, session: Session, people: list[Row], left: int) -> None:
+    rows = [row | ({} if i < left else {"age": None}) for i, row in enumerate(people)]
+    columns = {column: pa.array([row[column] for row in rows]) for column in rows[0]} | {
+        "age": pa.array([row["age"] for row in rows], pa.int64())
+    }
+    with session.relation("given", pa.table(columns)):
+        session.execute("CREATE OR REPLACE TABLE people AS FROM given")
+    error = refused(InfeasibleError, database, session, replace(NULLS_ASIDE, suppression_limit=Decimal(1)))
+    assert error.code == "TOO_FEW_RECORDS"
+    assert f"{left} records" in error.faults[0].found
+
+
+# --- warnings and the other half of a job ---------------------------------------------------------------------------
+
+
+def test_warnings_say_what_tells_nothing(database: Database, session: Session, run: Run, people: list[Row]) -> None:
+    rows = [row | {"age": 1 if row["tag"] % 4 == 0 else 0} for row in people]
+    create(session, rows)
+    usual = numeric("age", function=AggregateFunction.MODE, weight=0.0)
+    policy = replace(POLICY, attributes=(usual, *POLICY.attributes[1:]), privacy_models=(KAnonymity(15),))
+    release = run(database, policy)
+    assert release.warnings == ("'age' is the same in all clusters: it tells nothing of any record.",)
+    one = replace(policy, privacy_models=(KAnonymity(31),), release=ReleaseTarget("main", "other"))
+    release = run(database, replace(one, repeat_reason="a test"))
+    assert release.classes == 1
+    assert release.score == pytest.approx(1)
+    assert release.warnings == ("All records are in one cluster: the quasi-identifiers tell nothing of any of them.",)
+
+
+def test_the_example_is_released(database: Database, session: Session, run: Run) -> None:
+    message, faults = read_policy(EXAMPLE.read_text(encoding="utf-8"), "yaml")
+    assert not faults
+    policy, faults = policy_from_proto(message)
+    assert policy is not None, faults
+    session.execute(
+        "CREATE TABLE visits AS SELECT i AS patient_id, i * 7 % 100 AS age, nullif(i % 40, 0) * 1000 AS income, "
+        "DATE '2026-01-01' + (i * 13 % 200)::INTEGER AS admitted, "
+        "['mild', 'moderate', 'severe', 'critical'][1 + i % 4] AS severity, "
+        "lpad((i * 31 % 70)::VARCHAR, 5, '0') AS zip_code, i * i % 97 AS charge, 'unlisted' AS note "
+        "FROM range(120) AS r(i)"
+    )
+    release = run(database, policy)
+    names = [name for name, *_ in session.rows("DESCRIBE visits_microaggregated")]
+    assert names == ["age", "income", "admitted", "severity", "zip_code", "charge"]
+    assert release.suppressed_records == 3
+    reached = {g.model: g.after for g in release.guarantees}
+    assert (reached["k_anonymity"] or 0) >= 5
+    assert (reached["t_closeness (ordered)"] or 1) <= 0.2
+
+
+def test_columns_of_one_value_lose_nothing(database: Database, session: Session, run: Run, people: list[Row]) -> None:
+    create(session, [row | {"age": 40, "income": -0.0} for row in people])
+    release = run(database, POLICY)
+    assert release.score == 0
+    assert [attribute.loss for attribute in release.attributes] == [0, 0]
+    assert {row[:2] for row in session.rows("SELECT DISTINCT age, income FROM out")} == {(40.0, 0.0)}
+
+
+def test_a_second_release_needs_a_reason_and_room(
+    database: Database, session: Session, run: Run, people: list[Row]
+) -> None:
+    run(database, POLICY)
+    refused(InvalidError, database, session, replace(POLICY, release=ReleaseTarget("main", "other")))
+    refused(ConflictError, database, session, replace(POLICY, repeat_reason="a test"))
+
+
+def test_people_are_counted(database: Database, session: Session, run: Run, people: list[Row]) -> None:
+    attributes = (*POLICY.attributes[:-1], AttributePolicy("tag", Role.IDENTIFYING))
+    policy = replace(POLICY, attributes=attributes, person_column="tag")
+    run(database, policy)
+    create(session, [*people, people[0]])
+    other = replace(policy, release=ReleaseTarget("main", "other"), repeat_reason="a test")
+    error = refused(InvalidError, database, session, other)
+    assert "person_column" in {fault.field for fault in error.faults}
+
+
+def test_it_tells_how_far_it_is_and_can_be_stopped(database: Database, session: Session, people: list[Row]) -> None:
+    seen: list[Progress] = []
+    phases: list[JobPhase] = []
+    with database.session() as own:
+        own.control = Control()
+        run_job(database, own, jobs.next_number(own), POLICY, "{}", Report(phases.append, seen.append))
+    assert phases == list(JobPhase)
+    assert seen
+    assert all(progress.of_records and progress.lattice_size == 60 for progress in seen)
+    assert seen[-1].checked == 60
+    session.execute("DELETE FROM tableveil.releases")
+    for phase in (JobPhase.SEARCHING, JobPhase.VERIFYING):
+        control = Control()
+
+        def on_phase(at: JobPhase, stop: Control = control, last: JobPhase = phase) -> None:
+            if at is last:
+                stop.cancel()
+
+        with database.session() as own:
+            own.control = control
+            other = replace(POLICY, release=ReleaseTarget("main", "other"))
+            with pytest.raises(Stopped):
+                run_job(database, own, jobs.next_number(own), other, "{}", Report(on_phase))
+    assert session.value("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'other%'") == 0
+    assert session.value("SELECT count(*) FROM tableveil.releases") == 0
+
+
+def test_the_risks_of_a_release_are_those_of_its_classes(
+    database: Database, session: Session, run: Run, people: list[Row]
+) -> None:
+    release = run(database, POLICY)
+    with database.session() as own:
+        own.control = Control()
+        request = RiskRequest(table=None, quasi_identifiers=(), release=release.number)
+        number = run_risk_analysis(own, jobs.next_number(own), request, "{}", Report())
+    found = risk_analyses.find(session, number)
+    assert found is not None
+    assert found.quasi_identifiers == ("age", "income")
+    assert found.classes == release.classes
+
+
+def test_what_searches_a_lattice_is_refused() -> None:
+    message = policy_to_proto(POLICY)
+    _, _, _, faults = frontier_from_proto(frontier_service_pb2.SubmitFrontierRequest(policy=message))
+    assert [fault.field for fault in faults] == ["microaggregation"]
+    _, _, _, faults = payout_sweep_from_proto(payout_service_pb2.SubmitPayoutSweepRequest(policy=message))
+    assert "microaggregation" in [fault.field for fault in faults]
+
+
+@pytest.mark.parametrize(
+    ("model", "field"),
+    [
+        (EntropyLDiversity("illness", Decimal(2), EntropyEstimator.GRASSBERGER), "entropy_l_diversity.estimator"),
+        (DeltaDisclosure("illness", Decimal(2), AbsentValues.IGNORE), "delta_disclosure.absent_values"),
+    ],
+)
+def test_models_of_which_a_union_need_not_hold_are_refused(model: PrivacyModel, field: str) -> None:
+    faults = validate_policy(replace(POLICY, privacy_models=(KAnonymity(2), model)))
+    assert [fault.field for fault in faults] == [f"privacy_models[1].{field}"]
+
+
+def test_a_union_may_not_meet_what_its_parts_do() -> None:
+    """Two clusters of six people with the same illnesses, as they are and as one class."""
+    part, codes = np.array([1, 1, 4]), np.arange(3)
+    column = SensitiveColumn("illness", 2 * part)
+    parts = ClassValues(np.repeat([0, 1], 3), np.tile(codes, 2), np.tile(part, 2))
+    union = ClassValues(np.zeros(3, np.intp), codes, 2 * part)
+    estimates = [entropy_l(values, column, EntropyEstimator.GRASSBERGER) for values in (parts, union)]
+    assert estimates[1].min() < 2.5 < estimates[0].min()
+
+
+def refused(kind: type[Any], database: Database, session: Session, policy: Policy) -> Any:
+    """The error with which a job ends that writes nothing."""
+    before = session.value("SELECT count(*) FROM tableveil.releases")
+    with database.session() as own:
+        own.control = Control()
+        with pytest.raises(kind) as caught:
+            run_job(database, own, jobs.next_number(own), policy, "{}", Report())
+    assert session.value("SELECT count(*) FROM tableveil.releases") == before
+    return caught.value

@@ -1,0 +1,155 @@
+"""Jobs for utility reports: what they find is what the rows say, they store it, and end as other jobs do."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.convert import canonical_json, policy_to_proto
+from tableveil.errors import ConflictError, NotFoundError
+from tableveil.hierarchy import Intervals, SuppressionOnly
+from tableveil.jobs import Job, JobManager, UtilityReports
+from tableveil.jobs.work import UtilityReportWork
+from tableveil.policy import (
+    AttributePolicy,
+    IfExists,
+    KAnonymity,
+    Policy,
+    ReleaseKind,
+    ReleaseTarget,
+    Role,
+    SuppressedRecords,
+    TableReference,
+)
+from tableveil.policy.utility import UtilityRequest
+from tableveil.state.jobs import JobState
+from tableveil.state.releases import Release
+from tableveil.usefulness import ColumnUtility, UtilityReport
+
+SECONDS = 20.0
+
+POLICY = Policy(
+    source=TableReference("", "main", "people"),
+    attributes=(
+        AttributePolicy("age", Role.QUASI_IDENTIFIER, Intervals("0", "63", ("16", "32")), minimum_level=1),
+        AttributePolicy("sex", Role.QUASI_IDENTIFIER, SuppressionOnly()),
+        AttributePolicy("weight", Role.SENSITIVE),
+        AttributePolicy("name", Role.IDENTIFYING),
+    ),
+    person_column=None,
+    privacy_models=(KAnonymity(3),),
+    release=ReleaseTarget("main", "published"),
+    default_role=Role.INSENSITIVE,
+    suppression_limit=Decimal("0.3"),
+    suppressed_records=SuppressedRecords.BLANK,
+    marker_column="gone",
+)
+
+
+@pytest.fixture(autouse=True)
+def people(session: Session) -> None:
+    session.execute(
+        "CREATE TABLE people AS SELECT (hash(i, 1) % 60)::INT AS age, CASE WHEN i % 50 = 0 THEN 'x' WHEN i % 2 = 0 "
+        "THEN 'f' ELSE 'm' END AS sex, 50.0 + i % 7 AS weight, 'p' || i AS name, i % 3 AS ward FROM range(400) r(i)"
+    )
+
+
+@pytest.fixture
+def jobs(database: Database) -> Iterator[JobManager]:
+    manager = JobManager(database)
+    yield manager
+    manager.close(SECONDS)
+
+
+@pytest.fixture
+def released(database: Database, run: Callable[..., Release]) -> Callable[..., Release]:
+    def release(policy: Policy = POLICY) -> Release:
+        return run(database, policy, document=canonical_json(policy_to_proto(policy)))
+
+    return release
+
+
+def ended(jobs: JobManager, release: int, request_id: str = "") -> Job:
+    number = jobs.submit(UtilityReportWork(UtilityRequest(release, request_id), "{}")).number
+    deadline = time.monotonic() + SECONDS
+    *_, last = jobs.watch(number, lambda: time.monotonic() > deadline)
+    assert last.state.ended, last
+    return last
+
+
+def report_of(jobs: JobManager, database: Database, release: int) -> UtilityReport:
+    job = ended(jobs, release)
+    assert job.state is JobState.SUCCEEDED, job.failure
+    assert job.result is not None
+    return UtilityReports(database).get(job.result).report
+
+
+def column(report: UtilityReport, name: str) -> ColumnUtility:
+    return next(found for found in report.columns if found.column == name)
+
+
+@pytest.mark.parametrize("kind", list(ReleaseKind))
+def test_it_says_what_the_rows_say(
+    jobs: JobManager, database: Database, session: Session, released: Callable[..., Release], kind: ReleaseKind
+) -> None:
+    release = released(replace(POLICY, release=replace(POLICY.release, kind=kind)))
+    report = report_of(jobs, database, release.number)
+    assert [found.column for found in report.columns] == ["age", "sex", "weight", "ward"]
+    kept = release.records - release.suppressed_records
+    for found in report.columns:
+        assert (found.before.records, found.after.records) == (400, kept)
+        assert sum(bin_.records for bin_ in found.before.bins) == 400
+        assert sum(bin_.records for bin_ in found.after.bins) == kept
+    age, weight, ward = column(report, "age"), column(report, "weight"), column(report, "ward")
+    mean, variance, median = session.row("SELECT avg(age), var_pop(age), median(age) FROM people")
+    assert age.before.mean == pytest.approx(mean)
+    assert age.before.variance == pytest.approx(variance)
+    assert age.before.quantiles[3] == median
+    labels = dict(session.rows("SELECT age, count(*) FROM published WHERE NOT gone GROUP BY age"))
+    assert {bin_.label: bin_.records for bin_ in age.after.bins} == labels
+    assert (age.role, age.treatment) == ("QUASI_IDENTIFIER", f"level {release.attributes[0].level} of 3")
+    assert age.loss == release.attributes[0].loss
+    assert (weight.role, weight.treatment, weight.loss) == ("SENSITIVE", "as it is", None)
+    assert ward.role == "INSENSITIVE"
+    assert weight.after.mean == pytest.approx(session.value("SELECT avg(weight) FROM published WHERE NOT gone"))
+    assert {(one.first, one.second) for one in report.associations} == {
+        ("age", "sex"), ("age", "weight"), ("age", "ward"), ("sex", "weight"), ("sex", "ward"), ("weight", "ward"),
+    }  # fmt: skip
+    assert f"{release.suppressed_records:,} of 400 records are suppressed" in report.notes[0]
+
+
+def test_the_source_must_be_as_it_was(jobs: JobManager, session: Session, released: Callable[..., Release]) -> None:
+    release = released()
+    session.execute("UPDATE people SET age = age + 1 WHERE name = 'p7'")
+    failure = ended(jobs, release.number).failure
+    assert failure is not None
+    assert failure.code == "SOURCE_CHANGED"
+    session.execute("DROP TABLE people")
+    failure = ended(jobs, release.number).failure
+    assert failure is not None
+    assert failure.code == "SOURCE_CHANGED"
+
+
+def test_a_release_that_is_not_there(jobs: JobManager, released: Callable[..., Release]) -> None:
+    with pytest.raises(NotFoundError):
+        jobs.submit(UtilityReportWork(UtilityRequest(77), "{}"))
+    first = released()
+    again = replace(POLICY, release=replace(POLICY.release, if_exists=IfExists.REPLACE), repeat_reason="again")
+    released(again)
+    with pytest.raises(ConflictError):
+        jobs.submit(UtilityReportWork(UtilityRequest(first.number), "{}"))
+
+
+def test_the_same_request_is_one_job(jobs: JobManager, released: Callable[..., Release]) -> None:
+    release = released()
+    assert ended(jobs, release.number, "nightly").number == ended(jobs, release.number, "nightly").number
+
+
+def test_what_is_not_there_is_said(database: Database) -> None:
+    with pytest.raises(NotFoundError):
+        UtilityReports(database).get(3)
