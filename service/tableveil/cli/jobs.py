@@ -84,7 +84,7 @@ def job_details(job: job_service_pb2.Job) -> RenderableType:
         ("submitted", wording.moment(job.submit_time)),
         ("started", wording.moment(job.start_time)),
         ("ended", wording.moment(job.end_time)),
-        ("search", findings(job.progress)),
+        ("search", findings(job)),
         ("result", job.result),
         *(("warning", wording.printable(warning)) for warning in job.warnings),
     ]

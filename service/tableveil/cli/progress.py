@@ -25,6 +25,13 @@ _PHASES = {
 }
 
 
+_COUNTED = {
+    job_service_pb2.JOB_KIND_CLASSIFICATION: "classifiers trained",
+    job_service_pb2.JOB_KIND_UTILITY_REPORT: "columns compared",
+}
+"""What is counted where no transformations are."""
+
+
 class ProgressView(Protocol):
     """Shows a job while it changes; a context manager, so that the terminal is left as it was."""
 
@@ -52,12 +59,13 @@ def activity(job: job_service_pb2.Job) -> str:
     return wording.enum_word(job_service_pb2.JobState.Name(job.state), "JOB_STATE_")
 
 
-def findings(progress: job_service_pb2.SearchProgress) -> str:
+def findings(job: job_service_pb2.Job) -> str:
     """What the search knows, in one line; empty before it began."""
+    progress = job.progress
     if not progress.lattice_size:
         return ""
     size = wording.large_count(progress.lattice_size)
-    what = "records in clusters" if progress.of_records else "transformations checked"
+    what = "records in clusters" if progress.of_records else _COUNTED.get(job.kind, "transformations checked")
     parts = [f"{wording.count(progress.transformations_checked)} of {size} {what}"]
     if progress.HasField("best_score"):
         parts.append(f"best score {wording.score(progress.best_score)}")
@@ -86,7 +94,7 @@ class Lines:
 
     def show(self, job: job_service_pb2.Job) -> None:
         """Prints a line if there is something new to say."""
-        doing, found = activity(job), findings(job.progress)
+        doing, found = activity(job), findings(job)
         now = self._clock()
         if doing == self._activity and (found == self._findings or now - self._shown_at < SECONDS_BETWEEN_LINES):
             return
@@ -131,7 +139,7 @@ class Bars:
             completed=1.0 if succeeded else proven or 0.0,
             proven="" if proven is None else f"{wording.share(proven)} proven",
         )
-        numbers = Text(f"  {findings(job.progress)}", style="dim", overflow="ellipsis", no_wrap=True)
+        numbers = Text(f"  {findings(job)}", style="dim", overflow="ellipsis", no_wrap=True)
         self._live.update(Group(self._bar, numbers))
 
 

@@ -14,10 +14,11 @@ from tableveil.cli import wording
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
 from tableveil.cli.tables import listing
-from tableveil.cli.utility_page import as_html, changes
+from tableveil.cli.utility_page import as_html, changes, number
 from tableveil.cli.verb import Session, verb
+from tableveil.usefulness import QUANTILES
 from tableveil.v1 import utility_service_pb2
-from tableveil.v1.utility_service_pb2 import Spread
+from tableveil.v1.utility_service_pb2 import ColumnUtility, Spread
 
 _MOST_CHANGES = 10
 _CHANGE = ("columns", "measure", "before", "after", "change")
@@ -63,14 +64,10 @@ def _report(report: utility_service_pb2.UtilityReport) -> RenderableType:
             wording.printable(column.column),
             wording.printable(column.treatment),
             f"{column.loss:.4f}" if column.HasField("loss") else "",
-            _both(column.before, column.after, lambda side: wording.count(side.distinct)),
-            _both(column.before, column.after, lambda side: f"{side.mean:.6g}" if side.HasField("mean") else ""),
-            _both(
-                column.before,
-                column.after,
-                lambda side: f"{math.sqrt(side.variance):.6g}" if side.HasField("variance") else "",
-            ),
-            _both(column.before, column.after, lambda side: f"{side.quantiles[3]:.6g}" if side.quantiles else ""),
+            _both(column, lambda side, _: wording.count(side.distinct)),
+            _both(column, _mean),
+            _both(column, lambda side, _: f"{math.sqrt(side.variance):.6g}" if side.HasField("variance") else ""),
+            _both(column, _median),
         )
         for column in report.columns
     ]
@@ -85,6 +82,14 @@ def _report(report: utility_service_pb2.UtilityReport) -> RenderableType:
     return Group(*parts)
 
 
-def _both(before: Spread, after: Spread, told: Callable[[Spread], str]) -> str:
-    first, second = told(before), told(after)
+def _both(column: ColumnUtility, told: Callable[[Spread, str], str]) -> str:
+    first, second = told(column.before, column.type), told(column.after, column.type)
     return first if first == second else f"{first or 'none'} → {second or 'none'}"
+
+
+def _mean(side: Spread, type_: str) -> str:
+    return number(side.mean, type_) if side.HasField("mean") else ""
+
+
+def _median(side: Spread, type_: str) -> str:
+    return number(side.quantiles[QUANTILES.index(0.5)], type_) if side.quantiles else ""

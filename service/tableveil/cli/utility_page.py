@@ -86,9 +86,8 @@ def _statistics(column: ColumnUtility) -> Table:
         ("different values", *(wording.count(side.distinct) for side in sides)),
     ]
     if any(side.HasField("mean") for side in sides):
-        is_date = column.type == "DATE" or column.type.startswith("TIMESTAMP")
-        rows.append(("mean", *(_moment(side.mean, is_date) if side.HasField("mean") else "" for side in sides)))
-        unit = " days" if is_date else ""
+        rows.append(("mean", *(number(side.mean, column.type) if side.HasField("mean") else "" for side in sides)))
+        unit = " days" if _is_date(column.type) else ""
         rows.append(
             (
                 "standard deviation",
@@ -98,16 +97,21 @@ def _statistics(column: ColumnUtility) -> Table:
         rows.append(("variance", *(f"{side.variance:.6g}" if side.HasField("variance") else "" for side in sides)))
         for i, share in enumerate(QUANTILES):
             name = {0.0: "least", 0.5: "median", 1.0: "greatest"}.get(share, f"{share:.0%} quantile")
-            rows.append((name, *(_moment(side.quantiles[i], is_date) if side.quantiles else "" for side in sides)))
+            rows.append((name, *(number(side.quantiles[i], column.type) if side.quantiles else "" for side in sides)))
     return Table(("", "before", "after"), rows, frozenset((1, 2)))
 
 
-def _moment(value: float, is_date: bool) -> str:
-    if is_date:
+def number(value: float, type_: str) -> str:
+    """A number, or the day that it stands for, as people write it."""
+    if _is_date(type_):
         day = math.floor(value) + datetime.date(1970, 1, 1).toordinal()
         if 1 <= day <= datetime.date.max.toordinal():
             return datetime.date.fromordinal(day).isoformat()
     return f"{value:.6g}"
+
+
+def _is_date(type_: str) -> bool:
+    return type_ == "DATE" or type_.startswith("TIMESTAMP")
 
 
 def _associations(body: Element, report: UtilityReport) -> None:

@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from tableveil.cli.progress import Bars, Lines, progress_view
+from tableveil.cli.progress import Bars, Lines, findings, progress_view
 from tableveil.v1 import job_service_pb2
 from tests.service.client import samples
 
@@ -117,3 +117,16 @@ def test_bars_fit_a_narrow_terminal(screen: io.StringIO) -> None:
 @pytest.mark.parametrize(("best", "bound"), [(0.0, 0.0), (0.1, 0.2), (0.1, -1.0)])
 def test_bars_take_any_scores(screen: io.StringIO, best: float, bound: float) -> None:
     assert "proven" in frames(screen, samples.searching("jobs/1", 1, best, bound))
+
+
+@pytest.mark.parametrize(
+    ("kind", "counted"),
+    [
+        (job_service_pb2.JOB_KIND_RELEASE, "transformations checked"),
+        (job_service_pb2.JOB_KIND_CLASSIFICATION, "classifiers trained"),
+        (job_service_pb2.JOB_KIND_UTILITY_REPORT, "columns compared"),
+    ],
+)
+def test_what_is_counted_depends_on_the_job(kind: job_service_pb2.JobKind.ValueType, counted: str) -> None:
+    progress = job_service_pb2.SearchProgress(transformations_checked=3, lattice_size="80")
+    assert findings(job_service_pb2.Job(kind=kind, progress=progress)) == f"3 of 80 {counted}"
