@@ -3,7 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench bench-search bench-privacy bench-game bench-classification bench-microaggregation protos clean
+.PHONY: demo test test-dagster lint bench bench-search bench-privacy bench-game bench-classification \
+	bench-microaggregation bench-operate protos clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 
@@ -13,12 +14,20 @@ demo: $(VENV)/.run
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
+# Dagster has an environment of its own: what it pins is its own business.
+test-dagster:
+	$(PYTHON) -m venv $(VENV)-dagster
+	$(VENV)-dagster/bin/pip install --quiet --editable . --requirement examples/dagster/requirements.txt
+	$(VENV)-dagster/bin/python -m pytest --config-file /dev/null --rootdir examples/dagster examples/dagster
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy engine sql service proto/generate.py tests benchmarks
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/buf lint proto
+	$(BIN)/hadolint deploy/Dockerfile
+	$(BIN)/kubernetes-validate --strict --quiet deploy/kubernetes.yaml
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks
@@ -38,11 +47,14 @@ bench-classification: $(VENV)/.dev
 bench-microaggregation: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only microaggregation
 
+bench-operate: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --only operate
+
 protos: $(VENV)/.dev
 	$(BIN)/python proto/generate.py
 
 clean:
-	rm -rf $(VENV) dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-dagster dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find engine sql service proto tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 # The stamps are renewed when pyproject.toml changes; the demo need not wait for the tools of developers.

@@ -25,6 +25,11 @@ from benchmarks.machine import machine
 from benchmarks.microaggregation.closeness import closeness_high, closeness_large, closeness_low
 from benchmarks.microaggregation.methods import against_plain, near_mdav
 from benchmarks.microaggregation.scaling import scaling
+from benchmarks.operate.load import load
+from benchmarks.operate.memory import memory
+from benchmarks.operate.risk import risk as guessed_risk
+from benchmarks.operate.soak import soak
+from benchmarks.operate.watchers import watchers
 from benchmarks.overhead import overhead
 from benchmarks.privacy.ordered import ordered
 from benchmarks.privacy.per_check import per_check
@@ -42,6 +47,18 @@ SEARCH = (speed, other_models, ablation, cover, property_stores, comparison)
 PRIVACY = (reference_cases, whole_searches, per_check)
 CLASSIFICATION = (classification_cases, accuracies, correlation)
 
+PARTS = (
+    "reference",
+    "large",
+    "overhead",
+    "search",
+    "privacy",
+    "game",
+    "classification",
+    "microaggregation",
+    "operate",
+)
+
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
@@ -56,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "privacy": [*(functools.partial(section, options.shared) for section in PRIVACY), ordered],
         "game": [lambda: game_cases(options.shared), nation, state, pruning, risk],
         "classification": [functools.partial(section, options.shared) for section in CLASSIFICATION],
+        "operate": [load, watchers, memory, risk, guessed_risk, soak],
         "microaggregation": [against_plain, near_mdav, scaling, closeness_low, closeness_high, closeness_large],
     }
     chosen = [section for name, part in parts.items() if options.only in (None, name) for section in part]
@@ -73,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
         "--only",
-        choices=("reference", "large", "overhead", "search", "privacy", "game", "classification", "microaggregation"),
+        choices=PARTS,
         help="one part instead of all",
     )
     parser.add_argument("--rows", type=_positive, default=DEFAULT_ROWS, help="of the large table (%(default)s)")

@@ -84,6 +84,8 @@ def whole(example: Example) -> policy_pb2.Policy:
     """The example's policy; where it is only a part, in place of the same fields of the full example."""
     part = read(example.yaml)
     message = read(EXAMPLES[0].yaml)
+    if part.source_query:
+        message.ClearField("source")
     for field, _ in part.ListFields():
         message.ClearField(field.name)  # type: ignore[arg-type]  # the stubs list the names
     message.MergeFrom(part)
@@ -105,6 +107,10 @@ def test_there_are_examples() -> None:
         "`dates`",
         "`redaction`",
         "`suppression_only`",
+        "`grouping`",
+        "`order_based`",
+        "`times_of_day`",
+        "`combination`",
         "Safe Harbor",
     }
 
@@ -129,6 +135,8 @@ TYPED: dict[ValueKind, Callable[[str], object]] = {
     ValueKind.INTEGER: int,
     ValueKind.DECIMAL: Decimal,
     ValueKind.DATE: datetime.date.fromisoformat,
+    ValueKind.TIMESTAMP: datetime.datetime.fromisoformat,
+    ValueKind.TIME: datetime.time.fromisoformat,
     ValueKind.TEXT: str,
 }
 

@@ -59,6 +59,10 @@ class ServerProcess:
 
     def _end(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
+        return self.ended()
+
+    def ended(self) -> int:
+        """Waits until it has ended, and returns the exit code."""
         code = self.process.wait(SECONDS_TO_STOP)
         assert self.process.stdout is not None
         self.process.stdout.close()

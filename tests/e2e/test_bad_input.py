@@ -186,8 +186,8 @@ BAD: dict[str, Bad] = {
         {"privacy_models[+]": {"distinct_l_diversity": {"column": "diagnosis", "l": 5}}},
         INFEASIBLE,
         "INFEASIBLE",
-        "privacy_models",
-        "privacy_models[1] 5-diversity",
+        "privacy_models[1]",
+        "distinct 5-diversity l = 4 nearest",
     ),
     # --- The game ---
     "a game that is missing": invalid(
@@ -216,8 +216,8 @@ BAD: dict[str, Bad] = {
         {**game({"no_attack": {}}, adversary_gain="964"), "suppression_limit": "0.5"},
         INFEASIBLE,
         "INFEASIBLE",
-        "privacy_models",
-        "privacy_models[1] no attack adversary_gain = 960",
+        "privacy_models[1]",
+        "no attack adversary_gain = 960",
     ),
     "k-anonymity at the record level": invalid(
         {
@@ -308,11 +308,15 @@ BAD: dict[str, Bad] = {
         {"source.table": "without_ages", "attributes[2].nulls": "SUPPRESS"},
         INFEASIBLE,
         "INFEASIBLE",
-        "privacy_models",
+        "attributes[2].nulls",
         "240 of 240 suppression_limit",
     ),
     "nothing that is private": Bad(
-        {K: 200, "attributes[4].maximum_level": 0}, INFEASIBLE, "INFEASIBLE", "privacy_models", "240 of 240 k = 120"
+        {K: 200, "attributes[4].maximum_level": 0},
+        INFEASIBLE,
+        "INFEASIBLE",
+        "attributes[4].maximum_level",
+        "240 of 240 maximum_level = 1 privacy_models[0] k = 120",
     ),
     # --- Targets ---
     "a table in the way": exists({"release.name": "taken"}, "table 'taken' REPLACE"),

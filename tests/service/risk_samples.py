@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from tableveil.policy import TableReference
-from tableveil.state.risk_analyses import Measure, RiskAnalysis, SubsetRisk
+from tableveil.state.risk_analyses import ComparedRisk, Measure, RiskAnalysis, SubsetRisk
 
 REQUEST = '{"quasi_identifiers":["age","z\\"ip"],"table":{"schema":"main","table":"people"}}'
 
@@ -35,5 +35,11 @@ def risk_analysis(number: int = 2, job: int = 4) -> RiskAnalysis:
             SubsetRisk(("age",), 0.25, 0.5, 1, 1, True),
             SubsetRisk(('z"ip',), 0.125, 0.25, 2**40, 0, False),
             SubsetRisk(("age", 'z"ip'), 0.75, 0.5, 3, 2, True),
+        ),
+        compared=(
+            ComparedRisk(
+                ("age",), (Measure("population (snb)", "classes", None, None), Measure("sample", "classes", None, 7.0))
+            ),
+            ComparedRisk(('z"ip',), (Measure("sample", "classes", None, 8.0),)),
         ),
     )

@@ -7,17 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tableveil.backend import Database, Session, Settings
+from tableveil.backend import Database, Session
 from tableveil.search import Control
-from tableveil.state.migrate import migrate
-
-
-def opened(path: Path) -> Iterator[Database]:
-    database = Database(Settings(path, threads=2))
-    with database.session() as session:
-        migrate(session)
-    yield database
-    database.close()
+from tests.migrated import opened
 
 
 @pytest.fixture

@@ -3,12 +3,14 @@
 from tableveil.errors.errors import (
     BusyError,
     CancelledError,
+    Change,
     ConflictError,
     Fault,
     InfeasibleError,
     InternalError,
     InvalidError,
     NotFoundError,
+    Relaxation,
     TableveilError,
 )
 from tableveil.errors.wording import nearest, shortened
@@ -16,12 +18,14 @@ from tableveil.errors.wording import nearest, shortened
 __all__ = [
     "BusyError",
     "CancelledError",
+    "Change",
     "ConflictError",
     "Fault",
     "InfeasibleError",
     "InternalError",
     "InvalidError",
     "NotFoundError",
+    "Relaxation",
     "TableveilError",
     "nearest",
     "shortened",

@@ -57,8 +57,39 @@ class NotFoundError(TableveilError):
     """A named object of the service (job, release, hierarchy) does not exist."""
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Another value for a field of the policy, by its path, as the policy would have it; empty: the field left out."""
+
+    field: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.field} = {self.value}" if self.value else f"no {self.field}"
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """Changes of a policy, all to be made together, with which something that meets it was found.
+
+    They are `nearest` if nothing meets the policy with any one of them a step smaller.
+    """
+
+    changes: tuple[Change, ...]
+    nearest: bool
+
+    def __str__(self) -> str:
+        return " and ".join(map(str, self.changes))
+
+
 class InfeasibleError(TableveilError):
-    """The request is well-formed, but no transformation meets the policy."""
+    """The request is well-formed, but no transformation meets the policy; `relaxations` of it would be met."""
+
+    def __init__(
+        self, code: str, message: str, faults: Iterable[Fault] = (), relaxations: Iterable[Relaxation] = ()
+    ) -> None:
+        super().__init__(code, message, faults)
+        self.relaxations = tuple(relaxations)
 
 
 class ConflictError(TableveilError):

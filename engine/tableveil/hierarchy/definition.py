@@ -33,20 +33,25 @@ class TableLevels:
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Intervals of growing width laid out from `minimum` over a declared range; all bounds as the policy wrote them."""
+    """Intervals over a declared range; all bounds and widths as the policy wrote them.
+
+    Per level they are of one of `widths`, laid out from `minimum`, or between the bounds of one of `boundaries`.
+    """
 
     minimum: str
     maximum: str
-    widths: tuple[str, ...]
+    widths: tuple[str, ...] = ()
     bottom_coding: str = ""
     top_coding: str = ""
+    boundaries: tuple[tuple[str, ...], ...] = ()
 
     def __str__(self) -> str:
         coding = [f"below {self.bottom_coding}"] * bool(self.bottom_coding) + [f"from {self.top_coding}"] * bool(
             self.top_coding
         )
         together = f", {' and '.join(coding)} together" if coding else ""
-        return f"intervals of {', '.join(self.widths)} in {self.minimum} to {self.maximum}{together}"
+        cut = [f"cut at {', '.join(bounds)}" for bounds in self.boundaries] or [f"of {', '.join(self.widths)}"]
+        return f"intervals {'; '.join(cut)} in {self.minimum} to {self.maximum}{together}"
 
 
 class DateUnit(StrEnum):
@@ -72,6 +77,10 @@ class Dates:
         return f"{', '.join(unit.lower() for unit in self.units)} in {self.minimum} to {self.maximum}"
 
 
+MASK = "*"
+"""What masks a character where the policy does not say."""
+
+
 class MaskFrom(StrEnum):
     """The end of a text from which characters are masked."""
 
@@ -79,14 +88,29 @@ class MaskFrom(StrEnum):
     LEFT = "LEFT"
 
 
+class PadAt(StrEnum):
+    """The end of a text that is filled up."""
+
+    RIGHT = "RIGHT"
+    LEFT = "LEFT"
+
+
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """Text of at most `length` characters, masked `step` characters per level."""
+    """Text of at most `length` characters, masked `step` characters per level.
+
+    A position takes one of `alphabet_size` characters, or of those of `alphabet`, if they are listed. Shorter texts are
+    filled up with `padding`, the mask if it is empty, at the end that `pad_at` says, the masked one if it is None.
+    """
 
     length: int
-    alphabet_size: int
+    alphabet_size: int = 0
     mask_from: MaskFrom = MaskFrom.RIGHT
     step: int = 1
+    alphabet: str = ""
+    mask: str = MASK
+    padding: str = ""
+    pad_at: PadAt | None = None
 
     def __str__(self) -> str:
         return f"{self.length} characters masked from the {self.mask_from.lower()} by {self.step}"
@@ -98,6 +122,80 @@ class SuppressionOnly:
 
     def __str__(self) -> str:
         return "the value or *"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A label and what it stands for: values as text at level 1, labels of the level below above it."""
+
+    label: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingLevel:
+    """The groups of one level; `others`, if not empty, is the label of all that is in none of them."""
+
+    groups: tuple[Group, ...]
+    others: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Groups of values, then groups of these groups, level by level from 1 on."""
+
+    levels: tuple[GroupingLevel, ...]
+
+    def __str__(self) -> str:
+        return f"groups, {' then '.join(str(len(level.groups) + bool(level.others)) for level in self.levels)}"
+
+
+class OrderLabels(StrEnum):
+    """How a group of values that follow each other is called: its ends, `[low, high]`, or all of them, `{a, b, c}`."""
+
+    INTERVAL = "INTERVAL"
+    SET = "SET"
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBased:
+    """Declared values in their order: `fan_outs[0]` of them form a group of level 1, `fan_outs[i]` groups one above."""
+
+    values: tuple[str, ...]
+    fan_outs: tuple[int, ...]
+    labels: OrderLabels = OrderLabels.INTERVAL
+
+    def __str__(self) -> str:
+        return f"{len(self.values)} ordered values, grouped by {', then '.join(map(str, self.fan_outs))}"
+
+
+@dataclass(frozen=True, slots=True)
+class DayPart:
+    """A part of the day from `start` until the next part starts; its label is its interval where there is none."""
+
+    start: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLevel:
+    """A level of times of day: intervals of a `width` that divides the day, or `parts` of it."""
+
+    width: str = ""
+    parts: tuple[DayPart, ...] = ()
+
+    def __str__(self) -> str:
+        return self.width or f"{len(self.parts)} parts of the day"
+
+
+@dataclass(frozen=True, slots=True)
+class TimesOfDay:
+    """Times of day, level by level from 1 on; of a timestamp, its time in UTC."""
+
+    levels: tuple[TimeLevel, ...]
+
+    def __str__(self) -> str:
+        return f"times of day by {', '.join(map(str, self.levels))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +237,25 @@ SafeHarborHierarchy = SafeHarborZip | SafeHarborAge | SafeHarborDate
 SAFE_HARBOR_LEVEL = 1
 
 ListedHierarchy = InlineLevels | StoredLevels | TableLevels | SafeHarborHierarchy
-RuleHierarchy = Intervals | Dates | Redaction | SuppressionOnly
+SimpleRule = Intervals | Dates | Redaction | SuppressionOnly | Grouping | OrderBased | TimesOfDay
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """Some values by rows of their own, all others by a rule.
+
+    A row is a value as text and its labels from level 1 on. Where rows or the rule have fewer levels than the other,
+    the last label below the top is repeated.
+    """
+
+    rows: tuple[tuple[str, ...], ...]
+    rest: SimpleRule
+
+    def __str__(self) -> str:
+        return f"{len(self.rows)} values by rows, the others: {self.rest}"
+
+
+RuleHierarchy = SimpleRule | Combination
 HierarchyDefinition = ListedHierarchy | RuleHierarchy
 
 _FIELDS: dict[type[HierarchyDefinition], str] = {
@@ -153,6 +269,10 @@ _FIELDS: dict[type[HierarchyDefinition], str] = {
     SafeHarborZip: "safe_harbor_zip",
     SafeHarborAge: "safe_harbor_age",
     SafeHarborDate: "safe_harbor_date",
+    Grouping: "grouping",
+    OrderBased: "order_based",
+    TimesOfDay: "times_of_day",
+    Combination: "combination",
 }
 
 

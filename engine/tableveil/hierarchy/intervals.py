@@ -1,12 +1,14 @@
-"""Intervals of growing width over a declared range of integers, decimals, floats or dates."""
+"""Intervals, of growing width or between declared bounds, of integers, decimals, floats, dates or timestamps."""
 
 from __future__ import annotations
 
 import datetime
 import operator
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -14,14 +16,18 @@ from numpy.typing import DTypeLike, NDArray
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy.definition import Intervals
 from tableveil.hierarchy.labelled import LabelledValues, ValueKind, misfit
-from tableveil.hierarchy.notation import Notation, day_of
+from tableveil.hierarchy.notation import MICROSECONDS, NO_TIME, Notation, day_of, microseconds_of
 
 _NOTATIONS = {
     ValueKind.INTEGER: Notation.INTEGER,
     ValueKind.DECIMAL: Notation.NUMBER,
     ValueKind.FLOAT: Notation.NUMBER,
     ValueKind.DATE: Notation.DATE,
+    ValueKind.TIMESTAMP: Notation.TIMESTAMP,
 }
+_WIDTHS = {Notation.DATE: Notation.INTEGER, Notation.TIMESTAMP: Notation.DURATION}
+_MEASURED = (Notation.NUMBER, Notation.TIMESTAMP)
+_HOUR = 3_600 * MICROSECONDS
 _ABOVE = (operator.gt, "a bound above")
 _AT_MOST = (operator.le, "a bound not above")
 _ORDER = (
@@ -32,7 +38,8 @@ _ORDER = (
     ("top_coding", _AT_MOST, "maximum"),
     ("top_coding", _ABOVE, "bottom_coding"),
 )
-_GREATEST_INT64 = 2**63 - 1
+_SMALL = 2**61
+"""The sum of two such numbers is an int64."""
 _Offsets = NDArray[np.int64] | NDArray[np.object_]
 
 
@@ -40,15 +47,15 @@ def check(rule: Intervals, field: str, kind: ValueKind | None) -> list[Fault]:
     """Everything wrong with the rule, and with using it on a column of `kind` if that is known.
 
     Bounds are read in the column's own notation. If `kind` is not known, the first bound that can be read says whether
-    they are numbers or dates.
+    they are numbers, dates or timestamps.
     """
-    hint = "For timestamps, use dates." if kind is ValueKind.TIMESTAMP else ""
+    hint = "For times of day, use times_of_day." if kind is ValueKind.TIME else ""
     faults = misfit(field, "intervals", kind, tuple(_NOTATIONS), hint)
     bounds = {"minimum": rule.minimum, "maximum": rule.maximum}
     codings = {"bottom_coding": rule.bottom_coding, "top_coding": rule.top_coding}
     bounds |= {name: text for name, text in codings.items() if text}
 
-    notation = (_NOTATIONS.get(kind) if kind else None) or _notation_of(bounds.values())
+    notation = (_NOTATIONS.get(kind) if kind else None) or _notation_of(rule)
     expected = notation.value if notation else f"{Notation.NUMBER.value}, or {Notation.DATE.value}"
     numbers = {}
     for name, text in bounds.items():
@@ -60,25 +67,35 @@ def check(rule: Intervals, field: str, kind: ValueKind | None) -> list[Fault]:
     for name, (holds, wording), other in _ORDER:
         if name in numbers and other in numbers and not holds(numbers[name], numbers[other]):
             faults.append(Fault(f"{field}.{name}", shortened(bounds[name]), f"{wording} the {other}, {bounds[other]}"))
-    return faults + _width_faults(rule, field, _width_notation(notation or Notation.NUMBER))
+    if rule.widths and rule.boundaries:
+        found = f"{len(rule.boundaries)} levels of boundaries beside widths"
+        return [*faults, Fault(f"{field}.boundaries", found, "either widths or boundaries")]
+    if rule.boundaries:
+        return [*faults, *_boundary_faults(rule, field, notation or Notation.NUMBER, numbers)]
+    return faults + _width_faults(rule, field, _WIDTHS.get(notation or Notation.NUMBER, notation or Notation.NUMBER))
 
 
-def _notation_of(texts: Iterable[str]) -> Notation | None:
-    for text in texts:
-        for notation in (Notation.NUMBER, Notation.DATE):
-            if notation.read(text) is not None:
-                return notation
+def _notation_of(rule: Intervals) -> Notation | None:
+    bounds = (rule.minimum, rule.maximum, rule.bottom_coding, rule.top_coding)
+    every = [*bounds, *(bound for level in rule.boundaries for bound in level)]
+    for text in every:
+        if Notation.NUMBER.read(text) is not None:
+            return Notation.NUMBER
+        if Notation.TIMESTAMP.read(text) is not None:
+            # Days alone are written alike; widths of timestamps, and bounds with a time, are not.
+            if rule.widths:
+                timed = any(Notation.DURATION.read(width) is not None for width in rule.widths)
+            else:
+                timed = any(Notation.DATE.read(bound) is None and Notation.TIMESTAMP.read(bound) for bound in every)
+            return Notation.TIMESTAMP if timed else Notation.DATE
     return None
-
-
-def _width_notation(bounds: Notation) -> Notation:
-    return Notation.INTEGER if bounds is Notation.DATE else bounds
 
 
 def _width_faults(rule: Intervals, field: str, notation: Notation) -> list[Fault]:
     if not (rule.widths or rule.bottom_coding or rule.top_coding):
         hint = "To release the value itself or '*', use suppression_only."
-        return [Fault(f"{field}.widths", "no widths", "at least one width, or bottom or top coding", hint)]
+        expected = "at least one width or one level of boundaries, or bottom or top coding"
+        return [Fault(f"{field}.widths", "no widths", expected, hint)]
     faults: list[Fault] = []
     before, before_text = None, ""
     for index, text in enumerate(rule.widths):
@@ -93,34 +110,66 @@ def _width_faults(rule: Intervals, field: str, notation: Notation) -> list[Fault
     return faults
 
 
+def _boundary_faults(rule: Intervals, field: str, notation: Notation, ends: Mapping[str, Fraction]) -> Iterator[Fault]:
+    """Bounds that do not grow inside of what is not coded, or are none of those of the level below."""
+    low = "bottom_coding" if rule.bottom_coding else "minimum"
+    high = "top_coding" if rule.top_coding else "maximum"
+    # The maximum of a counted range is a value of its own, that an interval may start with.
+    last_is_inside = high == "maximum" and notation not in _MEASURED
+    below: list[Fraction] | None = None
+    for level, texts in enumerate(rule.boundaries):
+        path = f"{field}.boundaries[{level}].values"
+        found = [notation.read(text) for text in texts]
+        numbers = [number for number in found if number is not None]
+        for index, number in enumerate(found):
+            expected = ""
+            if number is None:
+                expected = notation.value
+            elif index and (before := found[index - 1]) is not None and number <= before:
+                expected = f"a bound above the one before it, {texts[index - 1]}"
+            elif low in ends and number <= ends[low]:
+                expected = f"a bound above the {low}, where the first interval starts"
+            elif high in ends and (number > ends[high] if last_is_inside else number >= ends[high]):
+                expected = (
+                    f"a bound {'not above' if last_is_inside else 'below'} the {high}, where the last interval ends"
+                )
+            elif below is not None and number not in below:
+                expected = f"one of the bounds of boundaries[{level - 1}], so that intervals nest"
+            if expected:
+                yield Fault(f"{path}[{index}]", shortened(texts[index]), expected)
+        if not texts:
+            yield Fault(path, "no bounds", "at least one bound inside of the range")
+        elif below is not None and len(numbers) >= len(below):
+            yield Fault(path, f"{len(numbers)} bounds", f"fewer than the {len(below)} of boundaries[{level - 1}]")
+        below = numbers if len(numbers) == len(texts) else None
+
+
 def label(rule: Intervals, kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> LabelledValues:
-    """Labels each value with the interval it lies in, per width.
+    """Labels each value with the interval it lies in, per width or list of boundaries.
 
     Integers and dates are counted: intervals are closed, `[20, 29]`; |H| = maximum - minimum + 1 and the leaves of a
-    label are the integers or days in its interval. Decimals and floats are measured: intervals are half-open,
-    `[20.5, 30.5)`, but for the one that ends with the range, `[90, 100]`; |H| = maximum - minimum and leaves are
-    widths. All arithmetic is exact, on the value that a float stands for (0.1 is a little more than a tenth).
+    label are the integers or days in its interval. Decimals, floats and timestamps are measured: intervals are
+    half-open, `[20.5, 30.5)`, but for the one that ends with the range, `[90, 100]`; |H| = maximum - minimum and leaves
+    are widths, of timestamps in hours. All arithmetic is exact, on the value that a float stands for (0.1 is a little
+    more than a tenth); timestamps are in UTC, in whole microseconds, and written as in ISO 8601.
 
-    Intervals of width w are laid out from the minimum, `[minimum + i*w, minimum + (i+1)*w)`, and clipped to what is
-    between the codings, or the range where there is none. Values from `top_coding` on, also those beyond the range,
-    share `>= T` below the top of the hierarchy, values below `bottom_coding` share `< B`; their leaves are what these
-    cover of the range. Without any width, level 1 keeps the values between the codings as they are.
+    Intervals of width w are laid out from the minimum, `[minimum + i*w, minimum + (i+1)*w)`, those of boundaries start
+    at these and at the minimum. Both are clipped to what is between the codings, or the range where there is none.
+    Values from `top_coding` on, also those beyond the range, share `>= T` below the top of the hierarchy, values below
+    `bottom_coding` share `< B`; their leaves are what these cover of the range. Without widths and boundaries, level 1
+    keeps the values between the codings as they are.
 
     Other values outside of the range are not covered, nor are NaN, infinities, and dates in years beyond Python's.
     """
     grid = _Grid.of(rule, kind)
-    numbers = [day_of(*pair) for pair in zip(values, texts, strict=True)] if kind is ValueKind.DATE else values
-    found = [grid.offset(number) for number in numbers]
-    covered = np.fromiter((offset is not None for offset in found), np.bool_, len(found))
-    # Python's own integers where an int64 would overflow.
-    integers: DTypeLike = np.int64 if max(grid.size, *grid.widths, 0) < _GREATEST_INT64 else np.object_
-    offsets: _Offsets = np.array([offset for offset in found if offset is not None], dtype=integers)
+    every, covered = _offsets(grid, values, texts)
+    offsets: _Offsets = every[covered]
 
     def levels() -> Iterator[tuple[NDArray[np.object_], NDArray[np.float64]]]:
-        for width in grid.widths:
-            yield _level(grid, offsets, width)
-        if not grid.widths:
-            labels, leaves = _level(grid, offsets, 1)
+        for cuts in grid.levels:
+            yield _level(grid, offsets, cuts)
+        if not grid.levels:
+            labels, leaves = _level(grid, offsets, _Even(1))
             kept = ~grid.coded(offsets)
             labels[kept] = np.array(texts, dtype=np.object_)[covered][kept]
             leaves[kept] = 0 if grid.continuous else 1
@@ -129,27 +178,92 @@ def label(rule: Intervals, kind: ValueKind, values: Sequence[object], texts: Seq
     return LabelledValues.of(covered, levels(), grid.measure(0, grid.size), continuous=grid.continuous)
 
 
-def _level(grid: _Grid, offsets: _Offsets, width: int) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
-    starts, group = np.unique(grid.starts(offsets, width), return_inverse=True)
-    intervals = [grid.interval(int(start), width) for start in starts]
+def _offsets(grid: _Grid, values: Sequence[object], texts: Sequence[str]) -> tuple[_Offsets, NDArray[np.bool_]]:
+    """Per value its offset in the grid, and whether it has one."""
+    whole = _whole_numbers(grid.kind, values, texts)
+    # Python's own integers where an int64 would overflow.
+    widths = (cuts.width for cuts in grid.levels if isinstance(cuts, _Even))
+    small = max(grid.size, abs(grid.minimum), *widths, 0) < _SMALL
+    if whole is not None and small:
+        return grid.offsets(whole)
+    found = [grid.offset(number) for number in (values if whole is None else whole.tolist())]
+    covered = np.fromiter((offset is not None for offset in found), np.bool_, len(found))
+    integers: DTypeLike = np.int64 if small else np.object_
+    return np.array([offset or 0 for offset in found], dtype=integers), covered
+
+
+def _whole_numbers(kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> NDArray[np.int64] | None:
+    """The values as the grid of their kind counts them, `NO_TIME` for what is no time; None if that takes more care."""
+    if kind is ValueKind.TIMESTAMP:
+        return microseconds_of(values, texts)
+    if kind is ValueKind.DATE:
+        days = (day_of(value, text) for value, text in zip(values, texts, strict=True))
+        return np.fromiter((NO_TIME if day is None else day for day in days), np.int64, len(texts))
+    if kind is not ValueKind.INTEGER:
+        return None
+    try:
+        numbers = np.array(values, dtype=np.int64)
+    except OverflowError:
+        return None
+    return numbers if ((numbers > -_SMALL) & (numbers < _SMALL)).all() else None
+
+
+def _level(grid: _Grid, offsets: _Offsets, cuts: _Cuts) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
+    starts, group = np.unique(grid.starts(offsets, cuts), return_inverse=True)
+    intervals = [grid.interval(int(start), cuts) for start in starts]
     labels = np.array([text for text, _ in intervals], dtype=np.object_)
     leaves = np.array([size for _, size in intervals], dtype=np.float64)
     return labels[group], leaves[group]
 
 
 @dataclass(frozen=True, slots=True)
+class _Even:
+    """Intervals of one width, from offset 0 on."""
+
+    width: int
+
+    def starts(self, offsets: _Offsets) -> _Offsets:
+        return offsets // self.width * self.width
+
+    def end(self, start: int) -> int:
+        return (start // self.width + 1) * self.width
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """Intervals from each of these ascending offsets, the first of which is 0, to the next; the last ends at `size`."""
+
+    bounds: tuple[int, ...]
+    size: int
+
+    def starts(self, offsets: _Offsets) -> _Offsets:
+        bounds = np.array(self.bounds, dtype=offsets.dtype)
+        starts: _Offsets = bounds[np.searchsorted(bounds, offsets, side="right") - 1]
+        return starts
+
+    def end(self, start: int) -> int:
+        after = bisect_right(self.bounds, start)
+        return self.bounds[after] if after < len(self.bounds) else self.size
+
+
+_Cuts = _Even | _Declared
+
+
+@dataclass(frozen=True, slots=True)
 class _Grid:
     """The rule in whole units, so that every boundary of an interval is an integer.
 
-    A unit is an integer, a day, or the last decimal place that any bound or width has. Offsets count units from the
-    minimum, rounded down; the range is [0, size).
+    A unit is an integer, a day, a microsecond, or the last decimal place that any bound or width has. Offsets count
+    units from the minimum, rounded down; the range is [0, size).
     """
 
     kind: ValueKind
     units_per_one: int
+    """Units in 1 of a value as a number; a timestamp is a number of microseconds."""
+    units_per_leaf: int
     minimum: int
     size: int
-    widths: tuple[int, ...]
+    levels: tuple[_Cuts, ...]
     bottom: int
     """Offset of the bottom coding; 0 if there is none."""
     top: int | None
@@ -157,33 +271,51 @@ class _Grid:
     @classmethod
     def of(cls, rule: Intervals, kind: ValueKind) -> _Grid:
         notation = _NOTATIONS[kind]
-        bounds = (rule.minimum, rule.maximum, rule.bottom_coding, rule.top_coding)
-        places = max(len(text.partition(".")[2]) for text in (*bounds, *rule.widths))
+        width_notation = _WIDTHS.get(notation, notation)
+        every = (rule.minimum, rule.maximum, rule.bottom_coding, rule.top_coding, *rule.widths)
+        every += tuple(bound for level in rule.boundaries for bound in level)
+        places = max(len(text.partition(".")[2]) for text in every)
+        # A timestamp's text is read as seconds.
+        units_per_read = MICROSECONDS if notation is Notation.TIMESTAMP else 10**places
+        units_per_one = 1 if notation is Notation.TIMESTAMP else units_per_read
 
         def units(text: str, notation: Notation) -> int:
             number = notation.read(text)
             if number is None:
                 raise ValueError(f"{shortened(text)} was not checked to be {notation.value}")
-            return int(number * 10**places)
+            return int(number * units_per_read)
 
         minimum = units(rule.minimum, notation)
+        size = units(rule.maximum, notation) - minimum + (notation not in _MEASURED)
+        even = tuple(_Even(units(width, width_notation)) for width in rule.widths)
+        offsets = [tuple(units(bound, notation) - minimum for bound in level) for level in rule.boundaries]
         return cls(
             kind=kind,
-            units_per_one=10**places,
+            units_per_one=units_per_one,
+            units_per_leaf=_HOUR if notation is Notation.TIMESTAMP else units_per_one,
             minimum=minimum,
-            size=units(rule.maximum, notation) - minimum + (notation is not Notation.NUMBER),
-            widths=tuple(units(width, _width_notation(notation)) for width in rule.widths),
+            size=size,
+            levels=even or tuple(_Declared((0, *bounds), size) for bounds in offsets),
             bottom=units(rule.bottom_coding, notation) - minimum if rule.bottom_coding else 0,
             top=units(rule.top_coding, notation) - minimum if rule.top_coding else None,
         )
 
     @property
     def continuous(self) -> bool:
-        return _NOTATIONS[self.kind] is Notation.NUMBER
+        return _NOTATIONS[self.kind] in _MEASURED
 
     def measure(self, start: int, end: int) -> float:
         """Leaves of [start, end)."""
-        return (end - start) / self.units_per_one
+        return (end - start) / self.units_per_leaf
+
+    def offsets(self, numbers: NDArray[np.int64]) -> tuple[_Offsets, NDArray[np.bool_]]:
+        """`offset` of whole numbers, days or microseconds, and whether there is one."""
+        distance = numbers - self.minimum
+        below, beyond = distance < 0, distance > self.size - (not self.continuous)
+        covered = ~(below & (self.bottom == 0)) & ~(beyond & (self.top is None))
+        if self.kind is not ValueKind.INTEGER:
+            covered &= numbers != NO_TIME
+        return np.where(below, -1, np.where(beyond, self.size + 1, distance)), covered
 
     def offset(self, number: object) -> int | None:
         """Offset of a number; -1 and `size` + 1 stand for all beyond the range that coding covers, None for others."""
@@ -206,21 +338,21 @@ class _Grid:
         below: NDArray[np.bool_] = offsets < self.bottom
         return below if self.top is None else below | (offsets >= self.top)
 
-    def starts(self, offsets: _Offsets, width: int) -> _Offsets:
+    def starts(self, offsets: _Offsets, cuts: _Cuts) -> _Offsets:
         """Where the interval of each offset starts: 0 for all that is bottom coded, `top` for all that is top coded."""
-        starts = np.maximum(np.minimum(offsets, self.size - 1) // width * width, self.bottom)
+        starts = np.maximum(cuts.starts(np.minimum(offsets, self.size - 1)), self.bottom)
         starts[offsets < self.bottom] = 0
         if self.top is not None:
             starts[offsets >= self.top] = self.top
         return starts
 
-    def interval(self, start: int, width: int) -> tuple[str, float]:
+    def interval(self, start: int, cuts: _Cuts) -> tuple[str, float]:
         """Label and leaves of the interval that starts there."""
         if start < self.bottom:
             return f"< {self.text(self.bottom)}", self.measure(0, self.bottom)
         if self.top is not None and start >= self.top:
             return f">= {self.text(self.top)}", self.measure(self.top, self.size)
-        end = min((start // width + 1) * width, self.size if self.top is None else self.top)
+        end = min(cuts.end(start), self.size if self.top is None else self.top)
         if not self.continuous:
             text = f"[{self.text(start)}, {self.text(end - 1)}]"
         elif end == self.size and self.top is None:
@@ -233,6 +365,9 @@ class _Grid:
         position = self.minimum + offset
         if self.kind is ValueKind.DATE:
             return datetime.date.fromordinal(position).isoformat()
+        if self.kind is ValueKind.TIMESTAMP:
+            time = (datetime.datetime.min + datetime.timedelta(microseconds=position)).isoformat()
+            return time.rstrip("0") if "." in time else time
         sign = "-" if position < 0 else ""
         whole, rest = divmod(abs(position), self.units_per_one)
         places = len(str(self.units_per_one)) - 1

@@ -22,6 +22,8 @@ class ValueKind(StrEnum):
     FLOAT = "FLOAT"
     DATE = "DATE"
     TIMESTAMP = "TIMESTAMP"
+    TIME = "TIME"
+    BOOLEAN = "BOOLEAN"
     TEXT = "TEXT"
     OTHER = "OTHER"
 

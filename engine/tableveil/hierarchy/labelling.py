@@ -4,15 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tableveil.errors import Fault
-from tableveil.hierarchy import dates, intervals, listed, redaction, suppression
+from tableveil.hierarchy import (
+    combination,
+    dates,
+    grouping,
+    intervals,
+    listed,
+    order_based,
+    redaction,
+    suppression,
+    times_of_day,
+)
 from tableveil.hierarchy.definition import (
+    Combination,
     Dates,
+    Grouping,
     InlineLevels,
     Intervals,
+    OrderBased,
     Redaction,
     RuleHierarchy,
     SuppressionOnly,
+    TimesOfDay,
+    field_of,
 )
 from tableveil.hierarchy.labelled import LabelledValues, ValueKind
 
@@ -34,10 +52,22 @@ def check_rule(rule: RuleHierarchy, field: str, kind: ValueKind | None = None) -
             return redaction.check(rule, field, kind)
         case SuppressionOnly():
             return suppression.check(rule, field, kind)
+        case Grouping():
+            return grouping.check(rule, field, kind)
+        case OrderBased():
+            return order_based.check(rule, field, kind)
+        case TimesOfDay():
+            return times_of_day.check(rule, field, kind)
+        case Combination(_, rest):
+            return combination.check(rule, field) + check_rule(rest, f"{field}.rest.{field_of(rest)}", kind)
 
 
 def label_values(
-    definition: InlineLevels | RuleHierarchy, kind: ValueKind, values: Sequence[object], texts: Sequence[str]
+    definition: InlineLevels | RuleHierarchy,
+    kind: ValueKind,
+    values: Sequence[object],
+    texts: Sequence[str],
+    own: NDArray[np.bool_] | None = None,
 ) -> LabelledValues:
     """Labels the distinct values of a column at every level from 1 to the top.
 
@@ -45,9 +75,11 @@ def label_values(
         definition: A hierarchy in which `check_levels` or `check_rule` (with this `kind`) found no fault; what comes
             of others is undefined.
         kind: What the column holds.
-        values: Its distinct values without NULL, as DuckDB gives them to Python.
+        values: Its distinct values without NULL, as DuckDB gives them to Python; timestamps in UTC.
         texts: The same values as DuckDB's CAST AS VARCHAR gives them.
+        own: Which of the values count, where |H| or leaves are a number of values that are there; None: all.
     """
+    counting = np.ones(len(texts), dtype=np.bool_) if own is None else own
     match definition:
         case InlineLevels():
             return listed.label(definition, kind, values, texts)
@@ -58,4 +90,18 @@ def label_values(
         case Redaction():
             return redaction.label(definition, kind, values, texts)
         case SuppressionOnly():
-            return suppression.label(definition, kind, values, texts)
+            return suppression.label(definition, counting)
+        case Grouping():
+            return grouping.label(definition, kind, values, texts, counting)
+        case OrderBased():
+            return listed.label(order_based.rows(definition), kind, values, texts)
+        case TimesOfDay():
+            return times_of_day.label(definition, kind, values, texts)
+        case Combination(_, rest):
+            return combination.label(
+                definition,
+                values,
+                texts,
+                counting,
+                lambda others, their_texts, their_own: label_values(rest, kind, others, their_texts, their_own),
+            )

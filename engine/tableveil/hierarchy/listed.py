@@ -13,6 +13,9 @@ from tableveil.errors import Fault, shortened
 from tableveil.hierarchy.definition import InlineLevels
 from tableveil.hierarchy.labelled import LabelledValues, ValueKind
 
+MOST_COLUMNS = 1000
+"""Of a hierarchy written out, the value's own included."""
+
 _LABELS_SHOWN = 3
 
 
@@ -29,12 +32,16 @@ def check_levels(rows: Sequence[Sequence[str | None]], field: str) -> list[Fault
     """
     if not rows:
         return [Fault(f"{field}.rows", "no rows", "a row per value: its text, then its labels up to the top")]
-    columns = Counter(map(len, rows)).most_common(1)[0][0]
+    lengths = Counter(map(len, rows))
+    columns = lengths.most_common(1)[0][0]
+    if columns > MOST_COLUMNS:
+        hint = "Is the file turned on its side? A row is for one value."
+        return [Fault(f"{field}.rows", _counted(columns, "column"), f"at most {MOST_COLUMNS:,} columns", hint)]
     faults: list[Fault] = []
     if columns < 2:
         expected = "at least 2 columns: the value and the label of the top"
         faults.append(Fault(f"{field}.rows", _counted(columns, "column"), expected))
-    ragged = [index for index, row in enumerate(rows) if len(row) != columns]
+    ragged = [index for index, row in enumerate(rows) if len(row) != columns] if len(lengths) > 1 else []
     if ragged:
         found = f"{_counted(len(rows[ragged[0]]), 'column')}; {_counted(len(ragged), 'row')} unlike the others"
         faults.append(Fault(f"{field}.rows[{ragged[0]}]", found, f"{_counted(columns, 'column')} in every row"))
@@ -47,12 +54,15 @@ def check_levels(rows: Sequence[Sequence[str | None]], field: str) -> list[Fault
     faults += _repeated(rows, field)
     unsound = {*ragged, *with_null}
     numbers = [index for index in range(len(rows)) if index not in unsound] if unsound else range(len(rows))
-    levels = list(zip(*(rows[index] for index in numbers), strict=True)) if columns > 1 else []
+    sound = [rows[index] for index in numbers] if unsound else rows
+    levels = [[row[level] for row in sound] for level in range(columns)] if columns > 1 and sound else []
     return faults + _split_top(levels, numbers, field) + _not_nesting(levels, numbers, field)
 
 
 def _repeated(rows: Sequence[Sequence[str | None]], field: str) -> list[Fault]:
     values = [row[0] if row else None for row in rows]
+    if len(set(values)) == len(values):
+        return []
     counts = Counter(values)
     repeated = [value for value, count in counts.items() if value is not None and count > 1]
     if not repeated:
@@ -60,7 +70,8 @@ def _repeated(rows: Sequence[Sequence[str | None]], field: str) -> list[Fault]:
     first = values.index(repeated[0])
     second = values.index(repeated[0], first + 1)
     found = f"{shortened(repeated[0])} as in rows[{first}]; {_counted(len(repeated), 'value')} repeated"
-    return [Fault(f"{field}.rows[{second}].labels[0]", found, "every value in one row only")]
+    hint = "Remove all but one of them, also if the rows are alike."
+    return [Fault(f"{field}.rows[{second}].labels[0]", found, "every value in one row only", hint)]
 
 
 def _split_top(levels: Sequence[Sequence[str | None]], numbers: Sequence[int], field: str) -> list[Fault]:
@@ -78,20 +89,25 @@ def _not_nesting(levels: Sequence[Sequence[str | None]], numbers: Sequence[int],
     example: Fault | None = None
     # A value that is given two labels at level 1 is repeated, and reported as that.
     for level in range(1, len(levels) - 1):
-        steps = list(zip(levels[level], levels[level + 1], strict=True))
-        parents: dict[str | None, list[str | None]] = {}
+        labels, parents = levels[level], levels[level + 1]
+        parent_of = dict(zip(labels, parents, strict=True))
+        # Large hierarchies nest as a rule, and telling so must not take long.
+        if list(map(parent_of.__getitem__, labels)) == parents:
+            continue
+        steps = list(zip(labels, parents, strict=True))
+        above: dict[str | None, list[str | None]] = {}
         for label, parent in dict.fromkeys(steps):
-            parents.setdefault(label, []).append(parent)
-        split = [label for label, above in parents.items() if len(above) > 1]
+            above.setdefault(label, []).append(parent)
+        split = [label for label, found in above.items() if len(found) > 1]
         count += len(split)
-        if split and example is None:
-            above = parents[split[0]]
-            first, second = (numbers[steps.index((split[0], parent))] for parent in above[:2])
-            found = (
-                f"{shortened(str(split[0]))} of level {level} under {shortened(str(above[0]))} in rows[{first}], "
-                f"but under {shortened(str(above[1]))} here"
+        if example is None:
+            one, other, *_ = above[split[0]]
+            first, second = (numbers[steps.index((split[0], parent))] for parent in (one, other))
+            text = (
+                f"{shortened(str(split[0]))} of level {level} under {shortened(str(one))} in rows[{first}], "
+                f"but under {shortened(str(other))} here"
             )
-            example = Fault(f"{field}.rows[{second}].labels[{level + 1}]", found, "the same label above equal labels")
+            example = Fault(f"{field}.rows[{second}].labels[{level + 1}]", text, "the same label above equal labels")
     if example is None:
         return []
     found = f"{example.found}; {_counted(count, 'label')} under more than one"
@@ -114,10 +130,8 @@ def label(rule: InlineLevels, kind: ValueKind, values: Sequence[object], texts: 
 
     def levels() -> Iterator[tuple[list[str], NDArray[np.float64]]]:
         for level in middle:
-            leaves = Counter(row[level] for row in rule.rows)
-            yield (
-                [row[level] for row in found],
-                np.fromiter((leaves[row[level]] for row in found), np.float64, len(found)),
-            )
+            leaves = Counter([row[level] for row in rule.rows])
+            labels = [row[level] for row in found]
+            yield labels, np.fromiter(map(leaves.__getitem__, labels), np.float64, len(labels))
 
     return LabelledValues.of(covered, levels(), float(len(rule.rows)), top_label=rule.rows[0][top])

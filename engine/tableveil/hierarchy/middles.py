@@ -23,15 +23,16 @@ _NOTATIONS = {
     ValueKind.DECIMAL: Notation.NUMBER,
     ValueKind.FLOAT: Notation.NUMBER,
     ValueKind.DATE: Notation.DATE,
-    ValueKind.TIMESTAMP: Notation.DATE,
+    ValueKind.TIMESTAMP: Notation.TIMESTAMP,
 }
+_SECONDS_PER_DAY = 86_400
 
 
 def middle_reader(kind: ValueKind) -> Callable[[str], float | None] | None:
     """A function from labels of a column of that kind to what stands for them; None if the kind has no numbers.
 
-    Numbers, and dates as days since 1970-01-01, stand for themselves, intervals and periods for their middle, and open
-    intervals such as `>= 90` for their end. The function gives None for a label that tells no number.
+    Numbers, and dates and timestamps as days since 1970-01-01, stand for themselves, intervals and periods for their
+    middle, and open intervals such as `>= 90` for their end. The function gives None for a label that tells no number.
     """
     notation = _NOTATIONS.get(kind)
     if notation is None:
@@ -41,10 +42,13 @@ def middle_reader(kind: ValueKind) -> Callable[[str], float | None] | None:
         found = notation.read(text)
         if found is None:
             return None
+        if notation is Notation.TIMESTAMP:
+            # Timestamps count from the first day on, which as a date has the ordinal 1.
+            return float(found / _SECONDS_PER_DAY + 1 - _EPOCH)
         return float(found - _EPOCH if notation is Notation.DATE else found)
 
     def middle(label: str) -> float | None:
-        if notation is Notation.DATE and (period := _PERIOD.fullmatch(label)):
+        if notation in (Notation.DATE, Notation.TIMESTAMP) and (period := _PERIOD.fullmatch(label)):
             return _middle_of_period(period)
         if interval := _INTERVAL.fullmatch(label):
             low, high = number(interval["low"] or interval["from"]), number(interval["high"] or interval["to"])

@@ -1,11 +1,15 @@
-"""How bounds in a policy are written, and which day a value of a column lies on."""
+"""How bounds in a policy are written, and which day or microsecond a value of a column lies on."""
 
 from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Sequence
 from enum import Enum
 from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
 
 # Keeps what is computed from bounds within a float's range, and below the length up to which Python reads integers.
 _LONGEST = 300
@@ -15,6 +19,13 @@ _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 # `date.fromisoformat` also takes 20240305 and 2024-W10-2.
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?)?")
+_CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.][0-9]+)?")
+_TIME_OF_DAY = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9]))?")
+_DURATION = re.compile(r"([0-9]{1,9}) (second|minute|hour|day|week)s?")
+_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
+
+MICROSECONDS = 10**6
+"""In a second."""
 
 
 class Notation(Enum):
@@ -24,18 +35,25 @@ class Notation(Enum):
     NUMBER = "a plain decimal number such as 20.5"
     DATE = "a date as YYYY-MM-DD"
     TIMESTAMP = "a date and time in UTC as YYYY-MM-DD HH:MM:SS"
+    TIME_OF_DAY = "a time of day as HH:MM or HH:MM:SS, before 24:00"
+    DURATION = "a number of seconds, minutes, hours, days or weeks such as '15 minutes'"
 
     def read(self, text: str) -> Fraction | None:
         """What `text` stands for; None if it is not written this way.
 
-        Dates stand for their proleptic ordinal, timestamps for the seconds from 0001-01-01 on. A date alone is the
-        timestamp at its beginning.
+        Dates stand for their proleptic ordinal, timestamps for the seconds from 0001-01-01 on, times of day for those
+        from midnight on, durations for theirs. A date alone is the timestamp at its beginning.
         """
-        if self is Notation.TIMESTAMP:
-            return _read_time(text)
-        if self is Notation.DATE:
-            day = _read_day(text)
-            return None if day is None else Fraction(day)
+        match self:
+            case Notation.TIMESTAMP:
+                return _read_time(text)
+            case Notation.TIME_OF_DAY:
+                return _read_time_of_day(text)
+            case Notation.DURATION:
+                return _read_duration(text)
+            case Notation.DATE:
+                day = _read_day(text)
+                return None if day is None else Fraction(day)
         pattern = _INTEGER if self is Notation.INTEGER else _NUMBER
         return Fraction(text) if len(text) <= _LONGEST and pattern.fullmatch(text) else None
 
@@ -56,7 +74,52 @@ def _read_time(text: str) -> Fraction | None:
         since = datetime.datetime.fromisoformat(text) - datetime.datetime.min
     except ValueError:
         return None
-    return Fraction(since // datetime.timedelta(microseconds=1), 10**6)
+    return Fraction(since // datetime.timedelta(microseconds=1), MICROSECONDS)
+
+
+def _read_time_of_day(text: str) -> Fraction | None:
+    found = _TIME_OF_DAY.fullmatch(text)
+    if not found:
+        return None
+    hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return Fraction(hours * 3_600 + minutes * 60 + seconds)
+
+
+def _read_duration(text: str) -> Fraction | None:
+    found = _DURATION.fullmatch(text)
+    return Fraction(int(found[1]) * _SECONDS[found[2]]) if found else None
+
+
+def seconds_of_day(text: str) -> int | None:
+    """The whole seconds from midnight to a TIME as DuckDB writes it; None for 24:00:00, which no day has."""
+    found = _CLOCK.fullmatch(text)
+    if not found:
+        return None
+    hours, minutes, seconds = map(int, found.groups())
+    return hours * 3_600 + minutes * 60 + seconds if hours < 24 else None
+
+
+NO_TIME = -1
+"""Stands for what lies in no day that Python knows."""
+
+_MICROSECOND = datetime.timedelta(microseconds=1)
+
+
+def microseconds_of(values: Sequence[object], texts: Sequence[str]) -> NDArray[np.int64]:
+    """The microseconds from 0001-01-01 to each timestamp; `NO_TIME` for infinities and years Python does not reach.
+
+    Args:
+        values: The values in UTC and without a time zone, as DuckDB gives them to Python.
+        texts: The values as text, which tells infinities apart.
+    """
+    # Many times faster than numpy's own reading of datetimes.
+    found = (
+        (value - datetime.datetime.min) // _MICROSECOND
+        if isinstance(value, datetime.datetime) and not text.endswith("infinity")
+        else NO_TIME
+        for value, text in zip(values, texts, strict=True)
+    )
+    return np.fromiter(found, np.int64, len(texts))
 
 
 def day_of(value: object, text: str) -> int | None:

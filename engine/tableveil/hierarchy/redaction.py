@@ -8,39 +8,73 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.errors import Fault
-from tableveil.hierarchy.definition import MaskFrom, Redaction
+from tableveil.errors import Fault, shortened
+from tableveil.hierarchy.definition import MaskFrom, PadAt, Redaction
 from tableveil.hierarchy.labelled import LabelledValues, ValueKind, misfit
 
-MASK = "*"
 GREATEST_LENGTH = 1000
 
 
 def check(rule: Redaction, field: str, kind: ValueKind | None) -> list[Fault]:
     """Everything wrong with the rule, and with using it on a column of `kind` if that is known."""
-    faults = misfit(field, "redaction", kind, (ValueKind.TEXT,))
+    faults = misfit(field, "redaction", kind, (ValueKind.TEXT, ValueKind.INTEGER))
     length_fits = 1 <= rule.length <= GREATEST_LENGTH
     if not length_fits:
         faults.append(Fault(f"{field}.length", str(rule.length), f"a length from 1 to {GREATEST_LENGTH}"))
-    if rule.alphabet_size < 2:
-        faults.append(
-            Fault(
-                f"{field}.alphabet_size", str(rule.alphabet_size), "at least 2", "A text of digits has 10, for example."
-            )
-        )
+    faults += _alphabet_faults(rule, field)
     greatest_step = rule.length if length_fits else GREATEST_LENGTH
     if not 1 <= rule.step <= greatest_step:
         faults.append(Fault(f"{field}.step", str(rule.step), f"a step from 1 to {greatest_step}, at most the length"))
+    if kind is ValueKind.INTEGER and not (rule.padding and _pads_left(rule)):
+        found = f"{shortened(rule.padding)} at the right" if rule.padding else "nothing"
+        hint = "With padding '0' and pad_at LEFT, 2139 of length 5 is 02139."
+        faults.append(Fault(f"{field}.padding", found, "padding at the left, because the column has numbers", hint))
+    return faults + _character_faults(rule, field)
+
+
+def _alphabet_faults(rule: Redaction, field: str) -> list[Fault]:
+    different = len(set(rule.alphabet))
+    if not rule.alphabet:
+        if rule.alphabet_size >= 2:
+            return []
+        hint = "A text of digits has 10, for example; or list the characters in `alphabet`."
+        return [Fault(f"{field}.alphabet_size", str(rule.alphabet_size), "at least 2", hint)]
+    faults = []
+    if different < len(rule.alphabet):
+        repeated = next(character for character in rule.alphabet if rule.alphabet.count(character) > 1)
+        faults.append(Fault(f"{field}.alphabet", f"{shortened(repeated)} more than once", "every character once"))
+    if different < 2:
+        faults.append(Fault(f"{field}.alphabet", f"{different} character", "at least 2"))
+    if rule.alphabet_size not in (0, different):
+        found = f"{rule.alphabet_size} beside an alphabet of {different} characters"
+        faults.append(Fault(f"{field}.alphabet_size", found, "the number of its characters, or nothing"))
+    if rule.mask in rule.alphabet:
+        hint = "Nobody could tell it from a character that was not masked."
+        faults.append(Fault(f"{field}.mask", shortened(rule.mask), "a character that is not in the alphabet", hint))
     return faults
+
+
+def _character_faults(rule: Redaction, field: str) -> list[Fault]:
+    faults = []
+    if len(rule.mask) != 1:
+        faults.append(Fault(f"{field}.mask", shortened(rule.mask), "one character, or nothing for '*'"))
+    if len(rule.padding) > 1:
+        faults.append(Fault(f"{field}.padding", shortened(rule.padding), "one character, or nothing for the mask"))
+    return faults
+
+
+def _pads_left(rule: Redaction) -> bool:
+    return rule.mask_from is MaskFrom.LEFT if rule.pad_at is None else rule.pad_at is PadAt.LEFT
 
 
 def label(rule: Redaction, kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> LabelledValues:
     """Masks `level * step` of the `length` positions of each text, for as long as one position stays.
 
-    A text is first padded with `*` to the declared length at the end that is masked, so that every label has that
-    length and none tells how long the text was. Texts longer than that are not covered. Characters are code points.
+    A text is first padded to the declared length, so that every label has that length and none tells how long the text
+    was. Texts longer than that are not covered, nor are those with a character that is not in the alphabet, if one is
+    listed, nor negative numbers. Characters are code points.
 
-    Labels nest whatever the texts hold, `*` included: a label is its padded text with some positions masked, and a
+    Labels nest whatever the texts hold, the mask included: a label is its padded text with some positions masked, and a
     higher level masks these and more, so it is a function of the label below alone. None but the top's is a lone `*`,
     since a level below the top has at least two positions.
 
@@ -48,22 +82,31 @@ def label(rule: Redaction, kind: ValueKind, values: Sequence[object], texts: Seq
     Where a^n exceeds a float, leaves and domain are both divided by it and measured as continuous: the shares
     (a^m - 1)/(a^n - 1) and a^m/a^n then differ by less than 1e-300.
     """
-    covered = np.fromiter((len(text) <= rule.length for text in texts), np.bool_, len(texts))
-    kept = [text for text in texts if len(text) <= rule.length]
-    domain = rule.alphabet_size**rule.length
+    covered = np.fromiter((_fits(rule, kind, text) for text in texts), np.bool_, len(texts))
+    padding = rule.padding or rule.mask
+    pad = str.rjust if _pads_left(rule) else str.ljust
+    kept = [pad(text, rule.length, padding) for text in texts if _fits(rule, kind, text)]
+    size = len(rule.alphabet) or rule.alphabet_size
+    domain = size**rule.length
     countable = domain <= sys.float_info.max
     unit = 1 if countable else domain
 
     def levels() -> Iterator[tuple[list[str], NDArray[np.float64]]]:
         for masked in range(rule.step, rule.length, rule.step):
-            leaves = rule.alphabet_size**masked / unit
-            yield [_masked(rule, text, masked) for text in kept], np.full(len(kept), leaves)
+            leaves = size**masked / unit
+            yield _masked(rule, kept, masked), np.full(len(kept), leaves)
 
     return LabelledValues.of(covered, levels(), domain / unit, continuous=not countable)
 
 
-def _masked(rule: Redaction, text: str, count: int) -> str:
-    shown = rule.length - count
+def _fits(rule: Redaction, kind: ValueKind, text: str) -> bool:
+    if len(text) > rule.length or (kind is ValueKind.INTEGER and text.startswith("-")):
+        return False
+    return not rule.alphabet or not text.strip(rule.alphabet)
+
+
+def _masked(rule: Redaction, texts: Sequence[str], count: int) -> list[str]:
+    mask = rule.mask * count
     if rule.mask_from is MaskFrom.RIGHT:
-        return text[:shown].ljust(rule.length, MASK)
-    return text.rjust(rule.length, MASK)[count:].rjust(rule.length, MASK)
+        return [text[:-count] + mask for text in texts]
+    return [mask + text[count:] for text in texts]

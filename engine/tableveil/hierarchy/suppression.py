@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
+from numpy.typing import NDArray
 
 from tableveil.errors import Fault
 from tableveil.hierarchy.definition import SuppressionOnly
@@ -16,6 +15,6 @@ def check(rule: SuppressionOnly, field: str, kind: ValueKind | None) -> list[Fau
     return []
 
 
-def label(rule: SuppressionOnly, kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> LabelledValues:
-    """One level, `*`. The domain has no other source than the values given: |H| is their number."""
-    return LabelledValues.of(np.ones(len(values), dtype=np.bool_), (), float(len(values)))
+def label(rule: SuppressionOnly, own: NDArray[np.bool_]) -> LabelledValues:
+    """One level, `*`. The domain has no other source than the values given: |H| is the number of `own` ones."""
+    return LabelledValues.of(np.ones(len(own), dtype=np.bool_), (), float(own.sum()))

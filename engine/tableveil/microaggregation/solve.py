@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from tableveil.classes import ClassCounter, NumpyCounter, SensitiveColumn, SensitiveRows
-from tableveil.errors import Fault, InfeasibleError
+from tableveil.errors import Change, Fault, InfeasibleError, Relaxation
 from tableveil.hierarchy import AttributeLevels
 from tableveil.microaggregation.classes import cluster_classes
 from tableveil.microaggregation.closeness.k_anonymity_first import k_anonymity_first
@@ -19,7 +19,7 @@ from tableveil.microaggregation.closeness.targets import Target, targets_of
 from tableveil.microaggregation.clustering import cluster
 from tableveil.microaggregation.coordinates import Space
 from tableveil.microaggregation.points import Clustered, Clusters, Points
-from tableveil.policy import PrivacyModel
+from tableveil.policy import PRIVACY_FIELDS, PrivacyModel
 from tableveil.policy.microaggregation import ClosenessAlgorithm, Microaggregation
 from tableveil.privacy import Conjunction, privacy_of
 
@@ -110,11 +110,16 @@ def _refuse(
     """Raises the error for models that do not release all records as one cluster."""
     rows = np.arange(len(points.counts))
     together = cluster_classes(points, Clusters(rows, np.zeros_like(rows), points.counts), sensitive)
-    faults = []
+    faults, changes = [], []
     for i, (model, rule) in enumerate(zip(models, privacy.rules, strict=True)):
         if not rule.releasable(together).all():
             nearest = rule.nearest(together, 0)
             found = f"{model}, which a single cluster of all {int(points.counts.sum())} records does not meet"
             hint = f"Feasible would be {nearest}." if nearest else "No parameter of this model would do."
             faults.append(Fault(f"privacy_models[{i}]", found, "a model that all records together meet", hint))
-    raise InfeasibleError.about("INFEASIBLE", "all records in one cluster do not meet the privacy models", faults)
+            name, _, value = (nearest or "").partition(" = ")
+            changes.append(Change(f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}.{name}", value))
+    # Of one cluster, each model is met or not whatever the others ask: all of it has to change.
+    relaxations = [Relaxation(tuple(changes), nearest=True)] if all(change.value for change in changes) else []
+    message = "all records in one cluster do not meet the privacy models"
+    raise InfeasibleError("INFEASIBLE", message, faults, relaxations)

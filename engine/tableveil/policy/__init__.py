@@ -75,6 +75,7 @@ from tableveil.policy.quality import (
     described,
 )
 from tableveil.policy.validate import validate_policy
+from tableveil.policy.validate_attributes import check_hierarchy
 from tableveil.policy.validate_classification import check_classified_columns
 from tableveil.policy.validate_search import check_common_level, level_field
 
@@ -149,6 +150,7 @@ __all__ = [
     "ValueOrder",
     "check_classified_columns",
     "check_common_level",
+    "check_hierarchy",
     "described",
     "level_field",
     "validate_policy",

@@ -213,6 +213,7 @@ DEFAULT_RISK_THRESHOLDS = tuple(Decimal(text) for text in ("0.05", "0.1", "0.2",
 class Policy:
     """A whole policy; `attributes` keeps the policy's order, which breaks ties between transformations.
 
+    The source is a table, or the rows of `source_query`, a SELECT; then `source` names none.
     `person_column` None states that rows are people. With `record_level`, combinations of values have transformations
     of their own; with `microaggregation`, there are clusters instead of a transformation.
     """
@@ -235,6 +236,12 @@ class Policy:
     game: Game | None = None
     record_level: RecordLevel | None = None
     microaggregation: Microaggregation | None = None
+    source_query: str = ""
+
+    @property
+    def source_field(self) -> str:
+        """The field that says what the source is."""
+        return "source_query" if self.source_query else "source.table"
 
     @property
     def quasi_identifiers(self) -> tuple[AttributePolicy, ...]:

@@ -6,20 +6,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tableveil.errors import Fault, shortened
+from tableveil.errors import Fault, nearest, shortened
 from tableveil.policy.model import DEFAULT_RISK_THRESHOLDS, Population, TableReference
 from tableveil.policy.validate_population import check_itself
 
 MOST_COLUMNS = 200
 MOST_THRESHOLDS = 100
+MOST_COMPARED = 100
 
 
 @dataclass(frozen=True, slots=True)
 class RiskRequest:
     """The risks of the records of `table`, or of what `release`, a number, released, by their `quasi_identifiers`.
 
-    No quasi-identifiers means those of the release. `largest_subset` None leaves open up to which size subsets of them
-    are looked at. `records` keeps the risks of each combination of values.
+    No quasi-identifiers means those in `compare`, which are sets of them to be put side by side; if there are none
+    either, those of the release, or those that a policy draft would guess. `largest_subset` None leaves open up to
+    which size subsets of them are looked at. `records` keeps the risks of each combination of values.
     """
 
     table: TableReference | None
@@ -31,6 +33,12 @@ class RiskRequest:
     largest_subset: int | None = None
     records: bool = False
     request_id: str = ""
+    compare: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The quasi-identifiers that are asked for by name, each once."""
+        return self.quasi_identifiers or tuple(dict.fromkeys(name for names in self.compare for name in names))
 
 
 def check_risk_request(request: RiskRequest) -> Iterator[Fault]:
@@ -39,24 +47,23 @@ def check_risk_request(request: RiskRequest) -> Iterator[Fault]:
         yield Fault("table.table", "nothing", "the name of a table")
     if request.table is None and request.release is None:
         yield Fault("table", "nothing", "a table, or the name of a release as release")
-    if request.table is not None and not request.quasi_identifiers:
-        hint = "Name the columns by which people could be recognized: age, sex, place, dates, …"
-        yield Fault("quasi_identifiers", "none", "at least one column", hint)
     for field, number, most in (
         ("quasi_identifiers", len(request.quasi_identifiers), MOST_COLUMNS),
         ("thresholds", len(request.thresholds), MOST_THRESHOLDS),
+        ("compare", len(request.compare), MOST_COMPARED),
     ):
         if number > most:
             yield Fault(field, f"{number} of them", f"at most {most}")
-    seen: set[str] = set()
-    for i, name in enumerate(request.quasi_identifiers):
-        field = f"quasi_identifiers[{i}]"
-        if not name:
-            yield Fault(field, "nothing", "the name of a column")
-        elif name.casefold() in seen:
-            hint = "Names that differ only in case are the same column to the database."
-            yield Fault(field, f"{shortened(name)} more than once", "each column once", hint)
-        seen.add(name.casefold())
+    yield from _check_names(request.quasi_identifiers, "quasi_identifiers")
+    for i, names in enumerate(request.compare):
+        if not names:
+            yield Fault(f"compare[{i}].columns", "none", "at least one column")
+        yield from _check_names(names, f"compare[{i}].columns")
+        if request.quasi_identifiers:
+            yield from _check_among(names, request.quasi_identifiers, f"compare[{i}].columns")
+    if request.table is not None and not request.quasi_identifiers and len(request.columns) > MOST_COLUMNS:
+        yield Fault("compare", f"{len(request.columns)} different columns", f"at most {MOST_COLUMNS}")
+    seen = {name.casefold() for name in request.columns}
     for i, threshold in enumerate(request.thresholds):
         if not (threshold.is_finite() and 0 < threshold < 1):
             yield Fault(f"thresholds[{i}]", str(threshold), "an exact decimal above 0 and below 1")
@@ -71,3 +78,21 @@ def check_risk_request(request: RiskRequest) -> Iterator[Fault]:
         yield Fault("population", "nothing", "rows, a size or a sampling fraction", "Remove it, or fill it.")
     elif request.population is not None:
         yield from check_itself(request.population)
+
+
+def _check_names(names: tuple[str, ...], field: str) -> Iterator[Fault]:
+    seen: set[str] = set()
+    for i, name in enumerate(names):
+        if not name:
+            yield Fault(f"{field}[{i}]", "nothing", "the name of a column")
+        elif name.casefold() in seen:
+            hint = "Names that differ only in case are the same column to the database."
+            yield Fault(f"{field}[{i}]", f"{shortened(name)} more than once", "each column once", hint)
+        seen.add(name.casefold())
+
+
+def _check_among(names: tuple[str, ...], quasi_identifiers: tuple[str, ...], field: str) -> Iterator[Fault]:
+    for i, name in enumerate(names):
+        if name and name not in quasi_identifiers:
+            hint = nearest(name, quasi_identifiers) or "Add it to the quasi-identifiers."
+            yield Fault(f"{field}[{i}]", shortened(name), "one of the quasi-identifiers", hint)

@@ -36,8 +36,12 @@ def validate_policy(policy: Policy) -> list[Fault]:
 
 
 def _check_source_and_target(policy: Policy) -> Iterator[Fault]:
-    if not policy.source.table:
-        yield Fault("source.table", "nothing", "the name of the table to anonymize")
+    source = policy.source
+    if policy.source_query:
+        if source.table or source.catalog or source.schema not in ("", "main"):
+            yield Fault("source_query", f"a query beside {shortened(str(source))}", "either a source or a source_query")
+    elif not source.table:
+        yield Fault("source.table", "nothing", "the name of the table to anonymize, or a SELECT as source_query")
     target = policy.release
     if not target.name:
         yield Fault("release.name", "nothing", "the name of the table or view to write")

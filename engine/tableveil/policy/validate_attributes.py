@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.hierarchy import (
+    HierarchyDefinition,
     InlineLevels,
     SafeHarborDate,
     SafeHarborZip,
@@ -52,7 +53,7 @@ def _check_quasi_identifier(attribute: AttributePolicy, field: str) -> Iterator[
         hint = "Say how its values may be generalized; suppression_only: {} is the least one can say."
         yield Fault(f"{field}.hierarchy", "nothing", "a hierarchy, because the column is a quasi-identifier", hint)
     elif attribute.hierarchy is not None:
-        yield from _check_hierarchy(attribute, f"{field}.hierarchy")
+        yield from check_hierarchy(attribute.hierarchy, f"{field}.hierarchy")
     if attribute.minimum_level < 0:
         yield Fault(f"{field}.minimum_level", str(attribute.minimum_level), "a level of at least 0")
     if attribute.maximum_level is not None:
@@ -68,8 +69,9 @@ def _check_quasi_identifier(attribute: AttributePolicy, field: str) -> Iterator[
         yield Fault(f"{field}.acknowledged", "true for a quasi-identifier", "true for insensitive columns only", hint)
 
 
-def _check_hierarchy(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
-    match attribute.hierarchy:
+def check_hierarchy(hierarchy: HierarchyDefinition | None, field: str) -> Iterator[Fault]:
+    """Everything wrong with a definition by itself; `field` is its path, such as `attributes[2].hierarchy`."""
+    match hierarchy:
         case InlineLevels(rows):
             yield from check_levels(rows, f"{field}.inline")
         case StoredLevels(name, version):
@@ -103,7 +105,7 @@ def _check_other(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
     """Options that only mean something for another role are refused rather than ignored."""
     only = "nothing, because only quasi-identifiers are generalized"
     if attribute.hierarchy is not None and attribute.role is Role.SENSITIVE:
-        yield from _check_hierarchy(attribute, f"{field}.hierarchy")
+        yield from check_hierarchy(attribute.hierarchy, f"{field}.hierarchy")
     elif attribute.hierarchy is not None:
         hint = "Remove it, or make the column a QUASI_IDENTIFIER."
         yield Fault(f"{field}.hierarchy", f"a hierarchy for the role {attribute.role}", only, hint)

@@ -11,6 +11,7 @@ from tableveil.risk.attribute_risk import (
     subset_risks,
 )
 from tableveil.risk.class_sizes import ClassSizeEstimate, PopulationEstimates, population_estimates
+from tableveil.risk.compared import class_sizes_by
 from tableveil.risk.frequencies import Frequencies, check_people
 from tableveil.risk.individual import IndividualRisk, WeightFacts, check_weights, individual_risk, individual_risks
 from tableveil.risk.population import population_uniqueness
@@ -34,6 +35,7 @@ __all__ = [
     "WeightFacts",
     "check_people",
     "check_weights",
+    "class_sizes_by",
     "default_size",
     "individual_risk",
     "individual_risks",

@@ -195,6 +195,22 @@ def _sorted(frequencies: Frequencies, subset: Subset) -> Counted:
     return Counted(subset, counts, row[starts[counts == 1]])
 
 
+def records_by_values(frequencies: Frequencies, subset: Subset) -> NDArray[np.int64]:
+    """The records of each distinct combination of values of some attributes, in no order."""
+    keys = _keys(frequencies, subset, slice(None))
+    space = math.prod(frequencies.values[j] for j in subset)
+    if space <= MOST_CELLS:
+        # Sums of records are below 2^31, and exact in floating point.
+        cells: NDArray[np.int64] = np.bincount(keys, frequencies.records, space).astype(np.int64)
+        found: NDArray[np.int64] = cells[cells != 0]
+        return found
+    order = np.argsort(keys)
+    keys = keys[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    records: NDArray[np.int64] = np.add.reduceat(frequencies.records[order], starts)
+    return records
+
+
 def _keys(frequencies: Frequencies, subset: Subset, rows: slice, most: int = 1 << 63) -> NDArray[np.signedinteger[Any]]:
     """Per row a number below `most` for its values of these attributes; they are numbered anew where they must be."""
     first, *others = subset

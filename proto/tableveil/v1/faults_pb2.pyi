@@ -97,6 +97,7 @@ class Failure(_message.Message):
     MESSAGE_FIELD_NUMBER: _builtins.int
     FAULTS_FIELD_NUMBER: _builtins.int
     OMITTED_FAULTS_FIELD_NUMBER: _builtins.int
+    RELAXATIONS_FIELD_NUMBER: _builtins.int
     kind: Global___FailureKind.ValueType
     code: _builtins.str
     """Stable identifier in upper snake case, such as TARGET_EXISTS."""
@@ -105,6 +106,10 @@ class Failure(_message.Message):
     """Faults left out so that the status fits into gRPC metadata; CheckPolicy returns them all."""
     @_builtins.property
     def faults(self) -> _containers.RepeatedCompositeFieldContainer[Global___Fault]: ...
+    @_builtins.property
+    def relaxations(self) -> _containers.RepeatedCompositeFieldContainer[Global___Relaxation]:
+        """If the kind is INFEASIBLE: what could be asked less of the policy, each by itself, for something to meet it."""
+
     def __init__(
         self,
         *,
@@ -113,11 +118,64 @@ class Failure(_message.Message):
         message: _builtins.str = ...,
         faults: _abc.Iterable[Global___Fault] | None = ...,
         omitted_faults: _builtins.int = ...,
+        relaxations: _abc.Iterable[Global___Relaxation] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "faults", b"faults", "kind", b"kind", "message", b"message", "omitted_faults", b"omitted_faults"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "faults", b"faults", "kind", b"kind", "message", b"message", "omitted_faults", b"omitted_faults", "relaxations", b"relaxations"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Failure: _TypeAlias = Failure  # noqa: Y015
+
+@_typing.final
+class Relaxation(_message.Message):
+    """Changes of a policy, all to be made together, with which a transformation that meets it was found."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CHANGES_FIELD_NUMBER: _builtins.int
+    NEAREST_FIELD_NUMBER: _builtins.int
+    nearest: _builtins.bool
+    """Whether nothing meets the policy with one of them a step smaller; otherwise the time to look ended before."""
+    @_builtins.property
+    def changes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Change]: ...
+    def __init__(
+        self,
+        *,
+        changes: _abc.Iterable[Global___Change] | None = ...,
+        nearest: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["changes", b"changes", "nearest", b"nearest"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Relaxation: _TypeAlias = Relaxation  # noqa: Y015
+
+@_typing.final
+class Change(_message.Message):
+    """Another value for a field of the policy."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FIELD_FIELD_NUMBER: _builtins.int
+    VALUE_FIELD_NUMBER: _builtins.int
+    field: _builtins.str
+    """Path of the field, such as `privacy_models[0].k_anonymity.k`."""
+    value: _builtins.str
+    """As the policy would have it; empty: the field, or this entry of a list, left out."""
+    def __init__(
+        self,
+        *,
+        field: _builtins.str = ...,
+        value: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["field", b"field", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Change: _TypeAlias = Change  # noqa: Y015

@@ -27,11 +27,16 @@ class CreateHierarchyRequest(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     ROWS_FIELD_NUMBER: _builtins.int
     ROW_COUNT_FIELD_NUMBER: _builtins.int
+    ORIGIN_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """Read from the first message only."""
     row_count: _builtins.int
     """Number of rows in all messages together, read from the first one only. Nothing is stored unless as many arrive,
     because a stream that was cut off may look as if it had ended.
+    """
+    origin: _builtins.str
+    """Where the rows come from, such as the name of a file; kept with a new version. At most 1000 characters. Read from
+    the first message only.
     """
     @_builtins.property
     def rows(self) -> _containers.RepeatedCompositeFieldContainer[_policy_pb2.HierarchyRow]:
@@ -43,10 +48,11 @@ class CreateHierarchyRequest(_message.Message):
         name: _builtins.str = ...,
         rows: _abc.Iterable[_policy_pb2.HierarchyRow] | None = ...,
         row_count: _builtins.int = ...,
+        origin: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "row_count", b"row_count", "rows", b"rows"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "origin", b"origin", "row_count", b"row_count", "rows", b"rows"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -128,11 +134,14 @@ class StoredHierarchyInfo(_message.Message):
     LEVELS_FIELD_NUMBER: _builtins.int
     VALUES_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
+    ORIGIN_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     version: _builtins.int
     levels: _builtins.int
     """Number of levels, level 0 included."""
     values: _builtins.int
+    origin: _builtins.str
+    """Where the rows came from when they were first stored: the name of a file, a table, a policy. Empty if nobody said."""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp: ...
     def __init__(
@@ -143,11 +152,409 @@ class StoredHierarchyInfo(_message.Message):
         levels: _builtins.int = ...,
         values: _builtins.int = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
+        origin: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "levels", b"levels", "name", b"name", "values", b"values", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "levels", b"levels", "name", b"name", "origin", b"origin", "values", b"values", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___StoredHierarchyInfo: _TypeAlias = StoredHierarchyInfo  # noqa: Y015
+
+@_typing.final
+class PreviewHierarchyRequest(_message.Message):
+    """Everything but rows is read from the first message only."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HIERARCHY_FIELD_NUMBER: _builtins.int
+    TABLE_FIELD_NUMBER: _builtins.int
+    COLUMN_FIELD_NUMBER: _builtins.int
+    GROUPS_FIELD_NUMBER: _builtins.int
+    VALUES_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    ROW_COUNT_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    groups: _builtins.int
+    """How many groups of a level are shown at most: the first half and the last half of them, in the order of their
+    values. 0 means 20; more than 1000 means 1000.
+    """
+    values: _builtins.bool
+    """Whether single values are shown: the groups of level 0, and examples of what is not covered."""
+    row_count: _builtins.int
+    """Number of rows in all messages together, those of `hierarchy` included; 0 if all of them are in `hierarchy`."""
+    @_builtins.property
+    def hierarchy(self) -> _policy_pb2.Hierarchy:
+        """Any kind but `csv`, which the client sends as `inline`."""
+
+    @_builtins.property
+    def table(self) -> _policy_pb2.TableReference:
+        """A table and one of its columns. Empty, both of them: the hierarchy by itself."""
+
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[_policy_pb2.HierarchyRow]:
+        """Further rows of an inline hierarchy; a large one comes in several messages."""
+
+    def __init__(
+        self,
+        *,
+        hierarchy: _policy_pb2.Hierarchy | None = ...,
+        table: _policy_pb2.TableReference | None = ...,
+        column: _builtins.str = ...,
+        groups: _builtins.int = ...,
+        values: _builtins.bool = ...,
+        rows: _abc.Iterable[_policy_pb2.HierarchyRow] | None = ...,
+        row_count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["hierarchy", b"hierarchy", "table", b"table"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["column", b"column", "groups", b"groups", "hierarchy", b"hierarchy", "row_count", b"row_count", "rows", b"rows", "table", b"table", "values", b"values"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PreviewHierarchyRequest: _TypeAlias = PreviewHierarchyRequest  # noqa: Y015
+
+@_typing.final
+class PreviewHierarchyResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STORED_FIELD_NUMBER: _builtins.int
+    DOMAIN_SIZE_FIELD_NUMBER: _builtins.int
+    CONTINUOUS_FIELD_NUMBER: _builtins.int
+    LEVELS_FIELD_NUMBER: _builtins.int
+    COVERAGE_FIELD_NUMBER: _builtins.int
+    domain_size: _builtins.float
+    """|H|: number of values in the hierarchy, or the width of its range if continuous."""
+    continuous: _builtins.bool
+    """Whether leaves and domain size measure width instead of counting values."""
+    @_builtins.property
+    def stored(self) -> Global___StoredHierarchyInfo:
+        """The stored version, if that is what was asked for."""
+
+    @_builtins.property
+    def levels(self) -> _containers.RepeatedCompositeFieldContainer[Global___PreviewLevel]:
+        """From level 0 to the top; from level 1 on of a rule without a table."""
+
+    @_builtins.property
+    def coverage(self) -> Global___Coverage:
+        """Not set without a table."""
+
+    def __init__(
+        self,
+        *,
+        stored: Global___StoredHierarchyInfo | None = ...,
+        domain_size: _builtins.float = ...,
+        continuous: _builtins.bool = ...,
+        levels: _abc.Iterable[Global___PreviewLevel] | None = ...,
+        coverage: Global___Coverage | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["coverage", b"coverage", "stored", b"stored"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["continuous", b"continuous", "coverage", b"coverage", "domain_size", b"domain_size", "levels", b"levels", "stored", b"stored"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PreviewHierarchyResponse: _TypeAlias = PreviewHierarchyResponse  # noqa: Y015
+
+@_typing.final
+class PreviewLevel(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LEVEL_FIELD_NUMBER: _builtins.int
+    GROUPS_FIELD_NUMBER: _builtins.int
+    FIRST_FIELD_NUMBER: _builtins.int
+    LAST_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_FIELD_NUMBER: _builtins.int
+    FEWEST_LEAVES_FIELD_NUMBER: _builtins.int
+    MOST_LEAVES_FIELD_NUMBER: _builtins.int
+    FEWEST_ROWS_FIELD_NUMBER: _builtins.int
+    MOST_ROWS_FIELD_NUMBER: _builtins.int
+    level: _builtins.int
+    groups: _builtins.int
+    left_out: _builtins.int
+    fewest_leaves: _builtins.float
+    """Over all groups of the level: values of the hierarchy under a label, or widths if continuous."""
+    most_leaves: _builtins.float
+    fewest_rows: _builtins.int
+    """Rows of the column, of the groups that occur in it; 0 without a table."""
+    most_rows: _builtins.int
+    @_builtins.property
+    def first(self) -> _containers.RepeatedCompositeFieldContainer[Global___PreviewGroup]:
+        """The first groups, then the last ones; `left_out` are between them. None at level 0 unless values were asked for."""
+
+    @_builtins.property
+    def last(self) -> _containers.RepeatedCompositeFieldContainer[Global___PreviewGroup]: ...
+    def __init__(
+        self,
+        *,
+        level: _builtins.int = ...,
+        groups: _builtins.int = ...,
+        first: _abc.Iterable[Global___PreviewGroup] | None = ...,
+        last: _abc.Iterable[Global___PreviewGroup] | None = ...,
+        left_out: _builtins.int = ...,
+        fewest_leaves: _builtins.float = ...,
+        most_leaves: _builtins.float = ...,
+        fewest_rows: _builtins.int = ...,
+        most_rows: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fewest_leaves", b"fewest_leaves", "fewest_rows", b"fewest_rows", "first", b"first", "groups", b"groups", "last", b"last", "left_out", b"left_out", "level", b"level", "most_leaves", b"most_leaves", "most_rows", b"most_rows"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PreviewLevel: _TypeAlias = PreviewLevel  # noqa: Y015
+
+@_typing.final
+class PreviewGroup(_message.Message):
+    """With a table, groups are those that occur in it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LABEL_FIELD_NUMBER: _builtins.int
+    LEAVES_FIELD_NUMBER: _builtins.int
+    VALUES_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    label: _builtins.str
+    leaves: _builtins.float
+    """Values of the hierarchy under the label, or its width if continuous."""
+    values: _builtins.int
+    """Distinct values of the column with the label, and their rows; 0 without a table."""
+    rows: _builtins.int
+    def __init__(
+        self,
+        *,
+        label: _builtins.str = ...,
+        leaves: _builtins.float = ...,
+        values: _builtins.int = ...,
+        rows: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["label", b"label", "leaves", b"leaves", "rows", b"rows", "values", b"values"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PreviewGroup: _TypeAlias = PreviewGroup  # noqa: Y015
+
+@_typing.final
+class Coverage(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VALUES_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    NULL_ROWS_FIELD_NUMBER: _builtins.int
+    UNCOVERED_VALUES_FIELD_NUMBER: _builtins.int
+    UNCOVERED_ROWS_FIELD_NUMBER: _builtins.int
+    EXAMPLES_FIELD_NUMBER: _builtins.int
+    values: _builtins.int
+    """Distinct values of the column, without NULL, and the rows that have one."""
+    rows: _builtins.int
+    null_rows: _builtins.int
+    uncovered_values: _builtins.int
+    """Those for which the hierarchy has no label."""
+    uncovered_rows: _builtins.int
+    @_builtins.property
+    def examples(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Some of them, the first in the column's order; none unless values were asked for."""
+
+    def __init__(
+        self,
+        *,
+        values: _builtins.int = ...,
+        rows: _builtins.int = ...,
+        null_rows: _builtins.int = ...,
+        uncovered_values: _builtins.int = ...,
+        uncovered_rows: _builtins.int = ...,
+        examples: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["examples", b"examples", "null_rows", b"null_rows", "rows", b"rows", "uncovered_rows", b"uncovered_rows", "uncovered_values", b"uncovered_values", "values", b"values"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Coverage: _TypeAlias = Coverage  # noqa: Y015
+
+@_typing.final
+class CompareHierarchiesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EARLIER_FIELD_NUMBER: _builtins.int
+    LATER_FIELD_NUMBER: _builtins.int
+    EXAMPLES_FIELD_NUMBER: _builtins.int
+    examples: _builtins.int
+    """How many values are shown of each kind of difference; none by default, at most 1000."""
+    @_builtins.property
+    def earlier(self) -> _policy_pb2.StoredHierarchy: ...
+    @_builtins.property
+    def later(self) -> _policy_pb2.StoredHierarchy: ...
+    def __init__(
+        self,
+        *,
+        earlier: _policy_pb2.StoredHierarchy | None = ...,
+        later: _policy_pb2.StoredHierarchy | None = ...,
+        examples: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["earlier", b"earlier", "later", b"later"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["earlier", b"earlier", "examples", b"examples", "later", b"later"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CompareHierarchiesRequest: _TypeAlias = CompareHierarchiesRequest  # noqa: Y015
+
+@_typing.final
+class CompareHierarchiesResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    EARLIER_FIELD_NUMBER: _builtins.int
+    LATER_FIELD_NUMBER: _builtins.int
+    VALUES_ADDED_FIELD_NUMBER: _builtins.int
+    VALUES_REMOVED_FIELD_NUMBER: _builtins.int
+    VALUES_UNCHANGED_FIELD_NUMBER: _builtins.int
+    LEVELS_FIELD_NUMBER: _builtins.int
+    ADDED_EXAMPLES_FIELD_NUMBER: _builtins.int
+    REMOVED_EXAMPLES_FIELD_NUMBER: _builtins.int
+    values_added: _builtins.int
+    """Values that only one of them has."""
+    values_removed: _builtins.int
+    values_unchanged: _builtins.int
+    """Values that have the same label at every level of both; none if they have different numbers of levels."""
+    @_builtins.property
+    def earlier(self) -> Global___StoredHierarchyInfo: ...
+    @_builtins.property
+    def later(self) -> Global___StoredHierarchyInfo: ...
+    @_builtins.property
+    def levels(self) -> _containers.RepeatedCompositeFieldContainer[Global___LevelDifference]:
+        """Of the levels from 1 on that both have."""
+
+    @_builtins.property
+    def added_examples(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def removed_examples(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        earlier: Global___StoredHierarchyInfo | None = ...,
+        later: Global___StoredHierarchyInfo | None = ...,
+        values_added: _builtins.int = ...,
+        values_removed: _builtins.int = ...,
+        values_unchanged: _builtins.int = ...,
+        levels: _abc.Iterable[Global___LevelDifference] | None = ...,
+        added_examples: _abc.Iterable[_builtins.str] | None = ...,
+        removed_examples: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["earlier", b"earlier", "later", b"later"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["added_examples", b"added_examples", "earlier", b"earlier", "later", b"later", "levels", b"levels", "removed_examples", b"removed_examples", "values_added", b"values_added", "values_removed", b"values_removed", "values_unchanged", b"values_unchanged"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CompareHierarchiesResponse: _TypeAlias = CompareHierarchiesResponse  # noqa: Y015
+
+@_typing.final
+class LevelDifference(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LEVEL_FIELD_NUMBER: _builtins.int
+    RELABELLED_FIELD_NUMBER: _builtins.int
+    LABELS_ADDED_FIELD_NUMBER: _builtins.int
+    LABELS_REMOVED_FIELD_NUMBER: _builtins.int
+    EXAMPLES_FIELD_NUMBER: _builtins.int
+    level: _builtins.int
+    relabelled: _builtins.int
+    """Values of both that have another label."""
+    labels_added: _builtins.int
+    """Labels that only one of them has at this level."""
+    labels_removed: _builtins.int
+    @_builtins.property
+    def examples(self) -> _containers.RepeatedCompositeFieldContainer[Global___Relabelling]: ...
+    def __init__(
+        self,
+        *,
+        level: _builtins.int = ...,
+        relabelled: _builtins.int = ...,
+        labels_added: _builtins.int = ...,
+        labels_removed: _builtins.int = ...,
+        examples: _abc.Iterable[Global___Relabelling] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["examples", b"examples", "labels_added", b"labels_added", "labels_removed", b"labels_removed", "level", b"level", "relabelled", b"relabelled"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LevelDifference: _TypeAlias = LevelDifference  # noqa: Y015
+
+@_typing.final
+class Relabelling(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VALUE_FIELD_NUMBER: _builtins.int
+    EARLIER_FIELD_NUMBER: _builtins.int
+    LATER_FIELD_NUMBER: _builtins.int
+    value: _builtins.str
+    earlier: _builtins.str
+    later: _builtins.str
+    def __init__(
+        self,
+        *,
+        value: _builtins.str = ...,
+        earlier: _builtins.str = ...,
+        later: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["earlier", b"earlier", "later", b"later", "value", b"value"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Relabelling: _TypeAlias = Relabelling  # noqa: Y015
+
+@_typing.final
+class ReadHierarchyRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HIERARCHY_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def hierarchy(self) -> _policy_pb2.StoredHierarchy: ...
+    def __init__(
+        self,
+        *,
+        hierarchy: _policy_pb2.StoredHierarchy | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["hierarchy", b"hierarchy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hierarchy", b"hierarchy"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReadHierarchyRequest: _TypeAlias = ReadHierarchyRequest  # noqa: Y015
+
+@_typing.final
+class ReadHierarchyResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    HIERARCHY_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def hierarchy(self) -> Global___StoredHierarchyInfo:
+        """In the first message only."""
+
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[_policy_pb2.HierarchyRow]: ...
+    def __init__(
+        self,
+        *,
+        hierarchy: Global___StoredHierarchyInfo | None = ...,
+        rows: _abc.Iterable[_policy_pb2.HierarchyRow] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["hierarchy", b"hierarchy"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hierarchy", b"hierarchy", "rows", b"rows"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ReadHierarchyResponse: _TypeAlias = ReadHierarchyResponse  # noqa: Y015

@@ -44,6 +44,21 @@ class HierarchyServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.ListHierarchiesRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.ListHierarchiesResponse.FromString,
                 _registered_method=True)
+        self.PreviewHierarchy = channel.stream_unary(
+                '/tableveil.v1.HierarchyService/PreviewHierarchy',
+                request_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.PreviewHierarchyRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.PreviewHierarchyResponse.FromString,
+                _registered_method=True)
+        self.CompareHierarchies = channel.unary_unary(
+                '/tableveil.v1.HierarchyService/CompareHierarchies',
+                request_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.CompareHierarchiesRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.CompareHierarchiesResponse.FromString,
+                _registered_method=True)
+        self.ReadHierarchy = channel.unary_stream(
+                '/tableveil.v1.HierarchyService/ReadHierarchy',
+                request_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.ReadHierarchyRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.ReadHierarchyResponse.FromString,
+                _registered_method=True)
 
 
 class HierarchyServiceServicer(object):
@@ -63,6 +78,28 @@ class HierarchyServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PreviewHierarchy(self, request_iterator, context):
+        """The groups of a hierarchy at each level, and how far it covers a column; nothing is stored. For the owner: labels
+        and counts of the table, values if asked for.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def CompareHierarchies(self, request, context):
+        """What differs between two stored versions.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ReadHierarchy(self, request, context):
+        """The rows of a stored version, in the order in which they were stored.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_HierarchyServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -75,6 +112,21 @@ def add_HierarchyServiceServicer_to_server(servicer, server):
                     servicer.ListHierarchies,
                     request_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.ListHierarchiesRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.ListHierarchiesResponse.SerializeToString,
+            ),
+            'PreviewHierarchy': grpc.stream_unary_rpc_method_handler(
+                    servicer.PreviewHierarchy,
+                    request_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.PreviewHierarchyRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.PreviewHierarchyResponse.SerializeToString,
+            ),
+            'CompareHierarchies': grpc.unary_unary_rpc_method_handler(
+                    servicer.CompareHierarchies,
+                    request_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.CompareHierarchiesRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.CompareHierarchiesResponse.SerializeToString,
+            ),
+            'ReadHierarchy': grpc.unary_stream_rpc_method_handler(
+                    servicer.ReadHierarchy,
+                    request_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.ReadHierarchyRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.ReadHierarchyResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -131,6 +183,87 @@ class HierarchyService(object):
             '/tableveil.v1.HierarchyService/ListHierarchies',
             tableveil_dot_v1_dot_hierarchy__service__pb2.ListHierarchiesRequest.SerializeToString,
             tableveil_dot_v1_dot_hierarchy__service__pb2.ListHierarchiesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PreviewHierarchy(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/tableveil.v1.HierarchyService/PreviewHierarchy',
+            tableveil_dot_v1_dot_hierarchy__service__pb2.PreviewHierarchyRequest.SerializeToString,
+            tableveil_dot_v1_dot_hierarchy__service__pb2.PreviewHierarchyResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CompareHierarchies(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.HierarchyService/CompareHierarchies',
+            tableveil_dot_v1_dot_hierarchy__service__pb2.CompareHierarchiesRequest.SerializeToString,
+            tableveil_dot_v1_dot_hierarchy__service__pb2.CompareHierarchiesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ReadHierarchy(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/tableveil.v1.HierarchyService/ReadHierarchy',
+            tableveil_dot_v1_dot_hierarchy__service__pb2.ReadHierarchyRequest.SerializeToString,
+            tableveil_dot_v1_dot_hierarchy__service__pb2.ReadHierarchyResponse.FromString,
             options,
             channel_credentials,
             insecure,

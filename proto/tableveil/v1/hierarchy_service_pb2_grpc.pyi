@@ -18,6 +18,14 @@ class HierarchyServiceStub:
     """Stores a hierarchy as the next version of its name; the same content again returns the version there is."""
     ListHierarchies: _grpc.UnaryUnaryMultiCallable[_hierarchy_service_pb2.ListHierarchiesRequest, _hierarchy_service_pb2.ListHierarchiesResponse]
     """Newest version of each name first by name."""
+    PreviewHierarchy: _grpc.StreamUnaryMultiCallable[_hierarchy_service_pb2.PreviewHierarchyRequest, _hierarchy_service_pb2.PreviewHierarchyResponse]
+    """The groups of a hierarchy at each level, and how far it covers a column; nothing is stored. For the owner: labels
+    and counts of the table, values if asked for.
+    """
+    CompareHierarchies: _grpc.UnaryUnaryMultiCallable[_hierarchy_service_pb2.CompareHierarchiesRequest, _hierarchy_service_pb2.CompareHierarchiesResponse]
+    """What differs between two stored versions."""
+    ReadHierarchy: _grpc.UnaryStreamMultiCallable[_hierarchy_service_pb2.ReadHierarchyRequest, _hierarchy_service_pb2.ReadHierarchyResponse]
+    """The rows of a stored version, in the order in which they were stored."""
 
 class HierarchyServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -35,5 +43,31 @@ class HierarchyServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _grpc.ServicerContext,
     ) -> _hierarchy_service_pb2.ListHierarchiesResponse:
         """Newest version of each name first by name."""
+
+    @_abc_1.abstractmethod
+    def PreviewHierarchy(
+        self,
+        request_iterator: _abc.Iterator[_hierarchy_service_pb2.PreviewHierarchyRequest],
+        context: _grpc.ServicerContext,
+    ) -> _hierarchy_service_pb2.PreviewHierarchyResponse:
+        """The groups of a hierarchy at each level, and how far it covers a column; nothing is stored. For the owner: labels
+        and counts of the table, values if asked for.
+        """
+
+    @_abc_1.abstractmethod
+    def CompareHierarchies(
+        self,
+        request: _hierarchy_service_pb2.CompareHierarchiesRequest,
+        context: _grpc.ServicerContext,
+    ) -> _hierarchy_service_pb2.CompareHierarchiesResponse:
+        """What differs between two stored versions."""
+
+    @_abc_1.abstractmethod
+    def ReadHierarchy(
+        self,
+        request: _hierarchy_service_pb2.ReadHierarchyRequest,
+        context: _grpc.ServicerContext,
+    ) -> _abc.Iterator[_hierarchy_service_pb2.ReadHierarchyResponse]:
+        """The rows of a stored version, in the order in which they were stored."""
 
 def add_HierarchyServiceServicer_to_server(servicer: HierarchyServiceServicer, server: _grpc.Server) -> None: ...

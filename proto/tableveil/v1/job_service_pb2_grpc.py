@@ -64,6 +64,16 @@ class JobServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_job__service__pb2.WatchJobRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_job__service__pb2.WatchJobResponse.FromString,
                 _registered_method=True)
+        self.ResubmitJob = channel.unary_unary(
+                '/tableveil.v1.JobService/ResubmitJob',
+                request_serializer=tableveil_dot_v1_dot_job__service__pb2.ResubmitJobRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_job__service__pb2.ResubmitJobResponse.FromString,
+                _registered_method=True)
+        self.DeleteJob = channel.unary_unary(
+                '/tableveil.v1.JobService/DeleteJob',
+                request_serializer=tableveil_dot_v1_dot_job__service__pb2.DeleteJobRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_job__service__pb2.DeleteJobResponse.FromString,
+                _registered_method=True)
 
 
 class JobServiceServicer(object):
@@ -110,6 +120,21 @@ class JobServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ResubmitJob(self, request, context):
+        """Queues a new job for what a job that has ended was asked for; its request id, if any, names the new one from now on.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteJob(self, request, context):
+        """Deletes a job that has ended, with the frontier, payout sweep, risk analysis, classifier assessment or utility report
+        that came out. A job that made a release stays with it: the ledger names it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_JobServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -142,6 +167,16 @@ def add_JobServiceServicer_to_server(servicer, server):
                     servicer.WatchJob,
                     request_deserializer=tableveil_dot_v1_dot_job__service__pb2.WatchJobRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_job__service__pb2.WatchJobResponse.SerializeToString,
+            ),
+            'ResubmitJob': grpc.unary_unary_rpc_method_handler(
+                    servicer.ResubmitJob,
+                    request_deserializer=tableveil_dot_v1_dot_job__service__pb2.ResubmitJobRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_job__service__pb2.ResubmitJobResponse.SerializeToString,
+            ),
+            'DeleteJob': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteJob,
+                    request_deserializer=tableveil_dot_v1_dot_job__service__pb2.DeleteJobRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_job__service__pb2.DeleteJobResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -306,6 +341,60 @@ class JobService(object):
             '/tableveil.v1.JobService/WatchJob',
             tableveil_dot_v1_dot_job__service__pb2.WatchJobRequest.SerializeToString,
             tableveil_dot_v1_dot_job__service__pb2.WatchJobResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ResubmitJob(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.JobService/ResubmitJob',
+            tableveil_dot_v1_dot_job__service__pb2.ResubmitJobRequest.SerializeToString,
+            tableveil_dot_v1_dot_job__service__pb2.ResubmitJobResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteJob(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.JobService/DeleteJob',
+            tableveil_dot_v1_dot_job__service__pb2.DeleteJobRequest.SerializeToString,
+            tableveil_dot_v1_dot_job__service__pb2.DeleteJobResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -25,6 +25,12 @@ class JobServiceStub:
     """Asks a queued or running job to stop; a job whose release is being committed completes."""
     WatchJob: _grpc.UnaryStreamMultiCallable[_job_service_pb2.WatchJobRequest, _job_service_pb2.WatchJobResponse]
     """Sends the job as it is, then each change, and ends with its outcome."""
+    ResubmitJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.ResubmitJobRequest, _job_service_pb2.ResubmitJobResponse]
+    """Queues a new job for what a job that has ended was asked for; its request id, if any, names the new one from now on."""
+    DeleteJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.DeleteJobRequest, _job_service_pb2.DeleteJobResponse]
+    """Deletes a job that has ended, with the frontier, payout sweep, risk analysis, classifier assessment or utility report
+    that came out. A job that made a release stays with it: the ledger names it.
+    """
 
 class JobServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -73,5 +79,23 @@ class JobServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _grpc.ServicerContext,
     ) -> _abc.Iterator[_job_service_pb2.WatchJobResponse]:
         """Sends the job as it is, then each change, and ends with its outcome."""
+
+    @_abc_1.abstractmethod
+    def ResubmitJob(
+        self,
+        request: _job_service_pb2.ResubmitJobRequest,
+        context: _grpc.ServicerContext,
+    ) -> _job_service_pb2.ResubmitJobResponse:
+        """Queues a new job for what a job that has ended was asked for; its request id, if any, names the new one from now on."""
+
+    @_abc_1.abstractmethod
+    def DeleteJob(
+        self,
+        request: _job_service_pb2.DeleteJobRequest,
+        context: _grpc.ServicerContext,
+    ) -> _job_service_pb2.DeleteJobResponse:
+        """Deletes a job that has ended, with the frontier, payout sweep, risk analysis, classifier assessment or utility report
+        that came out. A job that made a release stays with it: the ledger names it.
+        """
 
 def add_JobServiceServicer_to_server(servicer: JobServiceServicer, server: _grpc.Server) -> None: ...

@@ -310,6 +310,25 @@ DATE_UNIT_YEAR: DateUnit.ValueType  # 5
 DATE_UNIT_DECADE: DateUnit.ValueType  # 6
 Global___DateUnit: _TypeAlias = DateUnit  # noqa: Y015
 
+class _PadAt:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _PadAtEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_PadAt.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    PAD_AT_UNSPECIFIED: _PadAt.ValueType  # 0
+    """At the end that is masked."""
+    PAD_AT_RIGHT: _PadAt.ValueType  # 1
+    PAD_AT_LEFT: _PadAt.ValueType  # 2
+
+class PadAt(_PadAt, metaclass=_PadAtEnumTypeWrapper): ...
+
+PAD_AT_UNSPECIFIED: PadAt.ValueType  # 0
+"""At the end that is masked."""
+PAD_AT_RIGHT: PadAt.ValueType  # 1
+PAD_AT_LEFT: PadAt.ValueType  # 2
+Global___PadAt: _TypeAlias = PadAt  # noqa: Y015
+
 class _MaskFrom:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -328,6 +347,29 @@ MASK_FROM_UNSPECIFIED: MaskFrom.ValueType  # 0
 MASK_FROM_RIGHT: MaskFrom.ValueType  # 1
 MASK_FROM_LEFT: MaskFrom.ValueType  # 2
 Global___MaskFrom: _TypeAlias = MaskFrom  # noqa: Y015
+
+class _OrderLabels:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _OrderLabelsEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_OrderLabels.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    ORDER_LABELS_UNSPECIFIED: _OrderLabels.ValueType  # 0
+    """As ORDER_LABELS_INTERVAL."""
+    ORDER_LABELS_INTERVAL: _OrderLabels.ValueType  # 1
+    """The first and the last value: "[low, high]"."""
+    ORDER_LABELS_SET: _OrderLabels.ValueType  # 2
+    """All values: "{a, b, c}"."""
+
+class OrderLabels(_OrderLabels, metaclass=_OrderLabelsEnumTypeWrapper): ...
+
+ORDER_LABELS_UNSPECIFIED: OrderLabels.ValueType  # 0
+"""As ORDER_LABELS_INTERVAL."""
+ORDER_LABELS_INTERVAL: OrderLabels.ValueType  # 1
+"""The first and the last value: "[low, high]"."""
+ORDER_LABELS_SET: OrderLabels.ValueType  # 2
+"""All values: "{a, b, c}"."""
+Global___OrderLabels: _TypeAlias = OrderLabels  # noqa: Y015
 
 class _CellSizes:
     ValueType = _typing.NewType("ValueType", _builtins.int)
@@ -667,6 +709,7 @@ class Policy(_message.Message):
     GAME_FIELD_NUMBER: _builtins.int
     RECORD_LEVEL_FIELD_NUMBER: _builtins.int
     MICROAGGREGATION_FIELD_NUMBER: _builtins.int
+    SOURCE_QUERY_FIELD_NUMBER: _builtins.int
     default_role: Global___Role.ValueType
     """Role of columns that `attributes` does not list. Unspecified: every column must be listed."""
     person_column: _builtins.str
@@ -681,9 +724,13 @@ class Policy(_message.Message):
     """Chosen by the client: submitting the same request id and policy again returns the first job, or starts it anew if
     it was interrupted.
     """
+    source_query: _builtins.str
+    """In place of `source`: one SELECT in DuckDB's SQL over tables of the server's database, whose rows are anonymized. It
+    must be deterministic; docs/policy.md says what is refused.
+    """
     @_builtins.property
     def source(self) -> Global___TableReference:
-        """The table to anonymize. It is only read."""
+        """The table to anonymize. It is only read. Unset if there is a `source_query`."""
 
     @_builtins.property
     def attributes(self) -> _containers.RepeatedCompositeFieldContainer[Global___Attribute]:
@@ -742,10 +789,11 @@ class Policy(_message.Message):
         game: Global___Game | None = ...,
         record_level: Global___RecordLevel | None = ...,
         microaggregation: Global___Microaggregation | None = ...,
+        source_query: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "game", b"game", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "request_id", b"request_id", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "game", b"game", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "request_id", b"request_id", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_person: _TypeAlias = _typing.Literal["person_column", "rows_are_people"]  # noqa: Y015
     _WhichOneofArgType_person: _TypeAlias = _typing.Literal["person", b"person"]  # noqa: Y015
@@ -1077,6 +1125,10 @@ class Hierarchy(_message.Message):
     SAFE_HARBOR_ZIP_FIELD_NUMBER: _builtins.int
     SAFE_HARBOR_AGE_FIELD_NUMBER: _builtins.int
     SAFE_HARBOR_DATE_FIELD_NUMBER: _builtins.int
+    GROUPING_FIELD_NUMBER: _builtins.int
+    ORDER_BASED_FIELD_NUMBER: _builtins.int
+    TIMES_OF_DAY_FIELD_NUMBER: _builtins.int
+    COMBINATION_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def inline(self) -> Global___InlineHierarchy: ...
     @_builtins.property
@@ -1101,6 +1153,14 @@ class Hierarchy(_message.Message):
     def safe_harbor_age(self) -> Global___SafeHarborAge: ...
     @_builtins.property
     def safe_harbor_date(self) -> Global___SafeHarborDate: ...
+    @_builtins.property
+    def grouping(self) -> Global___Grouping: ...
+    @_builtins.property
+    def order_based(self) -> Global___OrderBased: ...
+    @_builtins.property
+    def times_of_day(self) -> Global___TimesOfDay: ...
+    @_builtins.property
+    def combination(self) -> Global___Combination: ...
     def __init__(
         self,
         *,
@@ -1115,12 +1175,16 @@ class Hierarchy(_message.Message):
         safe_harbor_zip: Global___SafeHarborZip | None = ...,
         safe_harbor_age: Global___SafeHarborAge | None = ...,
         safe_harbor_date: Global___SafeHarborDate | None = ...,
+        grouping: Global___Grouping | None = ...,
+        order_based: Global___OrderBased | None = ...,
+        times_of_day: Global___TimesOfDay | None = ...,
+        combination: Global___Combination | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["csv", b"csv", "dates", b"dates", "inline", b"inline", "intervals", b"intervals", "kind", b"kind", "redaction", b"redaction", "safe_harbor_age", b"safe_harbor_age", "safe_harbor_date", b"safe_harbor_date", "safe_harbor_zip", b"safe_harbor_zip", "stored", b"stored", "suppression_only", b"suppression_only", "table", b"table"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["combination", b"combination", "csv", b"csv", "dates", b"dates", "grouping", b"grouping", "inline", b"inline", "intervals", b"intervals", "kind", b"kind", "order_based", b"order_based", "redaction", b"redaction", "safe_harbor_age", b"safe_harbor_age", "safe_harbor_date", b"safe_harbor_date", "safe_harbor_zip", b"safe_harbor_zip", "stored", b"stored", "suppression_only", b"suppression_only", "table", b"table", "times_of_day", b"times_of_day"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["csv", b"csv", "dates", b"dates", "inline", b"inline", "intervals", b"intervals", "kind", b"kind", "redaction", b"redaction", "safe_harbor_age", b"safe_harbor_age", "safe_harbor_date", b"safe_harbor_date", "safe_harbor_zip", b"safe_harbor_zip", "stored", b"stored", "suppression_only", b"suppression_only", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["combination", b"combination", "csv", b"csv", "dates", b"dates", "grouping", b"grouping", "inline", b"inline", "intervals", b"intervals", "kind", b"kind", "order_based", b"order_based", "redaction", b"redaction", "safe_harbor_age", b"safe_harbor_age", "safe_harbor_date", b"safe_harbor_date", "safe_harbor_zip", b"safe_harbor_zip", "stored", b"stored", "suppression_only", b"suppression_only", "table", b"table", "times_of_day", b"times_of_day"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["inline", "stored", "table", "intervals", "dates", "redaction", "suppression_only", "csv", "safe_harbor_zip", "safe_harbor_age", "safe_harbor_date"]  # noqa: Y015
+    _WhichOneofReturnType_kind: _TypeAlias = _typing.Literal["inline", "stored", "table", "intervals", "dates", "redaction", "suppression_only", "csv", "safe_harbor_zip", "safe_harbor_age", "safe_harbor_date", "grouping", "order_based", "times_of_day", "combination"]  # noqa: Y015
     _WhichOneofArgType_kind: _TypeAlias = _typing.Literal["kind", b"kind"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_kind) -> _WhichOneofReturnType_kind | None: ...
 
@@ -1237,7 +1301,7 @@ class CsvHierarchy(_message.Message):
     path: _builtins.str
     """Relative to the policy's file."""
     delimiter: _builtins.str
-    """One character. Empty: ";"."""
+    """One character. Empty: ";", a tab or ",", the first of them that separates all of the first rows."""
     name: _builtins.str
     """Name under which the hierarchy is stored. Empty: the column's name."""
     def __init__(
@@ -1257,7 +1321,7 @@ Global___CsvHierarchy: _TypeAlias = CsvHierarchy  # noqa: Y015
 
 @_typing.final
 class Intervals(_message.Message):
-    """Intervals of growing width over a declared range of integers, decimals or dates (widths in days)."""
+    """Intervals over a declared range of integers, decimals, dates or timestamps (UTC), by `widths` or by `boundaries`."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -1266,6 +1330,7 @@ class Intervals(_message.Message):
     WIDTHS_FIELD_NUMBER: _builtins.int
     BOTTOM_CODING_FIELD_NUMBER: _builtins.int
     TOP_CODING_FIELD_NUMBER: _builtins.int
+    BOUNDARIES_FIELD_NUMBER: _builtins.int
     minimum: _builtins.str
     """First value of the range, in the column's own notation; intervals are laid out from here."""
     maximum: _builtins.str
@@ -1276,7 +1341,13 @@ class Intervals(_message.Message):
     """Values from it on share one label from level 1 on. Empty: no top coding."""
     @_builtins.property
     def widths(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Width per level from level 1 on, each a whole multiple of the one before. The level above the last is "*"."""
+        """Width per level from level 1 on, each a whole multiple of the one before. The level above the last is "*". Of dates
+        in days; of timestamps with a unit, such as "6 hours".
+        """
+
+    @_builtins.property
+    def boundaries(self) -> _containers.RepeatedCompositeFieldContainer[Global___Boundaries]:
+        """Instead of widths: where intervals start, per level from level 1 on."""
 
     def __init__(
         self,
@@ -1286,14 +1357,39 @@ class Intervals(_message.Message):
         widths: _abc.Iterable[_builtins.str] | None = ...,
         bottom_coding: _builtins.str = ...,
         top_coding: _builtins.str = ...,
+        boundaries: _abc.Iterable[Global___Boundaries] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["bottom_coding", b"bottom_coding", "maximum", b"maximum", "minimum", b"minimum", "top_coding", b"top_coding", "widths", b"widths"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["bottom_coding", b"bottom_coding", "boundaries", b"boundaries", "maximum", b"maximum", "minimum", b"minimum", "top_coding", b"top_coding", "widths", b"widths"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Intervals: _TypeAlias = Intervals  # noqa: Y015
+
+@_typing.final
+class Boundaries(_message.Message):
+    """Where the intervals of one level start, growing; the first one starts with the range. Those of the next level are some
+    of these.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VALUES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def values(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        values: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["values", b"values"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Boundaries: _TypeAlias = Boundaries  # noqa: Y015
 
 @_typing.final
 class Dates(_message.Message):
@@ -1336,13 +1432,24 @@ class Redaction(_message.Message):
     LENGTH_FIELD_NUMBER: _builtins.int
     ALPHABET_SIZE_FIELD_NUMBER: _builtins.int
     STEP_FIELD_NUMBER: _builtins.int
+    ALPHABET_FIELD_NUMBER: _builtins.int
+    MASK_FIELD_NUMBER: _builtins.int
+    PADDING_FIELD_NUMBER: _builtins.int
+    PAD_AT_FIELD_NUMBER: _builtins.int
     mask_from: Global___MaskFrom.ValueType
     length: _builtins.int
     """Declared largest length in characters; longer values are not covered."""
     alphabet_size: _builtins.int
-    """Number of different characters a position can take: 10 for digits. Used to measure loss."""
+    """Number of different characters a position can take: 10 for digits. Used to measure loss. Not needed with `alphabet`."""
     step: _builtins.int
     """Characters masked per level. 0 means 1."""
+    alphabet: _builtins.str
+    """The characters that values consist of; values with others are not covered. Empty: any."""
+    mask: _builtins.str
+    """The character that masks. Empty: "*"."""
+    padding: _builtins.str
+    """The character that fills up shorter values. Empty: the mask."""
+    pad_at: Global___PadAt.ValueType
     def __init__(
         self,
         *,
@@ -1350,10 +1457,14 @@ class Redaction(_message.Message):
         length: _builtins.int = ...,
         alphabet_size: _builtins.int = ...,
         step: _builtins.int = ...,
+        alphabet: _builtins.str = ...,
+        mask: _builtins.str = ...,
+        padding: _builtins.str = ...,
+        pad_at: Global___PadAt.ValueType = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alphabet_size", b"alphabet_size", "length", b"length", "mask_from", b"mask_from", "step", b"step"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alphabet", b"alphabet", "alphabet_size", b"alphabet_size", "length", b"length", "mask", b"mask", "mask_from", b"mask_from", "pad_at", b"pad_at", "padding", b"padding", "step", b"step"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1375,6 +1486,224 @@ class SuppressionOnly(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SuppressionOnly: _TypeAlias = SuppressionOnly  # noqa: Y015
+
+@_typing.final
+class Grouping(_message.Message):
+    """Groups of values, then groups of these groups."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LEVELS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def levels(self) -> _containers.RepeatedCompositeFieldContainer[Global___GroupingLevel]:
+        """From level 1 on. The level above the last is "*"."""
+
+    def __init__(
+        self,
+        *,
+        levels: _abc.Iterable[Global___GroupingLevel] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["levels", b"levels"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Grouping: _TypeAlias = Grouping  # noqa: Y015
+
+@_typing.final
+class GroupingLevel(_message.Message):
+    """The groups of one level; what is in none of them has the label of others."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUPS_FIELD_NUMBER: _builtins.int
+    OTHERS_FIELD_NUMBER: _builtins.int
+    others: _builtins.str
+    """Label of all that no group lists. Empty: values that level 1 does not list are not covered, and the groups of the
+    level below are all listed.
+    """
+    @_builtins.property
+    def groups(self) -> _containers.RepeatedCompositeFieldContainer[Global___Group]: ...
+    def __init__(
+        self,
+        *,
+        groups: _abc.Iterable[Global___Group] | None = ...,
+        others: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["groups", b"groups", "others", b"others"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GroupingLevel: _TypeAlias = GroupingLevel  # noqa: Y015
+
+@_typing.final
+class Group(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LABEL_FIELD_NUMBER: _builtins.int
+    MEMBERS_FIELD_NUMBER: _builtins.int
+    label: _builtins.str
+    @_builtins.property
+    def members(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Values as text at level 1, labels of the level below above it."""
+
+    def __init__(
+        self,
+        *,
+        label: _builtins.str = ...,
+        members: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["label", b"label", "members", b"members"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Group: _TypeAlias = Group  # noqa: Y015
+
+@_typing.final
+class OrderBased(_message.Message):
+    """Values in a declared order, grouped by how many follow each other."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VALUES_FIELD_NUMBER: _builtins.int
+    FAN_OUTS_FIELD_NUMBER: _builtins.int
+    LABELS_FIELD_NUMBER: _builtins.int
+    labels: Global___OrderLabels.ValueType
+    @_builtins.property
+    def values(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Every value that may occur, as text, in its order."""
+
+    @_builtins.property
+    def fan_outs(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """How many values make a group of level 1, then how many groups of a level make one of the next."""
+
+    def __init__(
+        self,
+        *,
+        values: _abc.Iterable[_builtins.str] | None = ...,
+        fan_outs: _abc.Iterable[_builtins.int] | None = ...,
+        labels: Global___OrderLabels.ValueType = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["fan_outs", b"fan_outs", "labels", b"labels", "values", b"values"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___OrderBased: _TypeAlias = OrderBased  # noqa: Y015
+
+@_typing.final
+class TimesOfDay(_message.Message):
+    """Times of day, of a TIME or of a timestamp's time in UTC."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LEVELS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def levels(self) -> _containers.RepeatedCompositeFieldContainer[Global___TimeLevel]:
+        """From level 1 on, each coarser than the one before. The level above the last is "*"."""
+
+    def __init__(
+        self,
+        *,
+        levels: _abc.Iterable[Global___TimeLevel] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["levels", b"levels"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TimesOfDay: _TypeAlias = TimesOfDay  # noqa: Y015
+
+@_typing.final
+class TimeLevel(_message.Message):
+    """One level, by a width or by parts."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WIDTH_FIELD_NUMBER: _builtins.int
+    PARTS_FIELD_NUMBER: _builtins.int
+    width: _builtins.str
+    """A part of 24 hours that divides them, such as "15 minutes"."""
+    @_builtins.property
+    def parts(self) -> _containers.RepeatedCompositeFieldContainer[Global___DayPart]:
+        """Parts of the day in the order of their starts."""
+
+    def __init__(
+        self,
+        *,
+        width: _builtins.str = ...,
+        parts: _abc.Iterable[Global___DayPart] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["parts", b"parts", "width", b"width"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TimeLevel: _TypeAlias = TimeLevel  # noqa: Y015
+
+@_typing.final
+class DayPart(_message.Message):
+    """A part of the day until the next one starts; the last one lasts until the first starts, beyond midnight."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    START_FIELD_NUMBER: _builtins.int
+    LABEL_FIELD_NUMBER: _builtins.int
+    start: _builtins.str
+    """As HH:MM or HH:MM:SS."""
+    label: _builtins.str
+    """Parts of the same label are one group. Empty: the interval, such as "[22:00, 06:00)"."""
+    def __init__(
+        self,
+        *,
+        start: _builtins.str = ...,
+        label: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["label", b"label", "start", b"start"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DayPart: _TypeAlias = DayPart  # noqa: Y015
+
+@_typing.final
+class Combination(_message.Message):
+    """Some values by rows of their own, all others by a rule."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ROWS_FIELD_NUMBER: _builtins.int
+    REST_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___HierarchyRow]:
+        """Values with their labels from level 1 on. Shorter rows repeat their last label; "*" at the end may be left out."""
+
+    @_builtins.property
+    def rest(self) -> Global___Hierarchy:
+        """intervals, dates, redaction, suppression_only, grouping, order_based or times_of_day."""
+
+    def __init__(
+        self,
+        *,
+        rows: _abc.Iterable[Global___HierarchyRow] | None = ...,
+        rest: Global___Hierarchy | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["rest", b"rest"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rest", b"rest", "rows", b"rows"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Combination: _TypeAlias = Combination  # noqa: Y015
 
 @_typing.final
 class SafeHarborZip(_message.Message):

@@ -178,6 +178,50 @@ class ReadObjectResponse(_message.Message):
 Global___ReadObjectResponse: _TypeAlias = ReadObjectResponse  # noqa: Y015
 
 @_typing.final
+class WithdrawReleaseRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    REASON_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """releases/{id}"""
+    reason: _builtins.str
+    """Why, for the ledger."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "reason", b"reason"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WithdrawReleaseRequest: _TypeAlias = WithdrawReleaseRequest  # noqa: Y015
+
+@_typing.final
+class WithdrawReleaseResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RELEASE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def release(self) -> Global___Release: ...
+    def __init__(
+        self,
+        *,
+        release: Global___Release | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["release", b"release"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["release", b"release"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___WithdrawReleaseResponse: _TypeAlias = WithdrawReleaseResponse  # noqa: Y015
+
+@_typing.final
 class Release(_message.Message):
     """A release, for its owner: the scores and the proof are not public."""
 
@@ -247,6 +291,10 @@ class Release(_message.Message):
     QUALITY_MODEL_FIELD_NUMBER: _builtins.int
     EXPLANATION_FIELD_NUMBER: _builtins.int
     GUARANTEES_FIELD_NUMBER: _builtins.int
+    WITHDRAW_TIME_FIELD_NUMBER: _builtins.int
+    WITHDRAW_REASON_FIELD_NUMBER: _builtins.int
+    KEPT_OBJECTS_FIELD_NUMBER: _builtins.int
+    SOURCE_TABLES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """releases/{id}"""
     job: _builtins.str
@@ -260,9 +308,10 @@ class Release(_message.Message):
     seconds: _builtins.float
     """Seconds from start to just before the commit."""
     current: _builtins.bool
-    """False once replaced by a later release to the same target."""
+    """False once withdrawn, or replaced by a later release to the same target."""
     quality_model: _builtins.str
     """What `score` is: the quality model with its aggregate and what else is not as by default."""
+    withdraw_reason: _builtins.str
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
@@ -301,6 +350,18 @@ class Release(_message.Message):
     def guarantees(self) -> _containers.RepeatedCompositeFieldContainer[Global___Guarantee]:
         """What the source and the release reach of every privacy model, whether the policy asks for it or not."""
 
+    @_builtins.property
+    def withdraw_time(self) -> _timestamp_pb2.Timestamp:
+        """When it was withdrawn, if it was."""
+
+    @_builtins.property
+    def kept_objects(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Objects that the withdrawal left where they are, because they were not what was written any more."""
+
+    @_builtins.property
+    def source_tables(self) -> _containers.RepeatedCompositeFieldContainer[_policy_pb2.TableReference]:
+        """The tables that the policy's `source_query` reads; then `source` has no name. Empty if the source is a table."""
+
     def __init__(
         self,
         *,
@@ -328,10 +389,14 @@ class Release(_message.Message):
         quality_model: _builtins.str = ...,
         explanation: Global___Explanation | None = ...,
         guarantees: _abc.Iterable[Global___Guarantee] | None = ...,
+        withdraw_time: _timestamp_pb2.Timestamp | None = ...,
+        withdraw_reason: _builtins.str = ...,
+        kept_objects: _abc.Iterable[_builtins.str] | None = ...,
+        source_tables: _abc.Iterable[_policy_pb2.TableReference] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "explanation", b"explanation", "policy", b"policy", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "source", b"source", "target", b"target"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "explanation", b"explanation", "policy", b"policy", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "source", b"source", "target", b"target", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "classes", b"classes", "create_time", b"create_time", "current", b"current", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "name", b"name", "objects", b"objects", "phase_seconds", b"phase_seconds", "policy", b"policy", "proof", b"proof", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "seconds", b"seconds", "source", b"source", "source_fingerprint", b"source_fingerprint", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "classes", b"classes", "create_time", b"create_time", "current", b"current", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "name", b"name", "objects", b"objects", "phase_seconds", b"phase_seconds", "policy", b"policy", "proof", b"proof", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "seconds", b"seconds", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

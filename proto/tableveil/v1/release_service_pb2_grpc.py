@@ -49,6 +49,11 @@ class ReleaseServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_release__service__pb2.ReadObjectRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_release__service__pb2.ReadObjectResponse.FromString,
                 _registered_method=True)
+        self.WithdrawRelease = channel.unary_unary(
+                '/tableveil.v1.ReleaseService/WithdrawRelease',
+                request_serializer=tableveil_dot_v1_dot_release__service__pb2.WithdrawReleaseRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_release__service__pb2.WithdrawReleaseResponse.FromString,
+                _registered_method=True)
 
 
 class ReleaseServiceServicer(object):
@@ -74,6 +79,14 @@ class ReleaseServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def WithdrawRelease(self, request, context):
+        """Drops the public objects of a current release; its ledger entry and evidence stay, and it counts as an earlier release
+        of its source. A release that was withdrawn before is returned as it is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ReleaseServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -91,6 +104,11 @@ def add_ReleaseServiceServicer_to_server(servicer, server):
                     servicer.ReadObject,
                     request_deserializer=tableveil_dot_v1_dot_release__service__pb2.ReadObjectRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_release__service__pb2.ReadObjectResponse.SerializeToString,
+            ),
+            'WithdrawRelease': grpc.unary_unary_rpc_method_handler(
+                    servicer.WithdrawRelease,
+                    request_deserializer=tableveil_dot_v1_dot_release__service__pb2.WithdrawReleaseRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_release__service__pb2.WithdrawReleaseResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -174,6 +192,33 @@ class ReleaseService(object):
             '/tableveil.v1.ReleaseService/ReadObject',
             tableveil_dot_v1_dot_release__service__pb2.ReadObjectRequest.SerializeToString,
             tableveil_dot_v1_dot_release__service__pb2.ReadObjectResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def WithdrawRelease(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.ReleaseService/WithdrawRelease',
+            tableveil_dot_v1_dot_release__service__pb2.WithdrawReleaseRequest.SerializeToString,
+            tableveil_dot_v1_dot_release__service__pb2.WithdrawReleaseResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -36,6 +36,7 @@ class RiskRequest(_message.Message):
     LARGEST_SUBSET_FIELD_NUMBER: _builtins.int
     RECORDS_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    COMPARE_FIELD_NUMBER: _builtins.int
     release: _builtins.str
     """releases/{id}: the rows of a release that were not suppressed."""
     weight_column: _builtins.str
@@ -54,7 +55,9 @@ class RiskRequest(_message.Message):
 
     @_builtins.property
     def quasi_identifiers(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The columns by which people could be recognized. Empty, for a release: its quasi-identifiers."""
+        """The columns by which people could be recognized. Empty: those in `compare`; if that is empty, too, a release's
+        quasi-identifiers, or those of a table that a policy draft would guess: a warning says so.
+        """
 
     @_builtins.property
     def population(self) -> _policy_pb2.Population:
@@ -65,6 +68,10 @@ class RiskRequest(_message.Message):
     @_builtins.property
     def thresholds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Exact decimals above 0 and below 1: records whose risk is above each are counted. Empty: 0.05, 0.1, 0.2, 0.33."""
+
+    @_builtins.property
+    def compare(self) -> _containers.RepeatedCompositeFieldContainer[Global___QuasiIdentifierSet]:
+        """Sets of the quasi-identifiers whose risks are put side by side: what if an adversary knows only these."""
 
     def __init__(
         self,
@@ -78,16 +85,37 @@ class RiskRequest(_message.Message):
         largest_subset: _builtins.int = ...,
         records: _builtins.bool = ...,
         request_id: _builtins.str = ...,
+        compare: _abc.Iterable[Global___QuasiIdentifierSet] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["population", b"population", "release", b"release", "subject", b"subject", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["largest_subset", b"largest_subset", "population", b"population", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "release", b"release", "request_id", b"request_id", "subject", b"subject", "table", b"table", "thresholds", b"thresholds", "weight_column", b"weight_column"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["compare", b"compare", "largest_subset", b"largest_subset", "population", b"population", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "release", b"release", "request_id", b"request_id", "subject", b"subject", "table", b"table", "thresholds", b"thresholds", "weight_column", b"weight_column"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_subject: _TypeAlias = _typing.Literal["table", "release"]  # noqa: Y015
     _WhichOneofArgType_subject: _TypeAlias = _typing.Literal["subject", b"subject"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_subject) -> _WhichOneofReturnType_subject | None: ...
 
 Global___RiskRequest: _TypeAlias = RiskRequest  # noqa: Y015
+
+@_typing.final
+class QuasiIdentifierSet(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMNS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def columns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    def __init__(
+        self,
+        *,
+        columns: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___QuasiIdentifierSet: _TypeAlias = QuasiIdentifierSet  # noqa: Y015
 
 @_typing.final
 class SubmitRiskAnalysisRequest(_message.Message):
@@ -231,6 +259,7 @@ class RiskAnalysis(_message.Message):
     WARNINGS_FIELD_NUMBER: _builtins.int
     REQUEST_FIELD_NUMBER: _builtins.int
     SECONDS_FIELD_NUMBER: _builtins.int
+    COMPARED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """riskAnalyses/{id}"""
     job: _builtins.str
@@ -270,6 +299,10 @@ class RiskAnalysis(_message.Message):
 
     @_builtins.property
     def request(self) -> Global___RiskRequest: ...
+    @_builtins.property
+    def compared(self) -> _containers.RepeatedCompositeFieldContainer[Global___ComparedRisk]:
+        """One for each set that was to be compared, in the request's order."""
+
     def __init__(
         self,
         *,
@@ -290,16 +323,47 @@ class RiskAnalysis(_message.Message):
         warnings: _abc.Iterable[_builtins.str] | None = ...,
         request: Global___RiskRequest | None = ...,
         seconds: _builtins.float = ...,
+        compared: _abc.Iterable[Global___ComparedRisk] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_population_size", b"_population_size", "create_time", b"create_time", "population_size", b"population_size", "request", b"request", "source", b"source"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_population_size", b"_population_size", "attribute_risks", b"attribute_risks", "classes", b"classes", "create_time", b"create_time", "has_record_risks", b"has_record_risks", "job", b"job", "largest_subset", b"largest_subset", "measures", b"measures", "name", b"name", "population_size", b"population_size", "proposals", b"proposals", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "request", b"request", "seconds", b"seconds", "source", b"source", "source_fingerprint", b"source_fingerprint", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_population_size", b"_population_size", "attribute_risks", b"attribute_risks", "classes", b"classes", "compared", b"compared", "create_time", b"create_time", "has_record_risks", b"has_record_risks", "job", b"job", "largest_subset", b"largest_subset", "measures", b"measures", "name", b"name", "population_size", b"population_size", "proposals", b"proposals", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "request", b"request", "seconds", b"seconds", "source", b"source", "source_fingerprint", b"source_fingerprint", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__population_size: _TypeAlias = _typing.Literal["population_size"]  # noqa: Y015
     _WhichOneofArgType__population_size: _TypeAlias = _typing.Literal["_population_size", b"_population_size"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType__population_size) -> _WhichOneofReturnType__population_size | None: ...
 
 Global___RiskAnalysis: _TypeAlias = RiskAnalysis  # noqa: Y015
+
+@_typing.final
+class ComparedRisk(_message.Message):
+    """The prosecutor's risks, the unique records and their estimates for one set of columns, of the same rows."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMNS_FIELD_NUMBER: _builtins.int
+    CLASSES_FIELD_NUMBER: _builtins.int
+    MEASURES_FIELD_NUMBER: _builtins.int
+    classes: _builtins.int
+    """Distinct combinations of their values."""
+    @_builtins.property
+    def columns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def measures(self) -> _containers.RepeatedCompositeFieldContainer[Global___RiskMeasure]: ...
+    def __init__(
+        self,
+        *,
+        columns: _abc.Iterable[_builtins.str] | None = ...,
+        classes: _builtins.int = ...,
+        measures: _abc.Iterable[Global___RiskMeasure] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["classes", b"classes", "columns", b"columns", "measures", b"measures"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ComparedRisk: _TypeAlias = ComparedRisk  # noqa: Y015
 
 @_typing.final
 class RiskMeasure(_message.Message):

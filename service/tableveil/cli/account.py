@@ -55,7 +55,10 @@ def _title(release: release_service_pb2.Release) -> Text:
     source, target = wording.table_name(release.source), wording.target_name(release.target)
     title = Text(release.name, style="bold green")
     title.append(f"  {source} \N{RIGHTWARDS ARROW} {target}", style="not bold default")
-    if not release.current:
+    if release.HasField("withdraw_time"):
+        withdrawn = f"withdrawn {wording.moment(release.withdraw_time)}: {wording.short(release.withdraw_reason)}"
+        title.append(f"  ({withdrawn})", style="not bold yellow")
+    elif not release.current:
         title.append("  (replaced by a later release)", style="not bold yellow")
     return title
 
@@ -82,6 +85,7 @@ def _result(release: release_service_pb2.Release) -> Table:
     suppressed = _part(release.suppressed_records, release.records)
     limit = wording.share(Decimal(policy.suppression_limit or "0"))
     rows = [
+        ("read", ", ".join(map(wording.table_name, release.source_tables))),
         ("privacy", wording.printable("; ".join(map(privacy_in_words, policy.privacy_models)))),
         ("chosen by", _chosen_by(policy)),
         ("score", f"{wording.score(release.score)} ({wording.printable(release.quality_model)})"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -17,6 +19,7 @@ from tableveil.errors import (
     InfeasibleError,
     InvalidError,
     NotFoundError,
+    Relaxation,
     TableveilError,
 )
 
@@ -38,7 +41,20 @@ def error_block(error: TableveilError) -> RenderableType:
     if len(error.faults) != 1 or not error.message.startswith(f"{error.faults[0].field}: found "):
         heading.append(f": {printable(error.message)}", style="not bold default")
     heading.append(f" ({printable(error.code)})", style="not bold dim")
-    return Group(heading, *(Padding(_fault(fault), (0, 0, 0, 2), expand=False) for fault in error.faults))
+    parts = [_fault(fault) for fault in error.faults]
+    if isinstance(error, InfeasibleError) and error.relaxations:
+        parts.append(_relaxations(error.relaxations))
+    return Group(heading, *(Padding(part, (0, 0, 0, 2), expand=False) for part in parts))
+
+
+def _relaxations(relaxations: Sequence[Relaxation]) -> RenderableType:
+    """One row each; the changes of a row go together."""
+    rows = Table.grid(padding=(0, 2))
+    rows.add_column(overflow="fold")
+    rows.add_column(style="dim")
+    for relaxation in relaxations:
+        rows.add_row(Text(printable(str(relaxation))), "nearest" if relaxation.nearest else "found so far")
+    return Group(Text("feasible would be", style="bold"), Padding(rows, (0, 0, 0, 2), expand=False))
 
 
 def _fault(fault: Fault) -> RenderableType:

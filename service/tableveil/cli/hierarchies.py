@@ -1,19 +1,69 @@
-"""The command `hierarchies`."""
+"""The commands below `hierarchies`: list, show, compare, import and preview."""
 
 from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
 
 import click
 
 from tableveil.cli import wording
+from tableveil.cli.files import require_free, whole_file
+from tableveil.cli.hierarchy_tables import comparison_table, preview_table, reference
+from tableveil.cli.output import as_dict
+from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import Session, verb
-from tableveil.v1 import hierarchy_service_pb2
+from tableveil.client.csv_rows import read_csv_rows
+from tableveil.document import load_policy
+from tableveil.errors import InvalidError, NotFoundError, nearest, shortened
+from tableveil.v1 import hierarchy_service_pb2, policy_pb2
+
+_VERSION = re.compile(r"(?P<name>.*)@(?P<version>-?[0-9]{1,9})", re.DOTALL)
 
 
-@click.command()
+class _ListByDefault(click.Group):
+    """Lists if no command is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0].startswith("-") and args[0] not in self.get_help_option_names(ctx)):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+def _stored(ctx: click.Context, param: click.Parameter, value: str | None) -> policy_pb2.StoredHierarchy | None:
+    """`zip@2` as version 2 of zip, `zip` as the newest."""
+    if value is None:
+        return None
+    found = _VERSION.fullmatch(value)
+    if found is None:
+        return policy_pb2.StoredHierarchy(name=value)
+    return policy_pb2.StoredHierarchy(name=found["name"], version=int(found["version"]))
+
+
+_GROUPS = click.option(
+    "--groups",
+    type=click.IntRange(1, 1000),
+    default=20,
+    show_default=True,
+    help="How many groups of a level to show: the first and the last of them.",
+)
+_VALUES = click.option("--values", is_flag=True, help="Show single values, too.")
+
+
+@click.group(cls=_ListByDefault)
+def hierarchies() -> None:
+    """Look at hierarchies, store them, and list what is stored.
+
+    Without a command, list them.
+    """
+
+
+@hierarchies.command(name="list")
 @verb
-def hierarchies(session: Session) -> None:
-    """List the hierarchies stored on the server, by name."""
+def list_hierarchies(session: Session) -> None:
+    """List all stored versions, by name."""
     output = session.output
     found = list(session.client.list_hierarchies())
     if output.as_json:
@@ -26,8 +76,182 @@ def hierarchies(session: Session) -> None:
             wording.count(info.levels),
             wording.count(info.values),
             wording.moment(info.create_time),
+            wording.short(info.origin),
         )
         for info in found
     ]
-    columns = ("name", "version", "levels", "values", "created")
+    columns = ("name", "version", "levels", "values", "created", "from")
     output.show(listing(columns, rows, "No hierarchies stored yet.", numbers=("version", "levels", "values")))
+
+
+@hierarchies.command()
+@click.argument("stored", metavar="NAME[@VERSION]", callback=_stored)
+@click.option("--csv", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write its rows to a CSV file.")
+@click.option("--overwrite", is_flag=True, help="Let --csv replace a file.")
+@_GROUPS
+@_VALUES
+@verb
+def show(
+    session: Session,
+    stored: policy_pb2.StoredHierarchy,
+    path: Path | None,
+    overwrite: bool,
+    groups: int,
+    values: bool,
+) -> None:
+    """Show the levels of a stored hierarchy.
+
+    It is the newest version if none is named. With --csv its rows go to a file.
+    """
+    if path is not None:
+        _write_csv(session, stored, path, overwrite)
+        return
+    asked = hierarchy_service_pb2.PreviewHierarchyRequest(
+        hierarchy=policy_pb2.Hierarchy(stored=stored), groups=groups, values=values
+    )
+    found = session.client.preview_hierarchy(asked)
+    if session.output.as_json:
+        session.output.json(found)
+    else:
+        session.output.show(preview_table(found, ""))
+
+
+def _write_csv(session: Session, stored: policy_pb2.StoredHierarchy, path: Path, overwrite: bool) -> None:
+    """As ARX reads them: semicolons, no header."""
+    require_free(path, "csv", overwrite)
+    count = 0
+    with (
+        whole_file(path, "csv", overwrite) as partial,
+        partial.open("x", encoding="utf-8", newline="") as file,
+    ):
+        writer = csv.writer(file, delimiter=";", lineterminator="\n")
+        for row in session.client.read_hierarchy(stored):
+            writer.writerow(row)
+            count += 1
+    if session.output.as_json:
+        session.output.json({"path": str(path), "values": count})
+    else:
+        session.output.show(f"{wording.count(count)} values written to {wording.printable(str(path))}.")
+
+
+@hierarchies.command()
+@click.argument("earlier", metavar="NAME@VERSION", callback=_stored)
+@click.argument("later", metavar="NAME@VERSION", callback=_stored)
+@click.option(
+    "--examples", type=click.IntRange(0, 1000), default=0, metavar="COUNT", help="Show so many values of each."
+)
+@verb
+def compare(
+    session: Session, earlier: policy_pb2.StoredHierarchy, later: policy_pb2.StoredHierarchy, examples: int
+) -> None:
+    """Tell what differs between two versions.
+
+    Values added and removed, and per level the values with another label, the labels that are new and those gone.
+    """
+    found = session.client.compare_hierarchies(earlier, later, examples)
+    if session.output.as_json:
+        session.output.json(found)
+    else:
+        session.output.show(comparison_table(found))
+
+
+@hierarchies.command(name="import")
+@click.argument("name")
+@click.argument("path", metavar="FILE", type=click.Path(path_type=Path))
+@click.option(
+    "--delimiter", default="", metavar="CHARACTER", help="Default: `;`, tab or `,`, whichever separates rows."
+)
+@click.option("--encoding", default="", help="Default: UTF-8, or UTF-16 with a byte order mark.")
+@verb
+def import_hierarchy(session: Session, name: str, path: Path, delimiter: str, encoding: str) -> None:
+    """Store a CSV file as the next version of NAME.
+
+    Files of ARX import as they are: a row is a value and its labels up to the top, without a header. The same rows
+    again are the same version.
+    """
+    file, faults = read_csv_rows(path, "file", delimiter, encoding)
+    if file is None:
+        raise InvalidError.about("HIERARCHY_INVALID", "the hierarchy is invalid", faults)
+    info = session.client.create_hierarchy(name, file.rows, path.name)
+    if session.output.as_json:
+        session.output.json({"hierarchy": as_dict(info), "delimiter": file.delimiter})
+        return
+    rows = f"{wording.count(info.values)} values of {wording.count(info.levels)} levels"
+    session.output.show(f"{reference(info)}: {rows}, columns separated by {file.delimiter!r}.")
+
+
+@hierarchies.command()
+@click.argument("place", metavar="[TABLE] [COLUMN]", nargs=-1)
+@click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
+@click.option("--policy", type=click.Path(path_type=Path), metavar="FILE", help="The column's hierarchy in a policy.")
+@click.option("--hierarchy", "path", type=click.Path(path_type=Path), metavar="FILE", help="A hierarchy in a CSV file.")
+@click.option("--stored", callback=_stored, metavar="NAME[@VERSION]", help="A hierarchy that is stored on the server.")
+@click.option("--alone", is_flag=True, help="Look at the hierarchy of a policy's COLUMN without a table.")
+@_GROUPS
+@_VALUES
+@verb
+def preview(
+    session: Session,
+    place: tuple[str, ...],
+    schema: str | None,
+    policy: Path | None,
+    path: Path | None,
+    stored: policy_pb2.StoredHierarchy | None,
+    alone: bool,
+    groups: int,
+    values: bool,
+) -> None:
+    """Look at a hierarchy before it is used.
+
+    The groups of each level are shown, and how much of a column is not covered. Say which hierarchy by --policy,
+    --hierarchy or --stored. With a policy, COLUMN alone is one of its own source. Without TABLE and COLUMN, the levels
+    are shown by themselves. Nothing is stored. For the owner of the table only.
+    """
+    if sum(given is not None for given in (policy, path, stored)) != 1:
+        raise click.UsageError("say which hierarchy: one of --policy, --hierarchy and --stored")
+    if len(place) not in ((1, 2) if policy is not None else (0, 2)):
+        raise click.UsageError("name a TABLE and its COLUMN" + ("; or only a COLUMN of the policy" if policy else ""))
+    if alone and (policy is None or len(place) == 2):
+        raise click.UsageError("--alone is for a COLUMN of a policy, without a TABLE")
+    asked = hierarchy_service_pb2.PreviewHierarchyRequest(groups=groups, values=values)
+    if not alone and place:
+        asked.column = place[-1]
+    if len(place) == 2:
+        asked.table.CopyFrom(named_table(place[0], schema))
+    directory = Path()
+    if policy is not None:
+        message = _policy(policy)
+        directory = policy.parent
+        asked.hierarchy.CopyFrom(_hierarchy_of(message, place[-1]))
+        if len(place) == 1 and not alone:
+            if message.source_query:
+                raise click.UsageError("the policy's source is a query: name a TABLE too, or look at it --alone")
+            asked.table.CopyFrom(message.source)
+    elif path is not None:
+        asked.hierarchy.csv.path = str(path)
+    elif stored is not None:
+        asked.hierarchy.stored.CopyFrom(stored)
+    found = session.client.preview_hierarchy(asked, directory)
+    if session.output.as_json:
+        session.output.json(found)
+        return
+    column = f"{wording.table_name(asked.table)}.{wording.short(asked.column)}" if asked.column else ""
+    session.output.show(preview_table(found, column))
+
+
+def _policy(path: Path) -> policy_pb2.Policy:
+    message, faults = load_policy(path)
+    if faults:
+        raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
+    return message
+
+
+def _hierarchy_of(policy: policy_pb2.Policy, column: str) -> policy_pb2.Hierarchy:
+    with_hierarchy = {
+        attribute.column: attribute.hierarchy for attribute in policy.attributes if attribute.HasField("hierarchy")
+    }
+    if column not in with_hierarchy:
+        hint = nearest(column, with_hierarchy)
+        expected = "a column of the policy that has a hierarchy"
+        raise NotFoundError.of("COLUMN_NOT_FOUND", "column", shortened(column), expected, hint)
+    return with_hierarchy[column]

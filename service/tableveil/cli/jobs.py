@@ -1,4 +1,4 @@
-"""The commands about jobs: `jobs`, `watch` and `cancel`."""
+"""The commands about jobs: `jobs`, `watch`, `cancel`, `resubmit` and `delete`."""
 
 from __future__ import annotations
 
@@ -72,6 +72,42 @@ def cancel(session: Session, job: str) -> None:
         session.output.show(f"{found.name} has ended: {activity(found)}.")
     else:
         session.output.show(f"{found.name} was asked to stop.")
+
+
+@click.command()
+@click.argument("job")
+@click.option("--wait", is_flag=True, help="Show progress until the new job ends.")
+@verb
+def resubmit(session: Session, job: str, wait: bool) -> None:
+    """Queue a new job for what a job that has ended was asked for.
+
+    Whatever became of that: it may have failed, or its source may have other rows by now. A request id names the new
+    job from now on. With --json and --wait, one JSON object per line.
+    """
+    output, queued = session.output, session.client.resubmit_job(job)
+    if wait:
+        ended = follow(session, queued.name, output.out)
+        if not output.as_json:
+            output.show(f"See what came out with `tableveil show {ended.result}`.")
+    elif output.as_json:
+        output.json(job_service_pb2.ResubmitJobResponse(job=queued))
+    else:
+        output.show(f"{queued.name} submitted. Follow it with `tableveil watch {queued.name}`.")
+
+
+@click.command()
+@click.argument("job")
+@verb
+def delete(session: Session, job: str) -> None:
+    """Delete a job that has ended, with what came out of it.
+
+    A job that made a release stays: the ledger names it.
+    """
+    session.client.delete_job(job)
+    if session.output.as_json:
+        session.output.json(job_service_pb2.DeleteJobResponse())
+    else:
+        session.output.show(f"{resource_name(JOBS, job)} is deleted.")
 
 
 def job_details(job: job_service_pb2.Job) -> RenderableType:

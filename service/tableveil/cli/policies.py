@@ -20,20 +20,22 @@ from tableveil.document import load_policy
 from tableveil.errors import Fault, InvalidError
 from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 
-_POLICY = click.argument("policy", type=click.Path(path_type=Path))
-
-
-@click.command()
-@_POLICY
-@click.option("--wait", is_flag=True, help="Show progress until the job ends, then the account of its release.")
-@click.option(
+POLICY = click.argument("policy", type=click.Path(path_type=Path))
+REQUEST_ID = click.option(
     "--request-id", metavar="ID", help="Overrides the policy's: the same id and policy again mean the first job."
 )
-@click.option(
+LEVELS_OF = click.option(
     "--levels-of",
     metavar="RELEASE",
     help="Search nothing: use the levels that this release has, on data of the same shape.",
 )
+
+
+@click.command()
+@POLICY
+@click.option("--wait", is_flag=True, help="Show progress until the job ends, then the account of its release.")
+@REQUEST_ID
+@LEVELS_OF
 @verb
 def submit(session: Session, policy: Path, wait: bool, request_id: str | None, levels_of: str | None) -> None:
     """Queue a job for the policy in a file.
@@ -41,32 +43,40 @@ def submit(session: Session, policy: Path, wait: bool, request_id: str | None, l
     Hierarchies in CSV files are stored on the server first. With --json and --wait, one JSON object per line: the job
     at each change, then the release.
     """
-    client, output = session.client, session.output
+    job = queued(session, policy, request_id, levels_of)
+    if wait:
+        show_release_of(session, follow(session, job.name, session.output.err))
+    elif session.output.as_json:
+        session.output.json(job_service_pb2.SubmitJobResponse(job=job))
+    else:
+        session.output.show(f"{job.name} submitted. Follow it with `tableveil watch {job.name}`.")
+
+
+def queued(session: Session, policy: Path, request_id: str | None, levels_of: str | None) -> job_service_pb2.Job:
+    """The job for the policy in a file; what else is given overrides what the file says."""
     message, faults = load_policy(policy)
     if faults:
         raise InvalidError.about(
-            "POLICY_INVALID", "the policy is invalid", _all_faults(client, message, policy, faults)
+            "POLICY_INVALID", "the policy is invalid", _all_faults(session.client, message, policy, faults)
         )
     if request_id is not None:
         message.request_id = request_id
     if levels_of is not None:
-        use_levels_of(message, client.get_release(levels_of))
-    job = client.submit(message, policy.parent)
-    if not wait:
-        if output.as_json:
-            output.json(job_service_pb2.SubmitJobResponse(job=job))
-        else:
-            output.show(f"{job.name} submitted. Follow it with `tableveil watch {job.name}`.")
-        return
-    release = client.get_release(follow(session, job.name, output.err).release)
-    if output.as_json:
-        output.json(release_service_pb2.GetReleaseResponse(release=release))
+        use_levels_of(message, session.client.get_release(levels_of))
+    return session.client.submit(message, policy.parent)
+
+
+def show_release_of(session: Session, job: job_service_pb2.Job) -> None:
+    """Writes the release of a job that succeeded as JSON, or as an account for people."""
+    release = session.client.get_release(job.release)
+    if session.output.as_json:
+        session.output.json(release_service_pb2.GetReleaseResponse(release=release))
     else:
-        output.show(account(release))
+        session.output.show(account(release))
 
 
 @click.command()
-@_POLICY
+@POLICY
 @click.option("--offline", is_flag=True, help="Check what can be checked without a server.")
 @verb
 def check_policy(session: Session, policy: Path, offline: bool) -> None:

@@ -1,4 +1,4 @@
-"""The commands about releases: `releases`, `show` and `export`."""
+"""The commands about releases: `releases`, `show`, `export` and `withdraw`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def releases(session: Session, limit: int) -> None:
             wording.count(release.suppressed_records),
             wording.score(release.score),
             "yes" if release.proof.optimal else "not proven",
-            "yes" if release.current else "replaced",
+            "yes" if release.current else "withdrawn" if release.HasField("withdraw_time") else "replaced",
         )
         for release in found
     ]
@@ -104,6 +104,25 @@ def show(session: Session, name: str, explain: bool, privacy: bool, chart: Path 
         output.json(release_service_pb2.GetReleaseResponse(release=release))
     else:
         output.show(_of_release(release, explain, privacy))
+
+
+@click.command()
+@click.argument("release")
+@click.option("--reason", required=True, metavar="TEXT", help="Why, for the ledger.")
+@verb
+def withdraw(session: Session, release: str, reason: str) -> None:
+    """Drop what a release wrote, and note why.
+
+    Its evidence stays, and it counts as an earlier release of its source. An object that is not what was written any
+    more is left where it is.
+    """
+    withdrawn = session.client.withdraw_release(release, reason)
+    if session.output.as_json:
+        session.output.json(release_service_pb2.WithdrawReleaseResponse(release=withdrawn))
+        return
+    lines = [f"{withdrawn.name} is withdrawn; its evidence stays."]
+    lines += [f"Kept {wording.printable(name)}: it is not what was written." for name in withdrawn.kept_objects]
+    session.output.show("\n".join(lines))
 
 
 def _of_release(release: release_service_pb2.Release, explain: bool, privacy: bool) -> RenderableType:

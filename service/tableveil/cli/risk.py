@@ -10,13 +10,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tableveil.cli import wording
+from tableveil.cli.compared_risks import compared_risks
 from tableveil.cli.files import require_free, whole_file
 from tableveil.cli.follow import follow
 from tableveil.cli.interruptible import interruptible
+from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import Session, verb
 from tableveil.errors import InternalError, shortened
-from tableveil.v1 import policy_pb2, risk_service_pb2
+from tableveil.v1 import risk_service_pb2
 
 _FORMATS = (".csv", ".parquet")
 _MOST_SHOWN = 10
@@ -28,6 +30,10 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
         return next(csv.reader([value], strict=True, skipinitialspace=True)) if value else []
     except csv.Error as error:
         raise click.BadParameter(f"{value!r} is no line of CSV: {error}") from None
+
+
+def _sets(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[list[str]]:
+    return [_names(ctx, param, value) for value in values]
 
 
 def _records(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
@@ -43,7 +49,16 @@ def _records(ctx: click.Context, param: click.Parameter, value: Path | None) -> 
     "--quasi-identifiers",
     callback=_names,
     metavar="COLUMNS",
-    help="The columns by which people could be recognized, such as age,sex,zip_code. Default: those of the release.",
+    help="The columns by which people could be recognized, such as age,sex,zip_code. Default: those of the release; of "
+    "a table those to be compared, else they are guessed.",
+)
+@click.option(
+    "--compare",
+    multiple=True,
+    callback=_sets,
+    metavar="COLUMNS",
+    help="Put the risks by these columns beside those by others: once for each set, as in --compare age,sex "
+    "--compare age,sex,zip_code.",
 )
 @click.option("--population", metavar="TABLE", help="The rows of the population, which the people are a part of.")
 @click.option("--subset-column", metavar="COLUMN", help="The table is the population; what is true here is analyzed.")
@@ -68,6 +83,7 @@ def risk(
     subject: str,
     schema: str | None,
     quasi_identifiers: list[str],
+    compare: list[list[str]],
     population: str | None,
     subset_column: str | None,
     population_size: int | None,
@@ -97,13 +113,14 @@ def risk(
         weight_column=weight or "",
         largest_subset=largest_subset or 0,
         records=records is not None,
+        compare=[risk_service_pb2.QuasiIdentifierSet(columns=columns) for columns in compare],
     )
     if subject.startswith("releases/") and schema is None:
         asked.release = subject
     else:
-        asked.table.CopyFrom(_table(subject, schema))
+        asked.table.CopyFrom(named_table(subject, schema))
     if population is not None:
-        asked.population.table.CopyFrom(_table(population, None))
+        asked.population.table.CopyFrom(named_table(population, None))
     if subset_column is not None:
         asked.population.subset_column = subset_column
     if population_size is not None:
@@ -115,13 +132,6 @@ def risk(
     if records is not None:
         interruptible(session.client, lambda: _write_records(session, name, records, overwrite))
     show_risk_analysis(session, name)
-
-
-def _table(name: str, schema: str | None) -> policy_pb2.TableReference:
-    if schema is not None:
-        return policy_pb2.TableReference(schema=schema, table=name)
-    first, dot, rest = name.partition(".")
-    return policy_pb2.TableReference(schema=first, table=rest) if dot else policy_pb2.TableReference(table=name)
 
 
 def _write_records(session: Session, name: str, path: Path, overwrite: bool) -> None:
@@ -157,12 +167,14 @@ def show_risk_analysis(session: Session, name: str) -> None:
 def _analysis(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
     about = [
         ("of", f"{wording.table_name(analysis.source)}, {wording.count(analysis.records)} records"),
-        ("columns", wording.printable(", ".join(analysis.quasi_identifiers))),
+        (_columns_of(analysis), wording.printable(", ".join(analysis.quasi_identifiers))),
         ("distinct", f"{wording.count(analysis.classes)} combinations of values"),
     ]
     if analysis.HasField("population_size"):
         about.append(("population", f"{wording.count(analysis.population_size)} people"))
     parts: list[RenderableType] = [Text(analysis.name, style="bold"), facts(about)]
+    if analysis.compared:
+        parts += [Text(""), Text("Side by side", style="bold"), compared_risks(analysis.compared)]
     for heading, content in (
         ("Risk of being recognized", _attacks(analysis)),
         ("Alone with their values", facts(_uniqueness(analysis))),
@@ -172,6 +184,12 @@ def _analysis(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
         parts += [Text(""), Text(heading, style="bold"), content]
     warnings = [Text(f"warning: {wording.printable(warning)}") for warning in analysis.warnings]
     return Group(*parts, *([Text("")] if warnings else []), *warnings)
+
+
+def _columns_of(analysis: risk_service_pb2.RiskAnalysis) -> str:
+    asked = analysis.request
+    guessed = asked.WhichOneof("subject") == "table" and not (asked.quasi_identifiers or asked.compare)
+    return "guessed columns" if guessed else "columns"
 
 
 def _values(analysis: risk_service_pb2.RiskAnalysis, model: str) -> dict[str, float]:

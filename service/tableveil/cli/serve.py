@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
+from tableveil.cli.configuration import CONFIG
 from tableveil.cli.output import Output
 from tableveil.client import DEFAULT_ADDRESS
 
 
 @click.command()
+@CONFIG
 @click.option(
     "--database",
     required=True,
@@ -26,6 +28,29 @@ from tableveil.client import DEFAULT_ADDRESS
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of the database.")
 @click.option("--concurrent-jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Jobs at a time.")
 @click.option("--queue-limit", type=click.IntRange(min=1), default=100, show_default=True, help="Jobs that may wait.")
+@click.option(
+    "--load-directory",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where files may be loaded from, folders in it included; may be repeated.",
+)
+@click.option(
+    "--backup-directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Where `tableveil backup` may write; without one there are no backups.",
+)
+@click.option(
+    "--keep-days",
+    type=click.IntRange(min=1),
+    help="Delete ended jobs with what they found after so many days, other than releases; without it they stay.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(["console", "json"]),
+    default="console",
+    show_default=True,
+    help="The log on stderr: lines for people, or a JSON object each.",
+)
 def serve(
     database: Path,
     address: str,
@@ -34,10 +59,14 @@ def serve(
     threads: int | None,
     concurrent_jobs: int,
     queue_limit: int,
+    load_directory: tuple[Path, ...],
+    backup_directory: Path | None,
+    keep_days: int | None,
+    log_format: str,
 ) -> None:
     """Run the service until Ctrl-C or SIGTERM."""
     # The server loads the whole of Tableveil, which the other commands need not wait for.
-    from tableveil.server import Settings, run_server
+    from tableveil.server import LogFormat, Settings, run_server
 
     with Output().reporting():
         settings = Settings(
@@ -48,5 +77,9 @@ def serve(
             threads=threads,
             concurrent_jobs=concurrent_jobs,
             queue_limit=queue_limit,
+            load_directories=load_directory,
+            backup_directory=backup_directory,
+            keep_days=keep_days,
+            log_format=LogFormat(log_format),
         )
         sys.exit(run_server(settings))

@@ -26,7 +26,9 @@ def short(text: str) -> str:
 
 
 def table_name(reference: policy_pb2.TableReference) -> str:
-    """A table by those parts that are not empty."""
+    """A table by those parts that are not empty; of a source that is a query only its database is known."""
+    if reference.catalog and not reference.table:
+        return "a query"
     return short(".".join(part for part in (reference.catalog, reference.schema, reference.table) if part))
 
 

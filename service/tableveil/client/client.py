@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 
@@ -22,11 +22,13 @@ from tableveil.client.names import (
     UTILITY_REPORTS,
     resource_name,
 )
-from tableveil.client.uploads import upload_requests
+from tableveil.client.uploads import preview_requests, upload_requests
 from tableveil.client.watching import watch
 from tableveil.errors import Fault, InvalidError, TableveilError
 from tableveil.v1 import (
+    admin_service_pb2,
     classification_service_pb2,
+    draft_service_pb2,
     frontier_service_pb2,
     hierarchy_service_pb2,
     job_service_pb2,
@@ -34,15 +36,19 @@ from tableveil.v1 import (
     policy_pb2,
     release_service_pb2,
     risk_service_pb2,
+    table_service_pb2,
     utility_service_pb2,
 )
+from tableveil.v1.admin_service_pb2_grpc import AdminServiceStub
 from tableveil.v1.classification_service_pb2_grpc import ClassificationServiceStub
+from tableveil.v1.draft_service_pb2_grpc import DraftServiceStub
 from tableveil.v1.frontier_service_pb2_grpc import FrontierServiceStub
 from tableveil.v1.hierarchy_service_pb2_grpc import HierarchyServiceStub
 from tableveil.v1.job_service_pb2_grpc import JobServiceStub
 from tableveil.v1.payout_service_pb2_grpc import PayoutServiceStub
 from tableveil.v1.release_service_pb2_grpc import ReleaseServiceStub
 from tableveil.v1.risk_service_pb2_grpc import RiskServiceStub
+from tableveil.v1.table_service_pb2_grpc import TableServiceStub
 from tableveil.v1.utility_service_pb2_grpc import UtilityServiceStub
 
 if TYPE_CHECKING:
@@ -97,13 +103,16 @@ class Client:
         self._address = address
         self._closed = threading.Event()
         self._channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
+        self._admin = AdminServiceStub(self._channel)
         self._jobs = JobServiceStub(self._channel)
         self._releases = ReleaseServiceStub(self._channel)
         self._hierarchies = HierarchyServiceStub(self._channel)
         self._frontiers = FrontierServiceStub(self._channel)
         self._payouts = PayoutServiceStub(self._channel)
+        self._drafts = DraftServiceStub(self._channel)
         self._risks = RiskServiceStub(self._channel)
         self._utility = UtilityServiceStub(self._channel)
+        self._tables = TableServiceStub(self._channel)
         self._classifications = ClassificationServiceStub(self._channel)
 
     def __enter__(self) -> Self:
@@ -128,6 +137,12 @@ class Client:
         except grpc.FutureTimeoutError:
             message = f"no server at {self._address} within {seconds:g} seconds"
             raise UnreachableError("UNREACHABLE", message) from None
+
+    def check_health(self, ready: bool = False) -> None:
+        """Returns if the server lives, with `ready` if it takes calls; raises `UnreachableError` if not."""
+        from tableveil.client.health import check_health
+
+        check_health(self._channel, self._address, ready)
 
     def check_policy(self, policy: policy_pb2.Policy, base_directory: Path = Path()) -> list[Fault]:
         """Everything wrong with the policy, as far as client and server can tell; empty if a job can start.
@@ -199,6 +214,15 @@ class Client:
         request = job_service_pb2.CancelJobRequest(name=resource_name(JOBS, job))
         return self._ask(self._jobs.CancelJob, request).job
 
+    def resubmit_job(self, job: str) -> job_service_pb2.Job:
+        """Queues a new job for what one that has ended was asked for; its request id names the new one from now on."""
+        request = job_service_pb2.ResubmitJobRequest(name=resource_name(JOBS, job))
+        return self._ask(self._jobs.ResubmitJob, request).job
+
+    def delete_job(self, job: str) -> None:
+        """Deletes a job that has ended, with what came out of it; a job that made a release stays."""
+        self._ask(self._jobs.DeleteJob, job_service_pb2.DeleteJobRequest(name=resource_name(JOBS, job)))
+
     def watch_job(self, job: str) -> Iterator[job_service_pb2.Job]:
         """The job as it is now, then each change, the last one ended. Survives a stream that breaks."""
         name = resource_name(JOBS, job)
@@ -223,6 +247,12 @@ class Client:
         """All releases, newest first, fetched as they are read."""
         for page in self._pages(self._releases.ListReleases, release_service_pb2.ListReleasesRequest()):
             yield from page.releases
+
+    def withdraw_release(self, release: str, reason: str) -> release_service_pb2.Release:
+        """Drops the public objects of a current release; its evidence stays, with the reason."""
+        name = resource_name(RELEASES, release)
+        request = release_service_pb2.WithdrawReleaseRequest(name=name, reason=reason)
+        return self._ask(self._releases.WithdrawRelease, request).release
 
     def read(self, release: str, name: str) -> pa.RecordBatchReader:
         """A public object of the release as a stream of batches, in constant memory; close it to stop early."""
@@ -329,6 +359,10 @@ class Client:
         request = risk_service_pb2.GetRiskAnalysisRequest(name=resource_name(RISK_ANALYSES, risk_analysis))
         return self._ask(self._risks.GetRiskAnalysis, request).risk_analysis
 
+    def draft_policy(self, table: policy_pb2.TableReference) -> draft_service_pb2.DraftPolicyResponse:
+        """A policy for a table as far as it can be guessed, with a remark on each guess; nothing is stored."""
+        return self._ask(self._drafts.DraftPolicy, draft_service_pb2.DraftPolicyRequest(table=table))
+
     def read_record_risks(self, risk_analysis: str) -> pa.RecordBatchReader:
         """The risks of each combination of values, with the values, as a stream of batches; close it to stop early."""
         from tableveil.client.objects import ObjectReader
@@ -370,10 +404,47 @@ class Client:
         request = utility_service_pb2.GetUtilityReportRequest(name=resource_name(UTILITY_REPORTS, utility_report))
         return self._ask(self._utility.GetUtilityReport, request).utility_report
 
-    def create_hierarchy(self, name: str, rows: Iterable[Sequence[str]]) -> hierarchy_service_pb2.StoredHierarchyInfo:
-        """Stores rows of a value and its labels as the next version of the hierarchy; the same rows again do not."""
+    def create_hierarchy(
+        self, name: str, rows: Iterable[Sequence[str]], origin: str = ""
+    ) -> hierarchy_service_pb2.StoredHierarchyInfo:
+        """Stores rows of a value and its labels as the next version of the hierarchy; the same rows again do not.
+
+        `origin` says where they come from, such as the name of a file.
+        """
         try:
-            return self._hierarchies.CreateHierarchy(upload_requests(name, list(rows))).hierarchy
+            return self._hierarchies.CreateHierarchy(upload_requests(name, list(rows), origin)).hierarchy
+        except grpc.RpcError as error:
+            raise self._error_of(error) from None
+
+    def preview_hierarchy(
+        self, asked: hierarchy_service_pb2.PreviewHierarchyRequest, base_directory: Path = Path()
+    ) -> hierarchy_service_pb2.PreviewHierarchyResponse:
+        """The levels of any hierarchy, and what of a column it covers; a CSV file is read and sent, nothing is stored.
+
+        Raises:
+            InvalidError: With everything that is wrong with the hierarchy, or with using it on the column.
+        """
+        from tableveil.client.csv_hierarchies import asked_with_rows
+
+        request, rows = asked_with_rows(asked, base_directory)
+        try:
+            return self._hierarchies.PreviewHierarchy(preview_requests(request, rows), timeout=SECONDS_TO_ANSWER)
+        except grpc.RpcError as error:
+            raise self._error_of(error) from None
+
+    def compare_hierarchies(
+        self, earlier: policy_pb2.StoredHierarchy, later: policy_pb2.StoredHierarchy, examples: int = 0
+    ) -> hierarchy_service_pb2.CompareHierarchiesResponse:
+        """What differs between two stored versions, with so many examples of each kind of difference."""
+        request = hierarchy_service_pb2.CompareHierarchiesRequest(earlier=earlier, later=later, examples=examples)
+        return self._ask(self._hierarchies.CompareHierarchies, request)
+
+    def read_hierarchy(self, stored: policy_pb2.StoredHierarchy) -> Iterator[list[str]]:
+        """The rows of a stored version, fetched as they are read."""
+        request = hierarchy_service_pb2.ReadHierarchyRequest(hierarchy=stored)
+        try:
+            for piece in self._hierarchies.ReadHierarchy(request):
+                yield from (list(row.labels) for row in piece.rows)
         except grpc.RpcError as error:
             raise self._error_of(error) from None
 
@@ -382,6 +453,67 @@ class Client:
         request = hierarchy_service_pb2.ListHierarchiesRequest()
         for page in self._pages(self._hierarchies.ListHierarchies, request):
             yield from page.hierarchies
+
+    def get_server_status(self) -> admin_service_pb2.GetServerStatusResponse:
+        """How the server, its database and what is beside it are."""
+        return self._ask(self._admin.GetServerStatus, admin_service_pb2.GetServerStatusRequest())
+
+    def back_up(self, name: str) -> admin_service_pb2.Backup:
+        """Writes a backup into the server's directory for backups; takes as long as copying the database does."""
+        request = admin_service_pb2.BackupDatabaseRequest(name=name)
+        try:
+            return self._admin.BackupDatabase(request).backup
+        except grpc.RpcError as error:
+            raise self._error_of(error) from None
+
+    def list_tables(self) -> Iterator[table_service_pb2.TableInfo]:
+        """All tables and views by schema and name, fetched as they are read."""
+        for page in self._pages(self._tables.ListTables, table_service_pb2.ListTablesRequest()):
+            yield from page.tables
+
+    def describe_table(self, table: policy_pb2.TableReference, values: int = 0) -> table_service_pb2.TableDescription:
+        """What the table holds, with up to `values` of the most frequent values of each column."""
+        request = table_service_pb2.DescribeTableRequest(table=table, values=values)
+        return self._ask(self._tables.DescribeTable, request).description
+
+    def list_loads(self) -> Iterator[table_service_pb2.Load]:
+        """All loads, newest first, fetched as they are read."""
+        for page in self._pages(self._tables.ListLoads, table_service_pb2.ListLoadsRequest()):
+            yield from page.loads
+
+    def load(
+        self, start: table_service_pb2.LoadStart, rows: pa.RecordBatchReader | None = None
+    ) -> table_service_pb2.LoadTableResponse:
+        """Loads all rows or none: those of `start.file`, which is on the server, or else `rows`."""
+        if rows is None:
+            return self._load([table_service_pb2.LoadTableRequest(start=start)])
+        from tableveil.client.loads import LoadRequests
+
+        return self._load(LoadRequests(start, rows))
+
+    def load_file(
+        self,
+        start: table_service_pb2.LoadStart,
+        file: table_service_pb2.ServerFile,
+        progress: Callable[[int], None] | None = None,
+    ) -> table_service_pb2.LoadTableResponse:
+        """Loads a file of this machine, all of it or nothing; `progress` is told how many rows were sent.
+
+        Raises:
+            InvalidError: The file cannot be read, or its rows do not fit the table.
+        """
+        from tableveil.client.loads import file_requests
+
+        with file_requests(start, file, progress) as requests:
+            return self._load(requests)
+
+    def _load(self, requests: Iterable[table_service_pb2.LoadTableRequest]) -> table_service_pb2.LoadTableResponse:
+        try:
+            return self._tables.LoadTable(iter(requests))
+        except grpc.RpcError as error:
+            failure = getattr(requests, "failure", None)
+            # What ended the messages says more than that they ended.
+            raise failure or self._error_of(error) from None
 
     def _check(self, policy: policy_pb2.Policy) -> list[Fault]:
         request = job_service_pb2.CheckPolicyRequest(policy=policy)
@@ -392,7 +524,7 @@ class Client:
 
         stored = {}
         for file in levels:
-            info = self.create_hierarchy(file.name, file.rows)
+            info = self.create_hierarchy(file.name, file.rows, file.file)
             reference = policy_pb2.StoredHierarchy(name=info.name, version=info.version)
             stored[file.attribute] = policy_pb2.Hierarchy(stored=reference)
         return with_hierarchies(policy, stored)

@@ -13,12 +13,14 @@ from grpc_status import rpc_status
 from tableveil.errors import (
     BusyError,
     CancelledError,
+    Change,
     ConflictError,
     Fault,
     InfeasibleError,
     InternalError,
     InvalidError,
     NotFoundError,
+    Relaxation,
     TableveilError,
 )
 from tableveil.v1 import faults_pb2
@@ -67,7 +69,27 @@ def faults_to(faults: Iterable[Fault]) -> list[faults_pb2.Fault]:
 def error_from(failure: faults_pb2.Failure, faults: Iterable[Fault] | None = None) -> TableveilError:
     """The error that a failure in a message stands for, with its faults or these."""
     kind = _CLASSES.get(failure.kind, InternalError)
-    return kind(failure.code, failure.message, faults_from(failure.faults) if faults is None else faults)
+    faults = faults_from(failure.faults) if faults is None else faults
+    if kind is InfeasibleError:
+        return InfeasibleError(failure.code, failure.message, faults, _relaxations_from(failure.relaxations))
+    return kind(failure.code, failure.message, faults)
+
+
+def _relaxations_from(messages: Iterable[faults_pb2.Relaxation]) -> list[Relaxation]:
+    return [
+        Relaxation(tuple(Change(change.field, change.value) for change in message.changes), message.nearest)
+        for message in messages
+    ]
+
+
+def _relaxations_to(relaxations: Iterable[Relaxation]) -> list[faults_pb2.Relaxation]:
+    return [
+        faults_pb2.Relaxation(
+            changes=[faults_pb2.Change(field=_text(change.field), value=_text(change.value)) for change in r.changes],
+            nearest=r.nearest,
+        )
+        for r in relaxations
+    ]
 
 
 def failure_of(error: TableveilError) -> faults_pb2.Failure:
@@ -77,6 +99,7 @@ def failure_of(error: TableveilError) -> faults_pb2.Failure:
         code=error.code,
         message=_text(error.message),
         faults=faults_to(error.faults),
+        relaxations=_relaxations_to(error.relaxations) if isinstance(error, InfeasibleError) else (),
     )
 
 

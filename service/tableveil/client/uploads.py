@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
-from tableveil.v1 import hierarchy_service_pb2, policy_pb2
+from tableveil.v1 import hierarchy_service_pb2
 
-# Far below the 4 MB that gRPC accepts unless told otherwise; a single row may exceed it.
-PIECE_BYTES = 256 * 1024
+# Even of four bytes each, far below the 4 MB that gRPC accepts unless told otherwise; a single row may exceed it.
+PIECE_CHARACTERS = 128 * 1024
+
+Request = TypeVar(
+    "Request", hierarchy_service_pb2.CreateHierarchyRequest, hierarchy_service_pb2.PreviewHierarchyRequest
+)
 
 
-def upload_requests(name: str, rows: Sequence[Sequence[str]]) -> Iterator[hierarchy_service_pb2.CreateHierarchyRequest]:
+def upload_requests(
+    name: str, rows: Sequence[Sequence[str]], origin: str = ""
+) -> Iterator[hierarchy_service_pb2.CreateHierarchyRequest]:
     """The messages that store the rows under `name`, made as they are sent."""
-    request = hierarchy_service_pb2.CreateHierarchyRequest(name=name, row_count=len(rows))
-    size = 0
+    request = hierarchy_service_pb2.CreateHierarchyRequest(name=name, row_count=len(rows), origin=origin)
+    yield from _filled(request, hierarchy_service_pb2.CreateHierarchyRequest, rows)
+
+
+def preview_requests(
+    request: hierarchy_service_pb2.PreviewHierarchyRequest, rows: Sequence[Sequence[str]]
+) -> Iterator[hierarchy_service_pb2.PreviewHierarchyRequest]:
+    """The messages that ask for a preview, with the rows of an inline hierarchy that are not in the request."""
+    request.row_count = len(rows)
+    yield from _filled(request, hierarchy_service_pb2.PreviewHierarchyRequest, rows)
+
+
+def _filled(first: Request, further: Callable[[], Request], rows: Iterable[Sequence[str]]) -> Iterator[Request]:
+    """The first message and as many as are needed to hold the rows."""
+    request, room = first, PIECE_CHARACTERS
     for row in rows:
-        message = policy_pb2.HierarchyRow(labels=row)
-        row_bytes = message.ByteSize()
-        if request.rows and size + row_bytes > PIECE_BYTES:
+        characters = 1 + len(row) + sum(map(len, row))
+        if request.rows and characters > room:
             yield request
-            request, size = hierarchy_service_pb2.CreateHierarchyRequest(), 0
-        request.rows.append(message)
-        size += row_bytes
+            request, room = further(), PIECE_CHARACTERS
+        request.rows.add(labels=row)
+        room -= characters
     yield request

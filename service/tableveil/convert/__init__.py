@@ -1,10 +1,18 @@
 """The only place that maps protos to domain objects and back; names, page tokens and canonical JSON included."""
 
+from tableveil.convert.admin import backup_to_proto, finding_to_proto
 from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.classifications import classification_request_from_proto, classification_to_proto
 from tableveil.convert.failures import failure_from_proto, failure_to_proto, fault_from_proto, fault_to_proto
 from tableveil.convert.frontiers import frontier_from_proto, frontier_to_proto
 from tableveil.convert.hierarchies import stored_hierarchy_to_proto
+from tableveil.convert.hierarchy_views import (
+    comparison_to_proto,
+    example_limit,
+    preview_request_from_proto,
+    preview_to_proto,
+    stored_levels_from_proto,
+)
 from tableveil.convert.jobs import job_to_proto
 from tableveil.convert.names import (
     classification_number,
@@ -35,14 +43,18 @@ from tableveil.convert.risk_analyses import risk_analysis_to_proto, risk_request
 from tableveil.convert.utility_reports import utility_report_to_proto, utility_request_from_proto
 
 __all__ = [
+    "backup_to_proto",
     "canonical_json",
     "classification_number",
     "classification_request_from_proto",
     "classification_to_proto",
+    "comparison_to_proto",
+    "example_limit",
     "failure_from_proto",
     "failure_to_proto",
     "fault_from_proto",
     "fault_to_proto",
+    "finding_to_proto",
     "frontier_from_proto",
     "frontier_name",
     "frontier_number",
@@ -60,6 +72,8 @@ __all__ = [
     "policy_from_json",
     "policy_from_proto",
     "policy_to_proto",
+    "preview_request_from_proto",
+    "preview_to_proto",
     "privacy_in_words",
     "read_hierarchy_token",
     "read_number_token",
@@ -70,6 +84,7 @@ __all__ = [
     "risk_analysis_to_proto",
     "risk_request_from_proto",
     "stored_hierarchy_to_proto",
+    "stored_levels_from_proto",
     "stored_policy",
     "utility_report_number",
     "utility_report_to_proto",

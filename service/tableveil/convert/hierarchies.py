@@ -5,23 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tableveil.convert.collect import Faults
-from tableveil.convert.enums import DATE_UNITS, MASK_FROM
+from tableveil.convert.hierarchy_rules import RULES, rule_from_proto, rule_to_proto
 from tableveil.convert.tables import DEFAULT_SCHEMA, table_from_proto
 from tableveil.convert.times import timestamp
 from tableveil.errors import shortened
 from tableveil.hierarchy import (
-    Dates,
-    DateUnit,
     HierarchyDefinition,
     InlineLevels,
-    Intervals,
-    MaskFrom,
-    Redaction,
     SafeHarborAge,
     SafeHarborDate,
     SafeHarborZip,
     StoredLevels,
-    SuppressionOnly,
     TableLevels,
 )
 from tableveil.state.hierarchies import Stored
@@ -49,15 +43,6 @@ def hierarchy_from_proto(
             reference = message.table.table
             columns = tuple(message.table.columns)
             return TableLevels(reference.catalog, reference.schema or DEFAULT_SCHEMA, reference.table, columns)
-        case "intervals":
-            rule = message.intervals
-            return Intervals(rule.minimum, rule.maximum, tuple(rule.widths), rule.bottom_coding, rule.top_coding)
-        case "dates":
-            return _dates(message.dates, f"{path}.dates", faults)
-        case "redaction":
-            return _redaction(message.redaction, f"{path}.redaction", faults)
-        case "suppression_only":
-            return SuppressionOnly()
         case "safe_harbor_zip":
             zips = message.safe_harbor_zip
             place = table_from_proto(zips.population)
@@ -72,6 +57,8 @@ def hierarchy_from_proto(
         case "safe_harbor_date":
             dates = message.safe_harbor_date
             return SafeHarborDate(dates.minimum, dates.maximum, dates.birth_as_of)
+        case rule if rule in RULES:
+            return rule_from_proto(message, path, faults)
         case "csv" if before_upload:
             return _csv(message.csv, column, f"{path}.csv", faults)
         case "csv":
@@ -83,23 +70,6 @@ def hierarchy_from_proto(
             hint = "The least one can say is suppression_only: {}."
             faults.add(path, "nothing", f"one of {kinds}", hint)
             return None
-
-
-def _dates(message: policy_pb2.Dates, path: str, faults: Faults) -> Dates | None:
-    units = [DATE_UNITS.from_proto(number) for number in message.units]
-    for index, unit in enumerate(units):
-        if unit is None:
-            faults.add_enum(f"{path}.units[{index}]", message.units[index], DATE_UNITS)
-    known: tuple[DateUnit, ...] = tuple(unit for unit in units if unit is not None)
-    return Dates(message.minimum, message.maximum, known) if len(known) == len(units) else None
-
-
-def _redaction(message: policy_pb2.Redaction, path: str, faults: Faults) -> Redaction | None:
-    mask_from = MASK_FROM.from_proto(message.mask_from or MASK_FROM.to_proto(MaskFrom.RIGHT))
-    if mask_from is None:
-        faults.add_enum(f"{path}.mask_from", message.mask_from, MASK_FROM)
-        return None
-    return Redaction(message.length, message.alphabet_size, mask_from, message.step or 1)
 
 
 def _csv(message: policy_pb2.CsvHierarchy, column: str, path: str, faults: Faults) -> StoredLevels | None:
@@ -122,23 +92,6 @@ def hierarchy_to_proto(definition: HierarchyDefinition) -> policy_pb2.Hierarchy:
         case TableLevels(catalog, schema, table, columns):
             reference = policy_pb2.TableReference(catalog=catalog, schema=schema, table=table)
             message.table.CopyFrom(policy_pb2.TableHierarchy(table=reference, columns=columns))
-        case Intervals(minimum, maximum, widths, bottom, top):
-            message.intervals.CopyFrom(
-                policy_pb2.Intervals(
-                    minimum=minimum, maximum=maximum, widths=widths, bottom_coding=bottom, top_coding=top
-                )
-            )
-        case Dates(minimum, maximum, units):
-            numbers = [DATE_UNITS.to_proto(unit) for unit in units]
-            message.dates.CopyFrom(policy_pb2.Dates(minimum=minimum, maximum=maximum, units=numbers))
-        case Redaction(length, alphabet_size, mask_from, step):
-            message.redaction.CopyFrom(
-                policy_pb2.Redaction(
-                    mask_from=MASK_FROM.to_proto(mask_from), length=length, alphabet_size=alphabet_size, step=step
-                )
-            )
-        case SuppressionOnly():
-            message.suppression_only.SetInParent()
         case SafeHarborZip(catalog, schema, table, zip_column, population_column):
             reference = policy_pb2.TableReference(catalog=catalog, schema=schema, table=table)
             message.safe_harbor_zip.CopyFrom(
@@ -152,6 +105,8 @@ def hierarchy_to_proto(definition: HierarchyDefinition) -> policy_pb2.Hierarchy:
             message.safe_harbor_date.CopyFrom(
                 policy_pb2.SafeHarborDate(minimum=minimum, maximum=maximum, birth_as_of=birth_as_of)
             )
+        case rule:
+            return rule_to_proto(rule)
     return message
 
 
@@ -163,4 +118,5 @@ def stored_hierarchy_to_proto(stored: Stored) -> hierarchy_service_pb2.StoredHie
         levels=stored.levels,
         values=stored.row_count,
         create_time=timestamp(stored.created_at),
+        origin=stored.origin,
     )

@@ -53,6 +53,21 @@ def read_hierarchy_token(token: str) -> tuple[str, int]:
     raise _invalid()
 
 
+def table_token(after: tuple[str, str]) -> str:
+    """The token of a page of tables that begins after this schema and name."""
+    return _write(["tables", *after])
+
+
+def read_table_token(token: str) -> tuple[str, str]:
+    """What `table_token` was given; the place before all others for the first page."""
+    match _read(token):
+        case None:
+            return ("", "")
+        case ["tables", str(schema), str(name)]:
+            return (schema, name)
+    raise _invalid()
+
+
 def _write(position: list[str | int]) -> str:
     return base64.urlsafe_b64encode(json.dumps(position).encode()).decode()
 

@@ -114,6 +114,7 @@ class _Reader:
         default_role = self._faults.enum_or_none(message.default_role, ROLES, "default_role")
         return Policy(
             source=table_from_proto(message.source),
+            source_query=message.source_query,
             attributes=tuple(
                 attribute_from_proto(
                     attribute, default_role, f"attributes[{i}]", self._faults, before_upload=self._before_upload

@@ -26,7 +26,8 @@ from tableveil.v1 import policy_pb2
 def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
     """The message that `policy_from_proto` converts back to an equal policy."""
     message = policy_pb2.Policy(
-        source=table_to_proto(policy.source),
+        source=None if policy.source_query else table_to_proto(policy.source),
+        source_query=policy.source_query,
         attributes=map(attribute_to_proto, policy.attributes),
         default_role=ROLES.to_proto(policy.default_role),
         privacy_models=map(privacy_to_proto, policy.privacy_models),

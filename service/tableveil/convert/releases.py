@@ -31,6 +31,7 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         job=job_name(release.job),
         create_time=timestamp(release.created_at),
         source=table_to_proto(release.source),
+        source_tables=map(table_to_proto, release.source_tables),
         target=target,
         objects=map(_object, release.objects),
         records=release.records,
@@ -49,6 +50,9 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         phase_seconds=release.phase_seconds,
         seconds=release.seconds,
         current=release.current,
+        withdraw_time=timestamp(release.withdrawal.at if release.withdrawal else None),
+        withdraw_reason=release.withdrawal.reason if release.withdrawal else "",
+        kept_objects=release.withdrawal.kept_objects if release.withdrawal else (),
         explanation=_explanation(release.explanation) if release.explanation else None,
         guarantees=map(_guarantee, release.guarantees),
     )

@@ -16,7 +16,7 @@ from tableveil.errors import Fault, InvalidError
 from tableveil.policy import DEFAULT_RISK_THRESHOLDS
 from tableveil.policy.risk_analysis import RiskRequest, check_risk_request
 from tableveil.state.jobs import JobKind
-from tableveil.state.risk_analyses import Measure, RiskAnalysis, SubsetRisk
+from tableveil.state.risk_analyses import ComparedRisk, Measure, RiskAnalysis, SubsetRisk
 from tableveil.v1 import risk_service_pb2
 
 
@@ -37,6 +37,7 @@ def risk_request_from_proto(message: risk_service_pb2.RiskRequest) -> tuple[Risk
         largest_subset=message.largest_subset or None,
         records=message.records,
         request_id=message.request_id,
+        compare=tuple(tuple(compared.columns) for compared in message.compare),
     )
     faults.judged(check_risk_request(request))
     found = faults.all()
@@ -82,12 +83,19 @@ def risk_analysis_to_proto(analysis: RiskAnalysis) -> risk_service_pb2.RiskAnaly
         warnings=analysis.warnings,
         request=json_format.Parse(analysis.request, risk_service_pb2.RiskRequest()),
         seconds=analysis.seconds,
+        compared=map(_compared, analysis.compared),
     )
 
 
 def _measure(measure: Measure) -> risk_service_pb2.RiskMeasure:
     return risk_service_pb2.RiskMeasure(
         model=measure.model, measure=measure.measure, threshold=measure.threshold or "", value=measure.value
+    )
+
+
+def _compared(compared: ComparedRisk) -> risk_service_pb2.ComparedRisk:
+    return risk_service_pb2.ComparedRisk(
+        columns=compared.columns, classes=compared.classes, measures=map(_measure, compared.measures)
     )
 
 

@@ -2,7 +2,8 @@
 
 The rules are the same for YAML and JSON. A scalar is a text until its field says what it is, quoted or not; `null` and
 nothing are a missing field; an enum's value goes by its short name in any case (`QUASI_IDENTIFIER`); of a oneof at most
-one member may be set. A row of a hierarchy is written as a list, `[02139, 0213*, "*"]`, or as `{labels: [...]}`.
+one member may be set. A row of a hierarchy is written as a list, `[02139, 0213*, "*"]`, or as `{labels: [...]}`; so are
+boundaries of intervals.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ Syntax = Literal["yaml", "json"]
 LARGEST_DOCUMENT = 64 * 2**20
 """Bytes. What is larger belongs into a stored or a table hierarchy."""
 
-LIST_FORMS = {policy_pb2.HierarchyRow.DESCRIPTOR.full_name: "labels"}
+LIST_FORMS = {
+    policy_pb2.HierarchyRow.DESCRIPTOR.full_name: "labels",
+    policy_pb2.Boundaries.DESCRIPTOR.full_name: "values",
+}
 """Messages that a document may write as a list: the list of this field."""
 
 _PARSERS: dict[Syntax, Callable[[str], Node]] = {"yaml": parse_yaml, "json": parse_json}

@@ -29,8 +29,13 @@ def to_document(policy: policy_pb2.Policy) -> dict[str, Any]:
 
 def to_yaml(policy: policy_pb2.Policy) -> str:
     """The policy as YAML, fields in the proto's order; texts like `02139` and `NO` are quoted for others' sake."""
+    return dumped(to_document(policy))
+
+
+def dumped(document: dict[str, Any]) -> str:
+    """A document, or a part of one, as `to_yaml` writes it."""
     return yaml.dump(
-        to_document(policy),
+        document,
         Dumper=_Dumper,
         sort_keys=False,
         default_flow_style=False,

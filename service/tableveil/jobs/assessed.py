@@ -13,7 +13,7 @@ from tableveil.errors import ConflictError, Fault, InfeasibleError, InternalErro
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.jobs.read import Counted, FoundHierarchies, dictionaries_of
-from tableveil.jobs.released import current_release
+from tableveil.jobs.released import current_release, source_name
 from tableveil.jobs.report import Report
 from tableveil.jobs.run import chosen_plan
 from tableveil.jobs.run_microaggregation import Clusterable, clusterable, clustered_plan
@@ -139,7 +139,7 @@ def _source_changed(release: Release) -> ConflictError:
     return ConflictError.of(
         "SOURCE_CHANGED",
         "release",
-        f"releases/{release.number} of {shortened(str(release.source))}, which has other rows or columns now",
+        f"releases/{release.number} of {source_name(release)}, which has other rows or columns now",
         "a release whose source is as it was",
         "Release it again, or restore the source.",
     )

@@ -76,7 +76,7 @@ def _training_source(session: Session, sample: Sample, training: NDArray[np.bool
         same = exp.EQ(this=column(sample.position, "source"), expression=column("trained", "t"))
         query = exp.select(*columns).from_(sample.table()).join(table("trained_on", alias="t"), on=same)
         session.execute(create_table(table(TRAINING), query, temporary=True))
-    return replace(sample.source, reference=TableReference("temp", "main", TRAINING), subset="")
+    return replace(sample.source, reference=TableReference("temp", "main", TRAINING), subset="", query=None)
 
 
 def _infeasible() -> InfeasibleError:

@@ -1,24 +1,30 @@
-"""Stored hierarchies, as the service offers them."""
+"""Stored hierarchies, and looks at any hierarchy, as the service offers them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
-from tableveil.backend import Database
-from tableveil.errors import Fault, InvalidError
-from tableveil.hierarchy import check_levels
+from tableveil.backend import Database, Session
+from tableveil.dictionary import Preview, PreviewRequest, preview_hierarchy
+from tableveil.errors import Fault, InvalidError, NotFoundError
+from tableveil.hierarchy import StoredLevels, check_levels
+from tableveil.search import Control
 from tableveil.state import hierarchies
+from tableveil.state.compare_hierarchies import Comparison, compare
 from tableveil.state.hierarchies import Stored
+
+LONGEST_ORIGIN = 1000
 
 
 class Hierarchies:
-    """Creates and lists the hierarchies kept in the database. May be used from any thread."""
+    """Creates, lists, reads and compares the hierarchies kept in the database. May be used from any thread."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, name: str, rows: Sequence[Sequence[str]]) -> Stored:
+    def create(self, name: str, rows: Sequence[Sequence[str]], origin: str = "") -> Stored:
         """Stores the rows as the next version of `name`, or returns the version that holds exactly these.
 
         Raises:
@@ -27,14 +33,55 @@ class Hierarchies:
         # The rows are the request's own, not those of a hierarchy in a policy.
         found = check_levels(rows, "hierarchy")
         faults = [replace(fault, field=fault.field.removeprefix("hierarchy.")) for fault in found]
+        if len(origin) > LONGEST_ORIGIN:
+            faults.insert(0, Fault("origin", f"{len(origin):,} characters", f"at most {LONGEST_ORIGIN:,} characters"))
         if not name:
             faults.insert(0, Fault("name", "nothing", "a name for the hierarchy"))
         if faults:
             raise InvalidError.about("HIERARCHY_INVALID", "the hierarchy is invalid", faults)
         with self._database.session() as session:
-            return hierarchies.create(session, name, rows)
+            return hierarchies.create(session, name, rows, origin)
 
     def page(self, after: tuple[str, int], size: int) -> list[Stored]:
         """The next `size` versions after (name, version), by name and newest first; start with ("", 0)."""
         with self._database.session() as session:
             return hierarchies.page(session, after, size)
+
+    def preview(self, request: PreviewRequest, control: Control) -> Preview:
+        """What a hierarchy makes of a column, or its levels by themselves; nothing is stored.
+
+        Raises:
+            InvalidError: with everything that is wrong with the hierarchy, or with using it on the column.
+            Stopped: `control` says so.
+        """
+        with self._database.session() as session:
+            session.control = control
+            return preview_hierarchy(session, request)
+
+    def compare(self, earlier: StoredLevels, later: StoredLevels, examples: int) -> Comparison:
+        """What differs between two versions, with up to `examples` values of each kind of difference.
+
+        Raises:
+            NotFoundError: one of them is not there; its fault's field is below `earlier` or `later`.
+        """
+        with self._database.session() as session:
+            return compare(session, _found(session, earlier, "earlier"), _found(session, later, "later"), examples)
+
+    @contextmanager
+    def read(self, wanted: StoredLevels) -> Iterator[tuple[Stored, Iterator[list[tuple[str, ...]]]]]:
+        """A version and its rows, in batches.
+
+        Raises:
+            NotFoundError: there is none; its fault's field is below `hierarchy`.
+        """
+        with self._database.session() as session:
+            stored = _found(session, wanted, "hierarchy")
+            yield stored, hierarchies.batches(session, stored)
+
+
+def _found(session: Session, wanted: StoredLevels, field: str) -> Stored:
+    try:
+        return hierarchies.find(session, wanted.name, wanted.version)
+    except NotFoundError as error:
+        faults = [replace(fault, field=f"{field}.{fault.field}") for fault in error.faults]
+        raise NotFoundError.about(error.code, "no such hierarchy", faults) from None

@@ -1,32 +1,126 @@
-"""What a request that nothing meets is told: which model fails, and the nearest that would do."""
+"""What a request that nothing meets is told: which of its requirements conflict, and the least that would do."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 
 import numpy as np
 
-from tableveil.errors import Fault, InfeasibleError
-from tableveil.policy import Policy, PrivacyModel
+from tableveil.errors import Change, Fault, InfeasibleError, Relaxation
+from tableveil.policy import NullHandling, Policy, PrivacyModel, Role
+from tableveil.policy.validate_search import level_field
 from tableveil.privacy import Conjunction
-from tableveil.search import Candidate, Infeasible, Problem, Refusal
+from tableveil.search import Candidate, Infeasible, Problem
 from tableveil.search.problem import may_be_kept
+from tableveil.search.relaxing import Relaxed, Requirement
+
+LIMIT = "suppression_limit"
+TIME_LIMIT = "search.time_limit_seconds"
 
 
-def nothing_valid(policy: Policy, models: Sequence[PrivacyModel], why: Infeasible) -> InfeasibleError:
-    """The error for a search that found nothing; `models` are those of the problem's rules, in their order."""
-    share = why.suppressed / why.records
-    suppressed = f"{why.suppressed} of {why.records} records ({share:.2%}) would have to be suppressed"
+def nothing_valid(
+    policy: Policy, models: Sequence[PrivacyModel], why: Infeasible, withheld: int, relaxed: Relaxed
+) -> InfeasibleError:
+    """The error for a search that found nothing.
+
+    `models` are those of the problem's rules, in their order; `withheld` records are suppressed because of NULLs.
+    """
+    if relaxed.valid is not None:
+        return _found_too_late(policy, relaxed.valid)
     where = "at the levels that search.levels gives" if policy.search.levels else "even at the most general one"
-    failing = "; ".join(_refused(policy, models[refusal.rule], refusal) for refusal in why.refusals)
-    found = f"no transformation that meets them: {where} {suppressed}"
-    return InfeasibleError.of(
-        "INFEASIBLE",
-        "privacy_models",
-        f"{found} ({failing})" if failing else found,
-        f"at most {why.allowed} suppressed records, as suppression_limit {policy.suppression_limit} allows",
-        f"{_beyond_the_limit(why)}{_feasible(list(_hints(policy, models, why)))}",
+    suppressed = f"{why.suppressed} of {why.records} records ({why.suppressed / why.records:.2%})"
+    meets = "that meets the policy" if relaxed.proven else f"found that meets the policy before {TIME_LIMIT} were over"
+    faults = [
+        Fault(
+            requirement.field,
+            _found(policy, models, why, requirement),
+            _expected(relaxed, requirement),
+            _hint(requirement, relaxed.relaxations),
+        )
+        for requirement in relaxed.conflict
+    ]
+    if withheld > why.allowed:
+        faults += _withheld(policy, withheld, why)
+    conflict = f" ({', '.join(requirement.field for requirement in relaxed.conflict)})" if relaxed.conflict else ""
+    message = (
+        f"no transformation {meets}{conflict}: {where} {suppressed} would have to be suppressed, "
+        f"and {why.allowed} may be"
     )
+    return InfeasibleError("INFEASIBLE", message, faults, relaxed.relaxations)
+
+
+def _found_too_late(policy: Policy, levels: Sequence[int]) -> InfeasibleError:
+    """The search's time was too short, and what was done after it was quicker to find something, if not the best."""
+    changes = tuple(
+        Change(level_field(attribute.column), str(level))
+        for attribute, level in zip(policy.quasi_identifiers, levels, strict=True)
+    )
+    relaxation = Relaxation(changes, nearest=False)
+    fault = Fault(
+        TIME_LIMIT,
+        f"{policy.search.time_limit_seconds}, in which no transformation that meets the policy was found",
+        "more time: there is one",
+        f"Give more, or these levels: {relaxation}.",
+    )
+    return InfeasibleError("INFEASIBLE", str(fault), [fault], [relaxation])
+
+
+def _found(policy: Policy, models: Sequence[PrivacyModel], why: Infeasible, requirement: Requirement) -> str:
+    where = "at these levels" if policy.search.levels else "at the most general transformation"
+    if requirement.model is not None:
+        model = policy.privacy_models[requirement.model]
+        refusal = why.refusals[models.index(model)]
+        if refusal.vetoes:
+            return f"{model}, which cannot hold whatever is suppressed"
+        return f"{model}, which refuses {refusal.records} of {why.records} records {where}"
+    if requirement.field == LIMIT:
+        suppressed = f"{why.suppressed} of {why.records} records ({why.suppressed / why.records:.2%})"
+        return (
+            f"{policy.suppression_limit}, which allows {why.allowed}; {suppressed} would have to be suppressed {where}"
+        )
+    return requirement.asked
+
+
+def _expected(relaxed: Relaxed, requirement: Requirement) -> str:
+    others = [other.field for other in relaxed.conflict if other is not requirement]
+    surely = "" if relaxed.minimal else ", as far as was found out in time"
+    if not others:
+        return f"what these records can meet, whatever else is asked{surely}"
+    return f"what can be met together with {', '.join(others)}{surely}"
+
+
+def _hint(requirement: Requirement, relaxations: Sequence[Relaxation]) -> str:
+    alone = [
+        relaxation
+        for relaxation in relaxations
+        if len(relaxation.changes) == 1 and requirement.has(relaxation.changes[0].field)
+    ]
+    if alone:
+        return f"Feasible would be {', or '.join(map(_named, alone))}."
+    together = [relaxation for relaxation in relaxations if any(requirement.has(c.field) for c in relaxation.changes)]
+    if together:
+        return f"Feasible, only together, would be {'; or '.join(map(str, together))}."
+    return "Nothing less of it that would do was found."
+
+
+def _named(relaxation: Relaxation) -> str:
+    """A change of one field, by its last name where the fault's field says whose it is."""
+    (change,) = relaxation.changes
+    name = change.field if change.field.startswith(("game.", "search.")) else change.field.rpartition(".")[2]
+    so_far = "" if relaxation.nearest else " (found so far; less may do)"
+    return f"{Change(name, change.value)}{so_far}"
+
+
+def _withheld(policy: Policy, withheld: int, why: Infeasible) -> Iterator[Fault]:
+    """Records that no transformation can release."""
+    found = f"SUPPRESS: {withheld} of {why.records} records are suppressed for a NULL, whatever the transformation"
+    for i, attribute in enumerate(policy.attributes):
+        if attribute.role is Role.QUASI_IDENTIFIER and attribute.nulls is NullHandling.SUPPRESS:
+            expected = (
+                f"at most {why.allowed} suppressed records, as suppression_limit {policy.suppression_limit} allows"
+            )
+            yield Fault(f"attributes[{i}].nulls", found, expected, "VALUE would keep them as a value of their own.")
 
 
 def check_limit(policy: Policy, suppressed: int, records: int, why: str) -> None:
@@ -35,72 +129,20 @@ def check_limit(policy: Policy, suppressed: int, records: int, why: str) -> None
     if suppressed <= allowed:
         return
     # Suppressing everything releases nothing.
-    hints = [f"a suppression_limit of at least {_rounded_up(suppressed, records)}"] if suppressed < records else []
-    raise InfeasibleError.of(
-        "INFEASIBLE",
-        "suppression_limit",
+    enough = Change(LIMIT, _rounded_up(suppressed, records))
+    relaxations = [Relaxation((enough,), nearest=True)] if suppressed < records else []
+    fault = Fault(
+        LIMIT,
         f"{suppressed} of {records} records ({suppressed / records:.2%}) that have to be suppressed: {why}",
         f"at most {allowed} suppressed records, as suppression_limit {policy.suppression_limit} allows",
-        _feasible(hints),
+        f"Feasible would be {enough}." if relaxations else "",
     )
-
-
-def _feasible(hints: list[str]) -> str:
-    return f"Feasible would be {', or '.join(hints)}." if hints else "Nothing less of a single model would do."
-
-
-def _refused(policy: Policy, model: PrivacyModel, refusal: Refusal) -> str:
-    field = f"privacy_models[{policy.privacy_models.index(model)}]"
-    if refusal.vetoes:
-        return f"{field}, {model}, cannot hold whatever is suppressed"
-    return f"{field}, {model}, refuses {refusal.records}"
-
-
-def _hints(policy: Policy, models: Sequence[PrivacyModel], why: Infeasible) -> Iterator[str]:
-    vetoes = any(refusal.vetoes for refusal in why.refusals)
-    if why.within_limit and not vetoes:
-        yield "suppressed records that are dropped"
-    # Suppressing everything releases nothing.
-    elif not why.within_limit and why.suppressed < why.records:
-        dropping = ", with suppressed records that are dropped" if why.kept else ""
-        yield f"a suppression_limit of at least {_rounded_up(why.suppressed, why.records)}{dropping}"
-    # Whether what a parameter would suppress may be kept is not known.
-    refusals = () if why.kept else why.refusals
-    sufficient = [refusal for refusal in refusals if refusal.suffices and refusal.nearest]
-    for refusal in sufficient:
-        yield _named(policy, models, refusal)
-    if not sufficient:
-        together = [_named(policy, models, refusal) for refusal in refusals if refusal.nearest]
-        if len(together) > 1:
-            yield f"less of several models (by themselves the nearest are {' and '.join(together)})"
-    if policy.search.levels:
-        yield "other levels"
-    elif why.more_general:
-        yield "higher maximum levels"
-    elif vetoes:
-        yield "another population"
-
-
-def _named(policy: Policy, models: Sequence[PrivacyModel], refusal: Refusal) -> str:
-    """The parameter, and whose it is if there are several models; what the game says belongs to none of them."""
-    if refusal.nearest is not None and refusal.nearest.startswith("game."):
-        return refusal.nearest
-    of = f" for privacy_models[{policy.privacy_models.index(models[refusal.rule])}]"
-    return f"{refusal.nearest}{of if len(policy.privacy_models) > 1 else ''}"
-
-
-def _beyond_the_limit(why: Infeasible) -> str:
-    """What is wrong if it is not the number of suppressed records."""
-    if not why.within_limit:
-        return ""
-    if any(refusal.vetoes for refusal in why.refusals):
-        return "More suppression would not help. "
-    return "The suppressed records, kept with their values, do not meet the models together. "
+    raise InfeasibleError("INFEASIBLE", str(fault), [fault], relaxations)
 
 
 def _rounded_up(part: int, whole: int) -> str:
     """The least decimal of four places that is not below part / whole."""
-    return f"{-(-part * 10_000 // whole) / 10_000:.4f}"
+    return f"{Decimal(-(-part * 10_000 // whole)).scaleb(-4).normalize():f}"
 
 
 def check_values(

@@ -7,59 +7,68 @@ import json
 import logging
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 
 from tableveil.backend import Database, Session
+from tableveil.counting.memory import memory_limit
 from tableveil.errors import (
     BusyError,
     CancelledError,
     ConflictError,
     Fault,
     InternalError,
+    InvalidError,
     NotFoundError,
     TableveilError,
     shortened,
 )
-from tableveil.jobs.model import Failure, FailureKind, Job, JobProgress
+from tableveil.jobs.active import Active, check_release_free, check_table_free, check_target_free, tables_read
+from tableveil.jobs.at_hand import at_hand
+from tableveil.jobs.endings import failure_of, from_store, interrupted
+from tableveil.jobs.memory import MemoryBudget, estimated_need
+from tableveil.jobs.model import Failure, FailureKind, Job
 from tableveil.jobs.read import check_request, check_rows
+from tableveil.jobs.recorder import Recorder
+from tableveil.jobs.releases import Releases, require_current
 from tableveil.jobs.report import Report
 from tableveil.jobs.work import Work
-from tableveil.policy import Policy, ReleaseTarget
-from tableveil.search import Control, Progress, Stopped
+from tableveil.operate import check_free_space
+from tableveil.policy import Policy, TableReference
+from tableveil.release import withdraw
+from tableveil.search import Control
 from tableveil.state import jobs as store
-from tableveil.state.jobs import Event, JobPhase, JobState, Outcome, Request, StoredJob
+from tableveil.state import removal
+from tableveil.state.jobs import JobKind, JobState, Outcome, Request
 from tableveil.state.migrate import migrate
 
 logger = logging.getLogger("tableveil.jobs")
 
 SECONDS_BETWEEN_LOOKS = 0.25
-"""How often a watcher looks whether its client is still there."""
-
-SECONDS_BETWEEN_STORED_PROGRESS = 1.0
-
-
-@dataclass(slots=True)
-class _Active:
-    """A queued or running job."""
-
-    job: Job
-    work: Work
-    control: Control = field(default_factory=Control)
+"""How often a watcher looks how far the search is, and whether its client is still there. A search reports more often
+than that: who woke every watcher each time would slow down all other calls."""
 
 
 class JobManager:
-    """Runs jobs one after another on each of `concurrent_jobs` threads. May be used from any thread."""
+    """Runs jobs in their order, up to `concurrent_jobs` at once and as many as fit into memory.
 
-    def __init__(self, database: Database, concurrent_jobs: int = 2, queue_limit: int = 100) -> None:
-        """Brings the state up to date, ends what an earlier process left unfinished, and starts the workers."""
+    May be used from any thread.
+    """
+
+    def __init__(
+        self, database: Database, concurrent_jobs: int = 2, queue_limit: int = 100, memory: int | None = None
+    ) -> None:
+        """Brings the state up to date, ends what an earlier process left unfinished, and starts the workers.
+
+        Running jobs share `memory` bytes, None for the database's memory limit.
+        """
         self._database = database
         self._queue_limit = queue_limit
-        self._active: dict[int, _Active] = {}
+        self._active: dict[int, Active] = {}
         self._queue: deque[int] = deque()
-        # Guards the two above; notified whenever a job changes.
+        # Guards the two above and the budget below; notified whenever a job starts, ends, or is in another phase.
         self._changed = threading.Condition()
         # Submissions check against each other's targets and request ids, one at a time.
         self._submitting = threading.Lock()
@@ -67,7 +76,8 @@ class JobManager:
         with database.session() as session:
             migrate(session)
             for number in store.unfinished(session):
-                store.insert_outcome(session, number, _interrupted(session))
+                store.insert_outcome(session, number, interrupted(session))
+            self._memory = MemoryBudget(memory or memory_limit(session), concurrent_jobs)
         self._workers = [
             threading.Thread(target=self._work, name=f"tableveil-worker-{i}") for i in range(concurrent_jobs)
         ]
@@ -91,34 +101,27 @@ class JobManager:
                 return list(error.faults)
         return []
 
-    def submit(self, work: Work) -> Job:
-        """Queues a job; with a request id that is known, returns the job it named, unless that was interrupted.
+    def submit(self, work: Work, *, again: bool = False) -> Job:
+        """Queues a job; with a request id that is known, returns the job it named, unless doing it again may help.
 
-        What can be checked without reading the source's rows is checked now.
+        What can be checked without reading the source's rows is checked now. With `again` there is a new job in any
+        case, and the request id names that from now on.
 
         Raises:
             InvalidError: the policy does not fit the database, or repeats a release without a reason.
             ConflictError: the target exists or another job writes it, or the request id named another policy.
-            BusyError: the queue is full, or the server is stopping.
+            BusyError: the queue or the disk is full, or the server is stopping.
         """
         digest = _digest(work.document)
         with self._submitting, self._database.session() as session:
-            if work.request_id and (known := store.find_request(session, work.request_id, work.kind)):
-                if (known.digest, known.options) != (digest, work.options):
-                    raise ConflictError.of(
-                        "REQUEST_ID_REUSED",
-                        "request_id",
-                        f"{shortened(work.request_id)}, which named another policy as jobs/{known.number}",
-                        "a request id of its own for every policy",
-                    )
-                job = self.get(known.number)
-                # Nothing came of an interrupted job: whoever asks again wants it done.
-                if job.state is not JobState.INTERRUPTED:
-                    return job
+            if not again and (known := self._known(session, work, digest)) is not None:
+                return known
             self._check_room()
+            check_free_space(self._database.path.parent, "database file system")
             source, target = work.admit(session), work.target
             if target is not None:
-                self._check_target_free(target)
+                with self._changed:
+                    check_target_free(self._active.values(), target)
             request = Request(
                 store.next_number(session),
                 work.request_id,
@@ -131,12 +134,15 @@ class JobManager:
                 work.kind,
                 work.options,
             )
+            reads = tables_read(session, work, source)
+            need = estimated_need(session, reads)
             store.insert_request(session, request)
             with self._changed:
-                self._active[request.number] = _Active(Job(request, JobState.QUEUED), work)
+                self._active[request.number] = Active(Job(request, JobState.QUEUED), work, reads, need)
                 self._queue.append(request.number)
                 self._changed.notify_all()
-        logger.info("jobs/%d queued", request.number)
+        with at_hand(request.number):
+            logger.info("jobs/%d queued", request.number)
         return self.get(request.number)
 
     def get(self, number: int) -> Job:
@@ -148,7 +154,7 @@ class JobManager:
             stored = store.find(session, number)
         if stored is None:
             raise NotFoundError.of("JOB_NOT_FOUND", "name", f"jobs/{number}", "an existing job")
-        return _from_store(stored)
+        return from_store(stored)
 
     def page(self, before: int | None, size: int) -> list[Job]:
         """The next `size` jobs with numbers below `before`, newest first."""
@@ -156,7 +162,7 @@ class JobManager:
             stored = store.page(session, before, size)
         with self._changed:
             return [
-                self._view(s.request.number) if s.request.number in self._active and not s.outcome else _from_store(s)
+                self._view(s.request.number) if s.request.number in self._active and not s.outcome else from_store(s)
                 for s in stored
             ]
 
@@ -170,8 +176,56 @@ class JobManager:
             if queued:
                 self._queue.remove(number)
         if active is not None and queued:
-            self._end(active, Failure.of(CancelledError("CANCELLED", "the job was cancelled before it started")))
+            with at_hand(number):
+                self._end(active, Failure.of(CancelledError("CANCELLED", "the job was cancelled before it started")))
         return self.get(number)
+
+    def delete(self, number: int) -> None:
+        """Deletes an ended job with what it found; its request id is free again.
+
+        Raises:
+            NotFoundError: there is no such job.
+            ConflictError: it has not ended, or it made a release, whose ledger entry names it.
+        """
+        with self._submitting:
+            job = self.get(number)
+            if not job.state.ended:
+                found = f"jobs/{number}, which is {job.state.lower()}"
+                raise ConflictError.of("JOB_ACTIVE", "name", found, "a job that has ended", "Cancel it first.")
+            if job.request.kind is JobKind.RELEASE and job.result is not None:
+                raise ConflictError.of(
+                    "JOB_OF_RELEASE",
+                    "name",
+                    f"jobs/{number}, which made releases/{job.result}",
+                    "a job that made no release",
+                    "The ledger of releases keeps it. To take the release back, withdraw it.",
+                )
+            with self._database.session() as session:
+                removal.delete_job(session, number, job.request.kind)
+            with self._changed:
+                self._active.pop(number, None)
+        with at_hand(number):
+            logger.info("jobs/%d deleted", number)
+
+    def withdraw(self, number: int, reason: str) -> None:
+        """Drops the objects of a release that is current, and notes why in the ledger; once withdrawn, does nothing.
+
+        Raises:
+            InvalidError: there is no reason.
+            NotFoundError: there is no such release.
+            ConflictError: it was replaced, a job or a view reads it, or a job is about to replace it.
+        """
+        if not reason.strip():
+            raise InvalidError.of("REASON_MISSING", "reason", "none", "why the release is withdrawn, for the ledger")
+        with self._submitting:
+            release = Releases(self._database).get(number)
+            if release.withdrawal is not None:
+                return
+            require_current(release)
+            with self._changed:
+                check_release_free(self._active.values(), release)
+            withdraw(self._database, release, reason)
+        logger.info("releases/%d withdrawn", number)
 
     def watch(self, number: int, stopped: Callable[[], bool]) -> Iterator[Job]:
         """The job as it is and after each change, until it has ended or `stopped` says so."""
@@ -184,8 +238,17 @@ class JobManager:
             if job.state.ended:
                 return
             with self._changed:
-                if number in self._active and self._view(number) == last:
-                    self._changed.wait(SECONDS_BETWEEN_LOOKS)
+                self._changed.wait_for(partial(self._moved, job), SECONDS_BETWEEN_LOOKS)
+
+    def at_work(self) -> set[int]:
+        """Numbers of the queued and running jobs."""
+        with self._changed:
+            return set(self._active)
+
+    def check_unread(self, table: TableReference) -> None:
+        """Raises `ConflictError` if a queued or running job reads the table."""
+        with self._changed:
+            check_table_free(self._active.values(), table)
 
     def close(self, grace_seconds: float) -> None:
         """Takes no more jobs, ends queued and running ones as interrupted, and waits for the workers."""
@@ -198,10 +261,25 @@ class JobManager:
                 active.control.cancel()
             self._changed.notify_all()
         for active in queued:
-            self._end(active, None)
+            with at_hand(active.job.number):
+                self._end(active, None)
         deadline = time.monotonic() + grace_seconds
         for worker in self._workers:
             worker.join(max(0.0, deadline - time.monotonic()))
+
+    def _known(self, session: Session, work: Work, digest: str) -> Job | None:
+        """The job that the request id names, if asking for it again is no reason to do it again."""
+        if not work.request_id or not (known := store.find_request(session, work.request_id, work.kind)):
+            return None
+        if (known.digest, known.options) != (digest, work.options):
+            raise ConflictError.of(
+                "REQUEST_ID_REUSED",
+                "request_id",
+                f"{shortened(work.request_id)}, which named another policy as jobs/{known.number}",
+                "a request id of its own for every policy",
+            )
+        job = self.get(known.number)
+        return None if job.failure is not None and job.failure.may_pass else job
 
     def _check_room(self) -> None:
         with self._changed:
@@ -216,67 +294,78 @@ class JobManager:
                     "Submit again when some have ended.",
                 )
 
-    def _check_target_free(self, target: ReleaseTarget) -> None:
-        wanted = {name.casefold() for name in target.object_names}
-        with self._changed:
-            for active in self._active.values():
-                other = active.work.target
-                if active.job.state.ended or other is None:
-                    continue
-                same_schema = other.schema.casefold() == target.schema.casefold()
-                if same_schema and wanted & {name.casefold() for name in other.object_names}:
-                    raise ConflictError.of(
-                        "TARGET_IN_USE",
-                        "release.name",
-                        f"{shortened(target.name)}, which jobs/{active.job.number} is about to write",
-                        "a target that no other job writes",
-                        "Wait until that job has ended, or choose another name.",
-                    )
-
     def _view(self, number: int) -> Job:
         job = self._active[number].job
         return replace(job, queue_position=self._queue.index(number)) if number in self._queue else job
 
-    def _work(self) -> None:
-        while True:
-            with self._changed:
-                while not self._queue and not self._closing:
-                    self._changed.wait()
-                if self._closing:
-                    return
-                active = self._active[self._queue.popleft()]
-                self._changed.notify_all()
-            self._end(active, self._run(active))
+    def _moved(self, job: Job) -> bool:
+        """Whether a job has started, ended, or gone on to another phase since it was like that."""
+        active = self._active.get(job.number)
+        return active is None or (active.job.state, active.job.phase) != (job.state, job.phase)
 
-    def _run(self, active: _Active) -> Failure | None:
+    def _work(self) -> None:
+        while (active := self._next()) is not None:
+            with at_hand(active.job.number):
+                failure = self._run(active)
+                if not self._queued_again(active, failure):
+                    self._end(active, failure)
+
+    def _next(self) -> Active | None:
+        """Waits for the first job of the queue, and until there is memory for it; None once the server is stopping.
+
+        Later ones that need less wait behind it, or it might wait for ever.
+        """
+        with self._changed:
+            while not self._closing:
+                if self._queue and self._memory.fits(self._active[self._queue[0]].need):
+                    active = self._active[self._queue.popleft()]
+                    active.granted = self._memory.grant(active.job.number, active.need)
+                    self._changed.notify_all()
+                    return active
+                self._changed.wait()
+        return None
+
+    def _run(self, active: Active) -> Failure | None:
         """Runs a job to its end and returns why it failed, or None."""
         number = active.job.number
         logger.info("jobs/%d started", number)
         try:
             # Progress is written by a session of its own: the job's may be in the middle of a transaction.
             with self._database.session() as session, self._database.session() as journal:
-                session.control = active.control
-                recorder = _Recorder(journal, number, lambda **changes: self._change(active, **changes))
+                session.control, session.memory = active.control, active.granted
+                recorder = Recorder(journal, number, partial(self._change, active))
                 active.control.raise_if_cancelled()
-                report = Report(recorder.phase, recorder.progress)
-                active.work.run(self._database, session, number, report)
-        except Stopped:
-            return Failure.of(CancelledError("CANCELLED", "the job was cancelled"))
-        except TableveilError as error:
-            return Failure.of(error)
+                active.work.run(self._database, session, number, Report(recorder.phase, recorder.progress))
         except Exception as error:
-            # The text of an unexpected exception may hold raw values: only its type and place are logged.
-            place = " < ".join(f"{f.name}:{f.lineno}" for f in reversed(traceback.extract_tb(error.__traceback__)))
-            logger.error("jobs/%d failed: %s at %s", number, type(error).__name__, place)
-            return Failure.of(InternalError("INTERNAL", f"an unexpected {type(error).__name__}; see the server's log"))
+            return failure_of(error, number)
+        finally:
+            with self._changed:
+                self._memory.release(number)
+                self._changed.notify_all()
         return None
 
-    def _change(self, active: _Active, **changes: object) -> None:
+    def _queued_again(self, active: Active, failure: Failure | None) -> bool:
+        """Puts a job first in the queue if it found no memory beside others: it is run once more, by itself."""
+        if failure is None or failure.code != "OUT_OF_MEMORY" or active.granted == self._memory.total:
+            return False
+        with self._changed:
+            if self._closing:
+                return False
+            active.need = self._memory.total
+            active.job = Job(active.job.request, JobState.QUEUED)
+            self._queue.appendleft(active.job.number)
+            self._changed.notify_all()
+        logger.warning("jobs/%d found no memory beside others and is run again by itself", active.job.number)
+        return True
+
+    def _change(self, active: Active, **changes: object) -> None:
         with self._changed:
             active.job = replace(active.job, **changes)  # type: ignore[arg-type]
-            self._changed.notify_all()
+            # Progress is looked at by who wants to know of it.
+            if changes.keys() != {"progress"}:
+                self._changed.notify_all()
 
-    def _end(self, active: _Active, failure: Failure | None) -> None:
+    def _end(self, active: Active, failure: Failure | None) -> None:
         """Records how a job ended, unless its release has, and forgets it here.
 
         If the database cannot record it, the job stays here as failed: its watchers must end, and the worker go on.
@@ -304,54 +393,9 @@ class JobManager:
 
     def _outcome(self, session: Session, failure: Failure | None) -> Outcome:
         if failure is None or (failure.kind is FailureKind.CANCELLED and self._closing):
-            return _interrupted(session)
+            return interrupted(session)
         state = JobState.CANCELLED if failure.kind is FailureKind.CANCELLED else JobState.FAILED
         return Outcome(state, store.now(session), None, failure.to_json())
-
-
-class _Recorder:
-    """Turns what a running job reports into events in the store and changes of the job."""
-
-    def __init__(self, session: Session, number: int, change: Callable[..., None]) -> None:
-        self._session = session
-        self._number = number
-        self._change = change
-        self._phase = JobPhase.READING
-        self._stored_at = 0.0
-
-    def phase(self, phase: JobPhase) -> None:
-        self._phase = phase
-        event = Event(store.now(self._session), phase)
-        store.insert_event(self._session, self._number, event)
-        if phase is JobPhase.READING:
-            self._change(state=JobState.RUNNING, phase=phase, started_at=event.at)
-        else:
-            self._change(phase=phase)
-
-    def progress(self, progress: Progress) -> None:
-        known = JobProgress(
-            progress.checked,
-            str(progress.lattice_size),
-            progress.best_score,
-            progress.lower_bound,
-            progress.suppressed_share,
-            progress.of_records,
-        )
-        self._change(progress=known)
-        if time.monotonic() - self._stored_at < SECONDS_BETWEEN_STORED_PROGRESS:
-            return
-        self._stored_at = time.monotonic()
-        event = Event(
-            store.now(self._session),
-            self._phase,
-            known.checked,
-            known.lattice_size,
-            known.best_score,
-            known.lower_bound,
-            known.suppressed_share,
-            known.of_records,
-        )
-        store.insert_event(self._session, self._number, event)
 
 
 def _digest(document: str) -> str:
@@ -359,38 +403,3 @@ def _digest(document: str) -> str:
     content = json.loads(document)
     content.pop("request_id", None)
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
-def _interrupted(session: Session) -> Outcome:
-    failure = Failure(
-        FailureKind.CANCELLED,
-        "INTERRUPTED",
-        "the server stopped before the job ended; nothing was written: submit it again",
-    )
-    return Outcome(JobState.INTERRUPTED, store.now(session), None, failure.to_json())
-
-
-def _from_store(stored: StoredJob) -> Job:
-    event, outcome = stored.last_event, stored.outcome
-    progress = None
-    if event is not None and event.checked is not None and event.lattice_size is not None:
-        progress = JobProgress(
-            event.checked,
-            event.lattice_size,
-            event.best_score,
-            event.lower_bound,
-            event.suppressed_share,
-            event.of_records,
-        )
-    running = JobState.RUNNING if event is not None else JobState.QUEUED
-    return Job(
-        request=stored.request,
-        state=outcome.state if outcome else running,
-        phase=event.phase if event else None,
-        started_at=stored.started_at,
-        ended_at=outcome.at if outcome else None,
-        progress=progress,
-        result=outcome.result if outcome else None,
-        failure=Failure.from_json(outcome.failure) if outcome and outcome.failure else None,
-        warnings=outcome.warnings if outcome else (),
-    )

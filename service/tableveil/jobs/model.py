@@ -10,11 +10,13 @@ from enum import StrEnum
 from tableveil.errors import (
     BusyError,
     CancelledError,
+    Change,
     ConflictError,
     Fault,
     InfeasibleError,
     InvalidError,
     NotFoundError,
+    Relaxation,
     TableveilError,
 )
 from tableveil.state.jobs import JobPhase, JobState, Request
@@ -42,6 +44,9 @@ _KINDS: dict[type[TableveilError], FailureKind] = {
 }
 
 
+_PASSING = frozenset({"INTERRUPTED", "WRITE_CONFLICT", "SOURCE_CHANGED"})
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a request or a job failed."""
@@ -50,11 +55,19 @@ class Failure:
     code: str
     message: str
     faults: tuple[Fault, ...] = ()
+    relaxations: tuple[Relaxation, ...] = ()
 
     @classmethod
     def of(cls, error: TableveilError) -> Failure:
         """The failure that an error of the tree stands for."""
-        return cls(_KINDS.get(type(error), FailureKind.INTERNAL), error.code, error.message, error.faults)
+        kind = _KINDS.get(type(error), FailureKind.INTERNAL)
+        relaxations = error.relaxations if isinstance(error, InfeasibleError) else ()
+        return cls(kind, error.code, error.message, error.faults, relaxations)
+
+    @property
+    def may_pass(self) -> bool:
+        """Whether the same request may succeed later with nothing changed: nobody decided that it should not."""
+        return self.kind is FailureKind.BUSY or self.code in _PASSING
 
     def to_json(self) -> str:
         """As text for the store."""
@@ -65,7 +78,12 @@ class Failure:
         """What `to_json` wrote."""
         stored = json.loads(text)
         faults = tuple(Fault(**fault) for fault in stored["faults"])
-        return cls(FailureKind(stored["kind"]), stored["code"], stored["message"], faults)
+        # Failures stored by older versions have none.
+        relaxations = tuple(
+            Relaxation(tuple(Change(**change) for change in relaxation["changes"]), relaxation["nearest"])
+            for relaxation in stored.get("relaxations", ())
+        )
+        return cls(FailureKind(stored["kind"]), stored["code"], stored["message"], faults, relaxations)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,5 +42,5 @@ def uncountable(
         f"attributes[{policy.attributes.index(attribute)}].hierarchy",
         f"a range of {shortened(attribute.column)} that is measured, not counted",
         f"values that can be counted, because {counting} counts combinations of them",
-        f"Decimals and floats are measured: round them to whole numbers. {hint}".rstrip(),
+        f"Decimals, floats and times are measured: round or group them. {hint}".rstrip(),
     )

@@ -217,7 +217,7 @@ def hierarchies_of(session: Session, policy: Policy, store: bool) -> FoundHierar
     for i, attribute in enumerate(policy.attributes):
         definition = attribute.hierarchy
         if isinstance(definition, ListedHierarchy):
-            name = f"{policy.source.table}.{attribute.column}"
+            name = f"{policy.source.table or 'source_query'}.{attribute.column}"
             levels, reference, faults = listed_levels(session, definition, f"attributes[{i}].hierarchy", name, store)
             hierarchies.faults.extend(faults)
             if levels is not None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tableveil.backend import Session
 from tableveil.errors import ConflictError, NotFoundError, shortened
 from tableveil.jobs.releases import require_current
 from tableveil.policy import ReleaseKind, Role, TableReference
-from tableveil.source import Source, columns_of, find_table, fingerprint
-from tableveil.source.model import Column
+from tableveil.source import Source, find_source, fingerprint
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import releases
 from tableveil.state.migrate import fingerprint_key
@@ -57,21 +56,23 @@ def source_of(session: Session, release: Release) -> Source:
     Raises:
         ConflictError: it has changed, or is gone.
     """
-    reference, faults = find_table(session, release.source, "release")
-    source = None
-    if reference is not None and not faults:
-        columns = tuple(found for found in columns_of(session, reference) if isinstance(found, Column))
-        subset = document(release).get("population", {}).get("subset_column", "")
-        source = Source(reference, columns, subset=subset)
+    source, _, _ = find_source(session, release.source, document(release).get("source_query", ""), "release")
+    if source is not None:
+        source = replace(source, subset=document(release).get("population", {}).get("subset_column", ""))
     if source is None or fingerprint(session, source, fingerprint_key(session)) != release.source_fingerprint:
         raise ConflictError.of(
             "SOURCE_CHANGED",
             "release",
-            f"releases/{release.number} of {shortened(str(release.source))}, which has other rows or columns now",
+            f"releases/{release.number} of {source_name(release)}, which has other rows or columns now",
             "a release whose source is as it was",
             "Release it again, or restore the source.",
         )
     return source
+
+
+def source_name(release: Release) -> str:
+    """What messages call the source of a release."""
+    return "a query" if release.source_tables else shortened(str(release.source))
 
 
 def roles_of(release: Release) -> dict[str, Role]:

@@ -52,7 +52,7 @@ class Releases:
 
         Raises:
             NotFoundError: there is no such release, or it has no such object.
-            ConflictError: the release was replaced; its objects are another one's now.
+            ConflictError: the release was withdrawn, or replaced: its objects are another one's now.
         """
         release = self.get(number)
         names = [item.name for item in release.objects]
@@ -66,7 +66,14 @@ class Releases:
 
 
 def require_current(release: Release) -> None:
-    """Raises `ConflictError` for a release that was replaced: its objects are another one's now."""
+    """Raises `ConflictError` for a release whose objects are gone: it was withdrawn, or replaced by another."""
+    if release.withdrawal is not None:
+        raise ConflictError.of(
+            "RELEASE_WITHDRAWN",
+            "release",
+            f"releases/{release.number}, withdrawn at {release.withdrawal.at:%Y-%m-%d %H:%M} UTC",
+            "a release that was not withdrawn",
+        )
     if not release.current:
         raise ConflictError.of(
             "RELEASE_REPLACED",

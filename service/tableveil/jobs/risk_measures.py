@@ -8,13 +8,16 @@ from decimal import Decimal
 from tableveil.policy import UniquenessEstimator
 from tableveil.risk import (
     AttackRisk,
+    AttributeRisk,
     ClassSizes,
     IndividualRisk,
     PopulationEstimates,
     ReidentificationRisk,
     SubsetRisks,
     intruder_success,
+    population_estimates,
     proposed_identifiers,
+    prosecutor_risk,
 )
 from tableveil.state.risk_analyses import Measure, SubsetRisk
 
@@ -71,6 +74,24 @@ def population_measures(estimates: PopulationEstimates) -> list[Measure]:
     return [*measures, Measure(model, "uniqueness", None, estimates.uniqueness[rule])]
 
 
+def compared_measures(sizes: ClassSizes, thresholds: Sequence[Decimal], population: int | None) -> tuple[Measure, ...]:
+    """Of one of several sets of columns: what an adversary finds who knows that the person is in the table."""
+    risk = prosecutor_risk(sizes, thresholds)
+    measures = [
+        Measure("sample", "classes", None, float(risk.classes)),
+        Measure("sample", "unique_records", None, float(risk.unique_records)),
+        Measure("sample", "uniqueness", None, risk.unique_records / risk.records),
+        Measure("prosecutor", "highest_risk", None, risk.highest),
+        Measure("prosecutor", "average_risk", None, risk.average),
+        *_above("prosecutor", risk.records_at_risk),
+    ]
+    if population is not None:
+        estimates = population_estimates(sizes, population)
+        model = f"population (dankar: {estimates.rule.value.lower()})"
+        measures.append(Measure(model, "uniqueness", None, estimates.uniqueness[estimates.rule]))
+    return tuple(measures)
+
+
 def individual_measures(risk: IndividualRisk) -> list[Measure]:
     """By survey weights."""
     return [
@@ -97,15 +118,18 @@ def special_measures(risks: SubsetRisks, sizes: ClassSizes, fraction: float | No
     return measures
 
 
+def proposed_among(risks: Sequence[AttributeRisk]) -> list[AttributeRisk]:
+    """Those subsets of a table with records that are proposed as quasi-identifiers; see `subset_rows`."""
+    return proposed_identifiers(risks, PROPOSED_DISTINCTION, 1 - 1 / risks[0].records)
+
+
 def subset_rows(risks: SubsetRisks, columns: Sequence[str]) -> tuple[SubsetRisk, ...]:
     """The subsets by the names of their columns.
 
     Proposed are the smallest of those that have half as many combinations of values as records, or in which a record is
     like less than one other on average. Both are guesses.
     """
-    records = risks.subsets[0].records
-    separation = 1 - 1 / records
-    proposed = set(proposed_identifiers(risks.subsets, PROPOSED_DISTINCTION, separation))
+    proposed = set(proposed_among(risks.subsets))
     return tuple(
         SubsetRisk(
             tuple(columns[j] for j in risk.attributes),

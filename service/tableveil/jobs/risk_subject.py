@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from tableveil.backend import Session
+from tableveil.drafting import guessed_quasi_identifiers
 from tableveil.errors import Fault, InvalidError
 from tableveil.jobs.released import current_release, rows_of
 from tableveil.policy import TableReference
 from tableveil.policy.risk_analysis import RiskRequest
 from tableveil.risk import MOST_SUBSETS, largest_size, number_of_subsets
 from tableveil.source import Analyzed, find_table, resolve_analyzed
+from tableveil.source.drafted import role_facts
 
 
 def resolve_subject(session: Session, request: RiskRequest) -> tuple[TableReference, Analyzed]:
@@ -24,18 +29,57 @@ def resolve_subject(session: Session, request: RiskRequest) -> tuple[TableRefere
         shown = TableReference(release.source.catalog, release.target_schema, release.target_name)
         found = rows_of(session, release)
         rows, marker = found.table, found.marker
-        names = request.quasi_identifiers or tuple(attribute.column for attribute in release.attributes)
+        names = request.columns or tuple(attribute.column for attribute in release.attributes)
     else:
         assert request.table is not None
         reference, faults = find_table(session, request.table, "table")
         if reference is None:
             raise unfit(faults)
-        shown, rows, marker, names = reference, reference, "", request.quasi_identifiers
+        shown, rows, marker, names = reference, reference, "", request.columns
     analyzed, faults = resolve_analyzed(session, rows, marker, names, request.population, request.weight_column)
+    faults = [replace(fault, field=_field_of(fault.field, request)) for fault in faults]
     faults += _check_subsets(request.largest_subset, len(names))
     if faults:
         raise unfit(faults)
     return shown, analyzed
+
+
+def with_guessed(session: Session, request: RiskRequest) -> tuple[RiskRequest, str]:
+    """The request with guessed quasi-identifiers and a warning that says so, if it is of a table and names none.
+
+    Raises:
+        InvalidError: nothing in the table looks like a quasi-identifier.
+    """
+    if request.table is None or request.columns:
+        return request, ""
+    reference, _ = find_table(session, request.table, "table")
+    if reference is None:
+        # Whoever resolves the request says so.
+        return request, ""
+    used = {request.weight_column, request.population.subset_column if request.population else ""}
+    known = [facts for facts in role_facts(session, reference) if facts.name not in used]
+    names, named = guessed_quasi_identifiers(known)
+    if not names:
+        hint = "Name the columns by which people could be recognized: age, sex, place, dates, …"
+        found = "none, and no column looks like one"
+        raise unfit([Fault("quasi_identifiers", found, "at least one column", hint)])
+    by = "names and types" if named else "nothing but their types"
+    warning = (
+        f"The quasi-identifiers are guessed by {by} of the columns. Who knows what is not in the table: name them "
+        "yourself as quasi_identifiers. `tableveil draft-policy` says why each was guessed."
+    )
+    return replace(request, quasi_identifiers=tuple(names)), warning
+
+
+def _field_of(field: str, request: RiskRequest) -> str:
+    """Where the request has what a fault says of a column: all may be named in the sets to be compared only."""
+    match = re.fullmatch(r"quasi_identifiers\[(\d+)\]", field)
+    if match is None or request.quasi_identifiers or not request.compare:
+        return field
+    name = request.columns[int(match[1])]
+    return next(
+        f"compare[{i}].columns[{names.index(name)}]" for i, names in enumerate(request.compare) if name in names
+    )
 
 
 def unfit(faults: list[Fault]) -> InvalidError:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from tableveil.backend import Database, Session
 from tableveil.classes import ClassCounter
 from tableveil.counting import BaseHistogram, open_counter
+from tableveil.errors import InfeasibleError
 from tableveil.jobs.guarantees import guarantees_of
 from tableveil.jobs.infeasible import check_values, nothing_valid
 from tableveil.jobs.privacy import choosing_models, judging_models, privacy_for
 from tableveil.jobs.quality import quality_for
 from tableveil.jobs.read import Counted, count
+from tableveil.jobs.relaxing import relaxed
 from tableveil.jobs.report import Report
 from tableveil.jobs.run_microaggregation import run_microaggregation
 from tableveil.jobs.run_record_level import run_record_level
@@ -39,7 +41,9 @@ def run_job(database: Database, session: Session, job: int, policy: Policy, docu
         return run_microaggregation(database, session, job, policy, document, report)
     counted = count(session, policy, report)
     problem, found = _search(session, counted, report)
-    best = _best(problem, found, counted)
+    if found.best is None:
+        raise _nothing_valid(session, problem, found, counted)
+    best = _judged(problem, found.best, counted)
     counting = problem.counter.account
     explanation = _explain(session, problem, best, policy)
     report.phase(JobPhase.WRITING)
@@ -71,10 +75,12 @@ def chosen_plan(session: Session, counted: Counted, report: Report) -> ReleasePl
     """What a job would release, without writing it.
 
     Raises:
-        InfeasibleError: nothing meets the policy.
+        InfeasibleError: nothing meets the policy; what would is not looked for.
     """
     problem, found = _search(session, counted, report)
-    return _plan(counted, problem, _best(problem, found, counted))
+    if found.best is None:
+        raise InfeasibleError("INFEASIBLE", "no transformation that meets the policy was found")
+    return _plan(counted, problem, _judged(problem, found.best, counted))
 
 
 def _search(session: Session, counted: Counted, report: Report) -> tuple[Problem, SearchOutcome]:
@@ -90,14 +96,21 @@ def _search(session: Session, counted: Counted, report: Report) -> tuple[Problem
     return problem, search(problem, policy.search, session.control, report.on_progress)
 
 
-def _best(problem: Problem, found: SearchOutcome, counted: Counted) -> Candidate:
+def _nothing_valid(session: Session, problem: Problem, found: SearchOutcome, counted: Counted) -> InfeasibleError:
+    assert session.control is not None
     policy = counted.policy
-    if found.best is None:
-        raise nothing_valid(policy, choosing_models(policy), why_infeasible(problem))
+    why = why_infeasible(problem)
+    less = relaxed(policy, problem, counted.base, session.control, proven=found.complete)
+    return nothing_valid(policy, choosing_models(policy), why, problem.counter.withheld, less)
+
+
+def _judged(problem: Problem, best: Candidate, counted: Counted) -> Candidate:
+    """What was found, if the models that took no part in choosing it release it too."""
+    policy = counted.policy
     judging = judging_models(policy)
     judge = privacy_for(judging, policy, counted.base, problem.counter)
-    check_values(policy, problem, found.best, judging, judge)
-    return found.best
+    check_values(policy, problem, best, judging, judge)
+    return best
 
 
 def _explain(session: Session, problem: Problem, best: Candidate, policy: Policy) -> Explanation:

@@ -13,13 +13,14 @@ from tableveil.errors import Fault, shortened
 from tableveil.jobs.privacy import check_size, people_in
 from tableveil.jobs.report import Report
 from tableveil.jobs.risk_measures import (
+    compared_measures,
     individual_measures,
     population_measures,
     reidentification_measures,
     special_measures,
     subset_rows,
 )
-from tableveil.jobs.risk_subject import resolve_subject, unfit
+from tableveil.jobs.risk_subject import resolve_subject, unfit, with_guessed
 from tableveil.policy import UniquenessEstimator
 from tableveil.policy.risk_analysis import RiskRequest
 from tableveil.risk import (
@@ -28,6 +29,7 @@ from tableveil.risk import (
     SubsetRisks,
     check_people,
     check_weights,
+    class_sizes_by,
     default_size,
     individual_risk,
     individual_risks,
@@ -40,7 +42,7 @@ from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import jobs, risk_analyses
 from tableveil.state.jobs import JobPhase
 from tableveil.state.migrate import fingerprint_key
-from tableveil.state.risk_analyses import Measure
+from tableveil.state.risk_analyses import ComparedRisk, Measure
 
 MOST_PEOPLE = 10**15
 """More than ever lived; whole numbers up to it are exact as floating-point ones."""
@@ -68,6 +70,7 @@ def run_risk_analysis(session: Session, job: int, request: RiskRequest, document
     report.phase(JobPhase.READING)
     # One transaction, so that everything is read of the same rows.
     with session.transaction():
+        request, guess = with_guessed(session, request)
         shown, analyzed = resolve_subject(session, request)
         mark = fingerprint(session, analyzed.source, fingerprint_key(session))
         faults = check_membership(session, analyzed.source)
@@ -83,7 +86,8 @@ def run_risk_analysis(session: Session, job: int, request: RiskRequest, document
     report.phase(JobPhase.SEARCHING)
     measured = _measured(session, request, frequencies, population)
     columns = tuple(column.name for column in analyzed.quasi_identifiers)
-    warnings = _warnings(request, counted, population, measured)
+    warnings = (*filter(None, (guess,)), *_warnings(request, counted, population, measured))
+    compared = tuple(_compared(request, frequencies, columns, names, population) for names in request.compare)
     report.phase(JobPhase.WRITING)
     with session.transaction():
         number = risk_analyses.next_number(session)
@@ -107,6 +111,7 @@ def run_risk_analysis(session: Session, job: int, request: RiskRequest, document
             request=document,
             measures=measured.measures,
             subsets=subset_rows(measured.subsets, columns),
+            compared=compared,
         )
         risk_analyses.insert(session, stored)
         # The manager looks for the outcome: a commit that reports success may have written nothing.
@@ -147,6 +152,13 @@ def _measured(session: Session, request: RiskRequest, frequencies: Frequencies, 
     fraction = frequencies.total / population if population else None
     measures += special_measures(subsets, sizes, fraction)
     return _Measured(tuple(measures), subsets, estimates)
+
+
+def _compared(
+    request: RiskRequest, frequencies: Frequencies, columns: tuple[str, ...], names: tuple[str, ...], people: int | None
+) -> ComparedRisk:
+    sizes = class_sizes_by(frequencies, [columns.index(name) for name in names])
+    return ComparedRisk(names, compared_measures(sizes, request.thresholds, people))
 
 
 def _of_each(frequencies: Frequencies, subsets: SubsetRisks) -> dict[str, NDArray[Any]]:

@@ -20,7 +20,7 @@ from tableveil.jobs.run_frontier import run_frontier
 from tableveil.jobs.run_payout_sweep import run_payout_sweep
 from tableveil.jobs.run_risk_analysis import run_risk_analysis
 from tableveil.jobs.run_utility_report import run_utility_report
-from tableveil.policy import Policy, ReleaseTarget, TableReference
+from tableveil.policy import Policy, Population, ReleaseTarget, TableReference
 from tableveil.policy.classification import ClassificationRequest
 from tableveil.policy.frontier import FrontierGrid
 from tableveil.policy.payout_sweep import SweptGains
@@ -51,6 +51,21 @@ class Work(ABC):
     @property
     def target(self) -> ReleaseTarget | None:
         """Where objects are written that no other job may write at the same time."""
+        return None
+
+    @property
+    def population(self) -> Population | None:
+        """The population, of which a table may be read beside the source's."""
+        return None
+
+    @property
+    def source_query(self) -> str:
+        """The query whose rows are the source, or an empty text: it is a table."""
+        return ""
+
+    @property
+    def release(self) -> int | None:
+        """The release that is read, whose objects have to stay until the job has ended."""
         return None
 
     @abstractmethod
@@ -90,6 +105,16 @@ class ReleaseWork(Work):
         """The policy's."""
         return self.policy.release
 
+    @property
+    def population(self) -> Population | None:
+        """The policy's."""
+        return self.policy.population
+
+    @property
+    def source_query(self) -> str:
+        """The policy's."""
+        return self.policy.source_query
+
     def admit(self, session: Session) -> TableReference:
         """The source; see `Work`."""
         source, policy, faults = check_request(session, self.policy)
@@ -113,6 +138,16 @@ class _Unreleased(Work):
     def request_id(self) -> str:
         """The policy's."""
         return self.policy.request_id
+
+    @property
+    def population(self) -> Population | None:
+        """The policy's."""
+        return self.policy.population
+
+    @property
+    def source_query(self) -> str:
+        """The policy's."""
+        return self.policy.source_query
 
     def admit(self, session: Session) -> TableReference:
         """The source; see `Work`."""
@@ -174,6 +209,16 @@ class RiskAnalysisWork(Work):
         """The request's."""
         return self.request.request_id
 
+    @property
+    def release(self) -> int | None:
+        """The request's."""
+        return self.request.release
+
+    @property
+    def population(self) -> Population | None:
+        """The request's."""
+        return self.request.population
+
     def admit(self, session: Session) -> TableReference:
         """The table, or that of the release; see `Work`."""
         reference, _ = resolve_subject(session, self.request)
@@ -198,6 +243,11 @@ class UtilityReportWork(Work):
         """The request's."""
         return self.request.request_id
 
+    @property
+    def release(self) -> int | None:
+        """The request's."""
+        return self.request.release
+
     def admit(self, session: Session) -> TableReference:
         """The source of the release; see `Work`."""
         return current_release(session, self.request.release).source
@@ -221,6 +271,11 @@ class ClassificationWork(Work):
     def request_id(self) -> str:
         """The request's."""
         return self.request.request_id
+
+    @property
+    def release(self) -> int | None:
+        """The request's."""
+        return self.request.release
 
     def admit(self, session: Session) -> TableReference:
         """The source of the release; see `Work`."""

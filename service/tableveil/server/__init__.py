@@ -2,6 +2,6 @@
 
 from tableveil.server.run import run_server
 from tableveil.server.server import TableveilServer
-from tableveil.server.settings import DEFAULT_ADDRESS, LARGEST_MESSAGE, Settings
+from tableveil.server.settings import DEFAULT_ADDRESS, LARGEST_MESSAGE, LogFormat, Settings
 
-__all__ = ["DEFAULT_ADDRESS", "LARGEST_MESSAGE", "Settings", "TableveilServer", "run_server"]
+__all__ = ["DEFAULT_ADDRESS", "LARGEST_MESSAGE", "LogFormat", "Settings", "TableveilServer", "run_server"]

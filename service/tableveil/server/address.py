@@ -1,4 +1,4 @@
-"""The address to listen on: this machine only, unless the operator says otherwise."""
+"""The address to listen on: a socket file or a port of this machine only, unless the operator says otherwise."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import errno
 import ipaddress
 import re
 import socket
+from pathlib import Path
 
 import grpc
 
@@ -13,9 +14,18 @@ from tableveil.errors import BusyError, InvalidError, TableveilError, shortened
 
 _ADDRESS = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[^\s:\[\]]+)):(?P<port>[0-9]{1,5})")
 
+_SOCKET_FILE = "unix:"
+
+_LONGEST_SOCKET_FILE = 107
+"""Bytes that the system has for the path of a socket (sockaddr_un)."""
+
 
 def check_address(address: str, allow_remote: bool) -> None:
     """Raises `InvalidError` if the address is none, or reaches beyond this machine without `allow_remote`."""
+    if address.startswith(_SOCKET_FILE):
+        # Who may connect is what the file's permissions say.
+        _socket_file(address)
+        return
     host, _ = _parsed(address)
     if not (allow_remote or _is_loopback(host)):
         raise InvalidError.of(
@@ -35,6 +45,8 @@ def bind(server: grpc.Server, address: str) -> int:
         BusyError: another process listens there.
         InvalidError: this machine cannot listen there.
     """
+    if address.startswith(_SOCKET_FILE):
+        _require_unused(_socket_file(address))
     try:
         return server.add_insecure_port(address)
     except RuntimeError:
@@ -42,14 +54,35 @@ def bind(server: grpc.Server, address: str) -> int:
 
 
 def with_port(address: str, port: int) -> str:
-    """The address with the port that it was given in place of 0."""
+    """The address with the port that it was given in place of 0; a socket file has none."""
+    if address.startswith(_SOCKET_FILE):
+        return address
     return f"{address.rpartition(':')[0]}:{port}"
+
+
+def _socket_file(address: str) -> Path:
+    path = Path(address.removeprefix(_SOCKET_FILE))
+    if not path.is_absolute() or "\0" in address or len(bytes(path)) > _LONGEST_SOCKET_FILE:
+        expected = f"{_SOCKET_FILE} and the absolute path of a socket file, of at most {_LONGEST_SOCKET_FILE} bytes"
+        raise InvalidError.of("ADDRESS_INVALID", "address", shortened(address), expected)
+    return path
+
+
+def _require_unused(path: Path) -> None:
+    """Raises `BusyError` if a process listens there: gRPC would take the file from it, and it would hear no more."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(bytes(path))
+        except OSError:
+            return
+    raise _in_use(f"{_SOCKET_FILE}{path}", "another socket file")
 
 
 def _parsed(address: str) -> tuple[str, int]:
     match = _ADDRESS.fullmatch(address)
     if not match or int(match["port"]) > 65535:
-        raise InvalidError.of("ADDRESS_INVALID", "address", shortened(address), "host:port, such as 127.0.0.1:50651")
+        expected = "host:port, such as 127.0.0.1:50651, or unix:/path/to/socket"
+        raise InvalidError.of("ADDRESS_INVALID", "address", shortened(address), expected)
     return match["six"] or match["host"], int(match["port"])
 
 
@@ -62,6 +95,10 @@ def _is_loopback(host: str) -> bool:
 
 def _diagnosis(address: str) -> TableveilError:
     """Why gRPC cannot listen; it says so only in its log. A plain socket tells."""
+    if address.startswith(_SOCKET_FILE):
+        found = f"{shortened(address)}, where no socket can be made"
+        expected = "a path in an existing, writable directory, where nothing is"
+        return InvalidError.of("ADDRESS_UNUSABLE", "address", found, expected)
     host, port = _parsed(address)
     reason = "for a reason it does not give"
     try:
@@ -71,13 +108,17 @@ def _diagnosis(address: str) -> TableveilError:
             probe.bind(place)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            return BusyError.of(
-                "ADDRESS_IN_USE",
-                "address",
-                f"{shortened(address)}, on which another process listens",
-                "a free port",
-                "Stop the other process, or choose another port with --address.",
-            )
+            return _in_use(address, "another port")
         reason = error.strerror or type(error).__name__
     found = f"{shortened(address)}, which the system refuses: {reason}"
     return InvalidError.of("ADDRESS_UNUSABLE", "address", found, "an address of this machine and a port one may use")
+
+
+def _in_use(address: str, other: str) -> BusyError:
+    return BusyError.of(
+        "ADDRESS_IN_USE",
+        "address",
+        f"{shortened(address)}, on which another process listens",
+        "an address that no other process has",
+        f"Stop the other process, or choose {other} with --address.",
+    )

@@ -11,7 +11,9 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from tableveil.server.address import bind, with_port
+from tableveil.server.admin_service import AdminService
 from tableveil.server.classification_service import ClassificationService
+from tableveil.server.draft_service import DraftService
 from tableveil.server.frontier_service import FrontierService
 from tableveil.server.hierarchy_service import HierarchyService
 from tableveil.server.interceptor import CallInterceptor
@@ -20,12 +22,17 @@ from tableveil.server.payout_service import PayoutService
 from tableveil.server.ports import Jobs, Stores
 from tableveil.server.release_service import ReleaseService
 from tableveil.server.risk_service import RiskService
-from tableveil.server.settings import CHECKS_AT_ONCE, LARGEST_MESSAGE, RESERVED_THREADS, UPLOADS_AT_ONCE
+from tableveil.server.settings import CHECKS_AT_ONCE, LARGEST_MESSAGE, LOADS_AT_ONCE, RESERVED_THREADS, UPLOADS_AT_ONCE
 from tableveil.server.slots import Slots
+from tableveil.server.table_service import TableService
 from tableveil.server.utility_service import UtilityService
 from tableveil.v1 import (
+    admin_service_pb2,
+    admin_service_pb2_grpc,
     classification_service_pb2,
     classification_service_pb2_grpc,
+    draft_service_pb2,
+    draft_service_pb2_grpc,
     frontier_service_pb2,
     frontier_service_pb2_grpc,
     hierarchy_service_pb2,
@@ -38,6 +45,8 @@ from tableveil.v1 import (
     release_service_pb2_grpc,
     risk_service_pb2,
     risk_service_pb2_grpc,
+    table_service_pb2,
+    table_service_pb2_grpc,
     utility_service_pb2,
     utility_service_pb2_grpc,
 )
@@ -47,6 +56,7 @@ logger = logging.getLogger("tableveil.server")
 SERVICES = tuple(
     service.full_name
     for module in (
+        admin_service_pb2,
         job_service_pb2,
         release_service_pb2,
         hierarchy_service_pb2,
@@ -54,7 +64,9 @@ SERVICES = tuple(
         payout_service_pb2,
         risk_service_pb2,
         utility_service_pb2,
+        table_service_pb2,
         classification_service_pb2,
+        draft_service_pb2,
     )
     for service in module.DESCRIPTOR.services_by_name.values()
 )
@@ -88,9 +100,9 @@ class Endpoint:
             raise
         checks, uploads = Slots(CHECKS_AT_ONCE, "running checks"), Slots(UPLOADS_AT_ONCE, "running uploads")
         job_service_pb2_grpc.add_JobServiceServicer_to_server(JobService(jobs, checks), server)
-        release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(ReleaseService(stores.releases), server)
+        release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(ReleaseService(jobs, stores.releases), server)
         hierarchy_service_pb2_grpc.add_HierarchyServiceServicer_to_server(
-            HierarchyService(stores.hierarchies, uploads), server
+            HierarchyService(stores.hierarchies, uploads, checks), server
         )
         frontier_service_pb2_grpc.add_FrontierServiceServicer_to_server(FrontierService(jobs, stores.frontiers), server)
         payout_service_pb2_grpc.add_PayoutServiceServicer_to_server(PayoutService(jobs, stores.payout_sweeps), server)
@@ -101,19 +113,25 @@ class Endpoint:
         classification_service_pb2_grpc.add_ClassificationServiceServicer_to_server(
             ClassificationService(jobs, stores.classifications), server
         )
+        draft_service_pb2_grpc.add_DraftServiceServicer_to_server(DraftService(stores.drafts, checks), server)
+        admin_service_pb2_grpc.add_AdminServiceServicer_to_server(AdminService(stores.upkeep), server)
+        table_service_pb2_grpc.add_TableServiceServicer_to_server(
+            TableService(stores.tables, stores.loads, checks, Slots(LOADS_AT_ONCE, "running loads")), server
+        )
         self._health = health.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
 
     def start(self) -> None:
-        """Begins to answer."""
+        """Begins to answer: alive (health of no service in particular) and ready (of every service)."""
         for service in SERVICES:
             self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
         self._server.start()
 
     def retire(self) -> None:
-        """Tells whoever asks that the server is stopping; calls are still answered."""
-        self._health.enter_graceful_shutdown()
+        """Tells whoever asks that the server is not ready for more; it is alive, and calls are still answered."""
+        for service in SERVICES:
+            self._health.set(service, health_pb2.HealthCheckResponse.NOT_SERVING)
 
     def stop(self, grace_seconds: float) -> None:
         """Takes no more calls, ends those that run after the grace, and waits until their threads are done."""

@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import grpc
 
-from tableveil.convert import hierarchy_token, page_size, read_hierarchy_token, stored_hierarchy_to_proto
+from tableveil.convert import (
+    comparison_to_proto,
+    example_limit,
+    hierarchy_token,
+    page_size,
+    preview_request_from_proto,
+    preview_to_proto,
+    read_hierarchy_token,
+    stored_hierarchy_to_proto,
+    stored_levels_from_proto,
+)
 from tableveil.errors import CancelledError, InvalidError, TableveilError
+from tableveil.search import Control
 from tableveil.server.paging import fill_page
 from tableveil.server.ports import Hierarchies
+from tableveil.server.row_pieces import row_pieces
 from tableveil.server.settings import LARGEST_HIERARCHY, MOST_HIERARCHY_ROWS
 from tableveil.server.slots import Slots
 from tableveil.v1 import hierarchy_service_pb2 as v1
-from tableveil.v1 import hierarchy_service_pb2_grpc
+from tableveil.v1 import hierarchy_service_pb2_grpc, policy_pb2
 
 
 class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, hierarchies: Hierarchies, uploads: Slots) -> None:
-        """`uploads` bounds how many hierarchies are being received, and so held in memory, at once."""
+    def __init__(self, hierarchies: Hierarchies, uploads: Slots, checks: Slots) -> None:
+        """`uploads` bounds how many hierarchies are received, and so in memory, at once; `checks` reads of tables."""
         self._hierarchies = hierarchies
         self._uploads = uploads
+        self._checks = checks
 
     def CreateHierarchy(  # noqa: N802
         self, request_iterator: Iterator[v1.CreateHierarchyRequest], context: grpc.ServicerContext
     ) -> v1.CreateHierarchyResponse:
         """Stores what all messages bring; a client that goes away before the end leaves nothing."""
         with self._uploads.taken():
-            name, rows = _received(request_iterator)
-            stored = self._hierarchies.create(name, rows)
+            first = next(request_iterator, v1.CreateHierarchyRequest())
+            pieces = ((request.rows, request.ByteSize()) for request in chain([first], request_iterator))
+            rows = _received(pieces, first.row_count)
+            stored = self._hierarchies.create(first.name, rows, first.origin)
         return v1.CreateHierarchyResponse(hierarchy=stored_hierarchy_to_proto(stored))
 
     def ListHierarchies(  # noqa: N802
@@ -44,32 +60,59 @@ class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):
         token = hierarchy_token((last.name, last.version)) if last else ""
         return v1.ListHierarchiesResponse(hierarchies=hierarchies, next_page_token=token)
 
+    def PreviewHierarchy(  # noqa: N802
+        self, request_iterator: Iterator[v1.PreviewHierarchyRequest], context: grpc.ServicerContext
+    ) -> v1.PreviewHierarchyResponse:
+        """Reads the rows of an inline hierarchy, then the column, until it is done or the client is gone."""
+        control = Control()
+        context.add_callback(control.cancel)
+        with self._uploads.taken(), self._checks.taken():
+            first = next(request_iterator, v1.PreviewHierarchyRequest())
+            own = first.hierarchy.inline.rows
+            pieces = ((request.rows, request.ByteSize()) for request in chain([first], request_iterator))
+            rows = _received(chain([(own, 0)], pieces), first.row_count or len(own))
+            return preview_to_proto(self._hierarchies.preview(preview_request_from_proto(first, rows), control))
 
-def _received(requests: Iterator[v1.CreateHierarchyRequest]) -> tuple[str, list[tuple[str, ...]]]:
-    name, announced = "", 0
+    def CompareHierarchies(  # noqa: N802
+        self, request: v1.CompareHierarchiesRequest, context: grpc.ServicerContext
+    ) -> v1.CompareHierarchiesResponse:
+        """Two versions beside each other."""
+        earlier, later = stored_levels_from_proto(request.earlier), stored_levels_from_proto(request.later)
+        return comparison_to_proto(self._hierarchies.compare(earlier, later, example_limit(request)))
+
+    def ReadHierarchy(  # noqa: N802
+        self, request: v1.ReadHierarchyRequest, context: grpc.ServicerContext
+    ) -> Iterator[v1.ReadHierarchyResponse]:
+        """What is stored, then its rows as gRPC's flow control lets them go."""
+        with self._hierarchies.read(stored_levels_from_proto(request.hierarchy)) as (stored, batches):
+            yield v1.ReadHierarchyResponse(hierarchy=stored_hierarchy_to_proto(stored))
+            for piece in row_pieces(chain.from_iterable(batches)):
+                yield v1.ReadHierarchyResponse(rows=piece)
+
+
+def _received(pieces: Iterable[tuple[Iterable[policy_pb2.HierarchyRow], int]], announced: int) -> list[tuple[str, ...]]:
+    """The rows of all pieces together; a piece is the rows of a message and the bytes of that."""
     rows: list[tuple[str, ...]] = []
     # Labels repeat from row to row; one object for each keeps large hierarchies in memory.
     known: dict[str, str] = {}
     size = 0
-    for number, request in enumerate(requests):
-        if number == 0:
-            name, announced = request.name, request.row_count
-        size += request.ByteSize()
-        if len(rows) + len(request.rows) > MOST_HIERARCHY_ROWS:
-            raise _too_large(f"more than {MOST_HIERARCHY_ROWS:,} rows", f"at most {MOST_HIERARCHY_ROWS:,} rows")
+    for new, piece_bytes in pieces:
+        size += piece_bytes
         if size > LARGEST_HIERARCHY:
             limit = f"{LARGEST_HIERARCHY // 2**20} MiB"
             raise _too_large(f"more than {limit}", f"at most {limit}")
-        for row in request.rows:
+        for row in new:
             labels = tuple(row.labels)
-            rows.append((*labels[:1], *(known.setdefault(label, label) for label in labels[1:])))
+            rows.append((*labels[:1], *map(known.setdefault, labels[1:], labels[1:])))
+        if len(rows) > MOST_HIERARCHY_ROWS:
+            raise _too_large(f"more than {MOST_HIERARCHY_ROWS:,} rows", f"at most {MOST_HIERARCHY_ROWS:,} rows")
     # gRPC may end a stream that was cut off, by the client or a message over the limit, as if all had come.
     if len(rows) < announced:
         raise CancelledError("CANCELLED", "the upload was cut off before its end; nothing was stored")
     if len(rows) > announced:
         found, expected = f"{announced:,} announced, {len(rows):,} sent", "the number of all rows in the first message"
         raise InvalidError.of("ROW_COUNT_WRONG", "row_count", found, expected)
-    return name, rows
+    return rows
 
 
 def _too_large(found: str, expected: str) -> TableveilError:

@@ -99,7 +99,7 @@ def _failures_as_statuses(method: str, context: grpc.ServicerContext) -> Iterato
         # The client is gone; gRPC knows its own exception by identity.
         raise
     except TableveilError as error:
-        logger.info("%s: %s", method, error.code)
+        logger.info("%s: %s", method, error.code, extra={"method": method, "code": error.code})
         context.abort_with_status(status_of(Failure.of(error)))
     except Exception as error:
         context.abort_with_status(status_of(Failure.of(_unexpected(method, error))))
@@ -110,7 +110,8 @@ def _unexpected(method: str, error: Exception) -> InternalError:
     correlation = uuid.uuid4().hex[:16]
     frames = traceback.extract_tb(error.__traceback__)
     place = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
-    logger.error("%s failed [%s]: %s at %s", method, correlation, _types(error), place)
+    fields = {"method": method, "correlation": correlation}
+    logger.error("%s failed [%s]: %s at %s", method, correlation, _types(error), place, extra=fields)
     return InternalError("INTERNAL", f"an unexpected error; the server's log tells more at [{correlation}]")
 
 

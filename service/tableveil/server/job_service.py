@@ -21,6 +21,7 @@ from tableveil.errors import InvalidError
 from tableveil.jobs.work import ReleaseWork
 from tableveil.server.paging import fill_page
 from tableveil.server.ports import Jobs
+from tableveil.server.resubmission import work_again
 from tableveil.server.slots import Slots
 from tableveil.v1 import job_service_pb2 as v1
 from tableveil.v1 import job_service_pb2_grpc
@@ -85,3 +86,17 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
             return
         for job in self._jobs.watch(job_number(request.name), gone.is_set):
             yield v1.WatchJobResponse(job=job_to_proto(job))
+
+    def ResubmitJob(  # noqa: N802
+        self, request: v1.ResubmitJobRequest, context: grpc.ServicerContext
+    ) -> v1.ResubmitJobResponse:
+        """A new job of the same kind."""
+        work = work_again(self._jobs.get(job_number(request.name)))
+        return v1.ResubmitJobResponse(job=job_to_proto(self._jobs.submit(work, again=True)))
+
+    def DeleteJob(  # noqa: N802
+        self, request: v1.DeleteJobRequest, context: grpc.ServicerContext
+    ) -> v1.DeleteJobResponse:
+        """Nothing is left of the job but what others keep of it."""
+        self._jobs.delete(job_number(request.name))
+        return v1.DeleteJobResponse()

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import grpc
 
 from tableveil.convert import number_token, page_size, read_number_token, release_number, release_to_proto
-from tableveil.server.arrow_pieces import arrow_pieces
+from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.server.paging import fill_page
-from tableveil.server.ports import Releases
+from tableveil.server.ports import Jobs, Releases
 from tableveil.state.releases import Release
 from tableveil.v1 import release_service_pb2 as v1
 from tableveil.v1 import release_service_pb2_grpc
@@ -18,7 +18,8 @@ from tableveil.v1 import release_service_pb2_grpc
 class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, releases: Releases) -> None:
+    def __init__(self, jobs: Jobs, releases: Releases) -> None:
+        self._jobs = jobs
         self._releases = releases
 
     def GetRelease(  # noqa: N802
@@ -44,6 +45,14 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
         with self._releases.read(release_number(request.release, "release"), request.object) as reader:
             for piece in arrow_pieces(reader):
                 yield v1.ReadObjectResponse(arrow_ipc=piece)
+
+    def WithdrawRelease(  # noqa: N802
+        self, request: v1.WithdrawReleaseRequest, context: grpc.ServicerContext
+    ) -> v1.WithdrawReleaseResponse:
+        """The jobs know whether one uses the release."""
+        number = release_number(request.name)
+        self._jobs.withdraw(number, request.reason)
+        return v1.WithdrawReleaseResponse(release=release_to_proto(self._releases.get(number)))
 
 
 def _without_policy(release: Release) -> v1.Release:

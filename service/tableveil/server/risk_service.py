@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import grpc
 
 from tableveil.convert import job_to_proto, risk_analysis_number, risk_analysis_to_proto, risk_request_from_proto
+from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.errors import InvalidError
 from tableveil.jobs.work import RiskAnalysisWork
-from tableveil.server.arrow_pieces import arrow_pieces
 from tableveil.server.ports import Jobs, RiskAnalyses
 from tableveil.v1 import risk_service_pb2 as v1
 from tableveil.v1 import risk_service_pb2_grpc

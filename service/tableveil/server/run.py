@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
 from types import FrameType
 
+from tableveil.server.log import configure_log
 from tableveil.server.server import TableveilServer
 from tableveil.server.settings import Settings
 
@@ -21,7 +21,10 @@ WAKING_SECONDS = 0.5
 
 
 def run_server(settings: Settings) -> int:
-    """Serves until SIGTERM or SIGINT and returns the exit code; call it in the main thread.
+    """Serves until SIGTERM or SIGINT and returns the exit code, 0; call it in the main thread.
+
+    If the database fails, so that it must be opened anew, the server ends by itself and returns 1: whoever runs it is
+    to start it again.
 
     One line on standard output says when the server is ready, with the port it listens on. The log goes to standard
     error. A second signal ends the process at once; nothing that was committed is lost by that.
@@ -29,7 +32,7 @@ def run_server(settings: Settings) -> int:
     Raises:
         TableveilError: a setting is invalid, the database cannot be opened, or the address cannot be used.
     """
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    configure_log(settings.log_format)
     # The database, if the server creates it, and what it keeps beside it hold raw values.
     os.umask(0o077)
     stop = threading.Event()
@@ -37,15 +40,19 @@ def run_server(settings: Settings) -> int:
         server = TableveilServer(settings)
         print(f"Tableveil {_version()} serves {settings.database} on {server.address}", flush=True)
         # Another thread may have been given the signal: this one, in which Python handles it, has to wake up by itself.
-        while not stop.wait(WAKING_SECONDS):
-            pass
+        while works := server.works():
+            if stop.wait(WAKING_SECONDS):
+                break
         logger.info("stopping")
+        if not works:
+            logger.error("the database failed and must be opened anew: start the server again")
+            stop.set()
         # In a thread of its own, so that this one is free to handle the second signal.
         closing = threading.Thread(target=server.close, name="tableveil-close")
         closing.start()
         closing.join()
     logger.info("stopped")
-    return 0
+    return 0 if works else 1
 
 
 @contextmanager

@@ -8,12 +8,17 @@ from contextlib import ExitStack
 from tableveil import backend
 from tableveil.jobs import (
     Classifications,
+    Drafts,
     Frontiers,
     Hierarchies,
     JobManager,
+    Loads,
     PayoutSweeps,
     Releases,
+    Retention,
     RiskAnalyses,
+    Tables,
+    Upkeep,
     UtilityReports,
 )
 from tableveil.server.address import check_address
@@ -36,10 +41,16 @@ class TableveilServer:
         settings.check()
         check_address(settings.address, settings.allow_remote)
         with ExitStack() as opened:
-            database = backend.Database(backend.Settings(settings.database, settings.memory_limit, settings.threads))
+            directories = (*settings.load_directories, *filter(None, (settings.backup_directory,)))
+            database = backend.Database(
+                backend.Settings(settings.database, settings.memory_limit, settings.threads, directories)
+            )
             opened.callback(database.close)
             jobs = JobManager(database, settings.concurrent_jobs, settings.queue_limit)
             opened.callback(jobs.close, STOP_SECONDS)
+            retention = None if settings.keep_days is None else Retention(database, settings.keep_days)
+            if retention is not None:
+                opened.callback(retention.close)
             stores = Stores(
                 Releases(database),
                 Hierarchies(database),
@@ -48,19 +59,29 @@ class TableveilServer:
                 RiskAnalyses(database),
                 Classifications(database),
                 utility_reports=UtilityReports(database),
+                upkeep=Upkeep(database, settings.backup_directory, jobs.at_work),
+                drafts=Drafts(database),
+                tables=Tables(database),
+                loads=Loads(database, jobs, settings.load_directories),
             )
             endpoint = Endpoint(jobs, stores, settings.address, settings.stream_limit)
             endpoint.start()
             opened.pop_all()
-        self._database, self._jobs, self._endpoint = database, jobs, endpoint
+        self._database, self._jobs, self._retention, self._endpoint = database, jobs, retention, endpoint
         self.address = endpoint.address
         if settings.allow_remote:
             logger.warning("%s may be reached by other machines, and nobody is asked who they are", self.address)
+
+    def works(self) -> bool:
+        """Whether the database can be used; if not, only another process on the same file helps."""
+        return self._database.works()
 
     def close(self) -> None:
         """Stops: says so, ends the jobs, whose watchers learn how they ended, then the calls, then the database."""
         with ExitStack() as closing:
             closing.callback(self._database.close)
+            if self._retention is not None:
+                closing.callback(self._retention.close)
             closing.callback(self._endpoint.stop, CALL_GRACE_SECONDS)
             self._endpoint.retire()
             self._jobs.close(STOP_SECONDS)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
-from tableveil.errors import Fault, InvalidError
+from tableveil.errors import Fault, InvalidError, shortened
 
 DEFAULT_ADDRESS = "127.0.0.1:50651"
 
@@ -22,6 +23,9 @@ CHECKS_AT_ONCE = 2
 UPLOADS_AT_ONCE = 4
 """Hierarchies that are being received, each up to the limits below."""
 
+LOADS_AT_ONCE = 4
+"""Tables that are being loaded."""
+
 MOST_HIERARCHY_ROWS = 5_000_000
 LARGEST_HIERARCHY = 512 * 2**20
 
@@ -36,12 +40,22 @@ CALL_GRACE_SECONDS = 1.0
 """How long calls may go on once all jobs have ended."""
 
 
+class LogFormat(StrEnum):
+    """How the log is written: lines for people, or one JSON object a line for machines."""
+
+    CONSOLE = "console"
+    JSON = "json"
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How `tableveil serve` was called.
 
     `memory_limit` is in DuckDB's notation ("2GiB"), None for its default; `threads` are the database's, None for all.
     `stream_limit` bounds how many clients watch jobs, read objects or upload hierarchies at once.
+
+    Files may be loaded from the `load_directories` and backups written to the `backup_directory`; from and to no other
+    place. Ended jobs and what they found, other than current releases, are deleted after `keep_days`; None keeps them.
     """
 
     database: Path
@@ -52,6 +66,10 @@ class Settings:
     concurrent_jobs: int = 2
     queue_limit: int = 100
     stream_limit: int = 64
+    load_directories: tuple[Path, ...] = ()
+    backup_directory: Path | None = None
+    keep_days: int | None = None
+    log_format: LogFormat = LogFormat.CONSOLE
 
     def check(self) -> None:
         """Raises `InvalidError` with every number that is too small."""
@@ -60,7 +78,10 @@ class Settings:
             raise InvalidError.about("SETTINGS_INVALID", "the server cannot start with these settings", faults)
 
     def _faults(self) -> Iterator[Fault]:
-        for name, least in (("threads", 1), ("concurrent_jobs", 1), ("queue_limit", 1), ("stream_limit", 1)):
+        for name in ("threads", "concurrent_jobs", "queue_limit", "stream_limit", "keep_days"):
             number: int | None = getattr(self, name)
-            if number is not None and number < least:
-                yield Fault(name, str(number), f"at least {least}")
+            if number is not None and number < 1:
+                yield Fault(name, str(number), "at least 1")
+        for directory in self.load_directories:
+            if not directory.is_dir():
+                yield Fault("load_directories", shortened(str(directory)), "an existing directory")

@@ -1,6 +1,6 @@
 """The database: one process owns the file, one session per thread, every statement a tree until it is rendered here."""
 
-from tableveil.backend.database import Database, Settings
+from tableveil.backend.database import Database, Settings, read_only
 from tableveil.backend.expressions import (
     alias,
     call,
@@ -34,6 +34,7 @@ __all__ = [
     "identifier",
     "in_one_spelling",
     "number",
+    "read_only",
     "render",
     "row_number",
     "table",

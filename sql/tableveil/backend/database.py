@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +14,8 @@ import duckdb
 from tableveil.backend.failures import translated
 from tableveil.backend.interrupter import Interrupter
 from tableveil.backend.session import Session
-from tableveil.errors import BusyError, InvalidError, shortened
+from tableveil.errors import BusyError, InvalidError, TableveilError, shortened
+from tableveil.search import Stopped
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +23,13 @@ class Settings:
     """What the operator decides about the database.
 
     `memory_limit` is in DuckDB's notation ("2GiB"), None for its default of 80 % of the machine; `threads` None for all
-    cores.
+    cores. Files below `directories`, and no others, may be read and written by statements; none by default.
     """
 
     path: Path
     memory_limit: str | None = None
     threads: int | None = None
+    directories: tuple[Path, ...] = ()
 
 
 class Database:
@@ -59,6 +63,15 @@ class Database:
         except duckdb.Error as error:
             raise translated(error) from None
 
+    def works(self) -> bool:
+        """Whether statements still run: a checkpoint that fails, as on a full disk, ends them until it is reopened."""
+        try:
+            with self.session() as session:
+                session.execute("SELECT 1")
+        except TableveilError as error:
+            return error.code != "DATABASE_INVALIDATED"
+        return True
+
     def close(self) -> None:
         """Closes the file and removes the spill directory. Close all sessions before."""
         self._interrupter.close()
@@ -66,10 +79,30 @@ class Database:
         shutil.rmtree(self.spill_directory, ignore_errors=True)
 
 
+@contextmanager
+def read_only(path: Path) -> Iterator[Session]:
+    """A session on a file that no other process has open; nothing is written, not even beside it.
+
+    Raises:
+        BusyError: another process has the file open.
+        InvalidError: the file cannot be opened.
+    """
+    try:
+        connection = duckdb.connect(str(path), read_only=True, config={"temp_directory": ""})
+    except duckdb.Error as error:
+        raise _opening_failed(path, error) from None
+    interrupter = Interrupter()
+    try:
+        connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        connection.execute("SET GLOBAL enable_external_access = false")
+        yield Session(connection, interrupter)
+    finally:
+        interrupter.close()
+        connection.close()
+
+
 def _connect(settings: Settings, spill_directory: Path) -> duckdb.DuckDBPyConnection:
     config: dict[str, str | bool | int | float | list[str]] = {
-        # SQL that the server runs must not reach other files.
-        "enable_external_access": "false",
         "temp_directory": str(spill_directory),
     }
     if settings.memory_limit is not None:
@@ -80,24 +113,33 @@ def _connect(settings: Settings, spill_directory: Path) -> duckdb.DuckDBPyConnec
         connection = duckdb.connect(str(settings.path), config=config)
         # Set afterwards: at connect time the extension that knows time zones is not loaded yet. GLOBAL reaches cursors.
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        # SQL that the server runs must not reach other files. The database takes the exceptions only while it is open
+        # to all.
+        allowed = [f"{directory.resolve()}/" for directory in settings.directories]
+        connection.execute("SET GLOBAL allowed_directories = ?", [allowed])
+        connection.execute("SET GLOBAL enable_external_access = false")
         connection.execute("SET GLOBAL lock_configuration = true")
         return connection
-    except duckdb.IOException as error:
-        if "lock" in str(error).lower():
-            raise BusyError.of(
-                "DATABASE_LOCKED",
-                "database",
-                f"{shortened(str(settings.path))}, open in another process",
-                "a file that no other process has open",
-                "Stop the other process, or connect to the server that owns the file.",
-            ) from None
-        raise InvalidError.of(
+    except duckdb.Error as error:
+        raise _opening_failed(settings.path, error) from None
+
+
+def _opening_failed(path: Path, error: duckdb.Error) -> TableveilError | Stopped:
+    if isinstance(error, duckdb.IOException) and "lock" in str(error).lower():
+        return BusyError.of(
+            "DATABASE_LOCKED",
+            "database",
+            f"{shortened(str(path))}, open in another process",
+            "a file that no other process has open",
+            "Stop the other process, or connect to the server that owns the file.",
+        )
+    if isinstance(error, duckdb.IOException) and "No space left" not in str(error):
+        return InvalidError.of(
             "DATABASE_UNREADABLE",
             "database",
-            f"{shortened(str(settings.path))}, which cannot be opened",
+            f"{shortened(str(path))}, which cannot be opened",
             "a DuckDB file, or a path in an existing, writable directory",
-        ) from None
-    except (duckdb.InvalidInputException, duckdb.ParserException, duckdb.SyntaxException) as error:
-        raise InvalidError("SETTING_INVALID", f"the database refused its settings: {error}") from None
-    except duckdb.Error as error:
-        raise translated(error) from None
+        )
+    if isinstance(error, (duckdb.InvalidInputException, duckdb.ParserException, duckdb.SyntaxException)):
+        return InvalidError("SETTING_INVALID", f"the database refused its settings: {error}")
+    return translated(error)

@@ -29,8 +29,27 @@ def translated(error: duckdb.Error) -> TableveilError | Stopped:
             "enough memory",
             "Raise the server's --memory-limit, or let fewer jobs run at once (--concurrent-jobs).",
         )
-    if isinstance(error, duckdb.IOException) and "No space left" in message:
-        return BusyError.of("DISK_FULL", "database file system", "no space left on the device", "free space")
+    if isinstance(error, duckdb.FatalException):
+        why = "the disk is full, and " if "No space left" in message else ""
+        return InternalError(
+            "DATABASE_INVALIDATED", f"{why}the database failed and must be reopened: restart the server"
+        )
+    # A commit that cannot write the log says so as a transaction's error; nothing of it was committed.
+    if "No space left" in message:
+        return BusyError.of(
+            "DISK_FULL",
+            "database file system",
+            "no space left on the device",
+            "free space",
+            "Free space where the database file is, then try again: nothing of this was written.",
+        )
+    if isinstance(error, duckdb.ConstraintException):
+        return ConflictError.of(
+            "CONSTRAINT_BROKEN",
+            "rows",
+            "some that break a constraint of the table (NOT NULL, UNIQUE, CHECK or a key)",
+            "rows that keep to it",
+        )
     if isinstance(error, duckdb.TransactionException):
         return ConflictError.of(
             "WRITE_CONFLICT",
@@ -39,6 +58,4 @@ def translated(error: duckdb.Error) -> TableveilError | Stopped:
             "no concurrent change",
             "Submit the job again.",
         )
-    if isinstance(error, duckdb.FatalException):
-        return InternalError("DATABASE_INVALIDATED", "the database failed and must be reopened: restart the server")
     return InternalError("DATABASE_ERROR", f"the database refused a statement ({type(error).__name__})")

@@ -27,13 +27,15 @@ Statement = exp.Expr | str
 class Session:
     """Runs statements on a cursor of its own. Use it from one thread at a time.
 
-    While `control` is set, a statement that runs when it says to stop ends with `Stopped`.
+    While `control` is set, a statement that runs when it says to stop ends with `Stopped`. `memory` is what its owner
+    may keep, in bytes, None for all that the database may take; the database does not know of it.
     """
 
     def __init__(self, cursor: duckdb.DuckDBPyConnection, interrupter: Interrupter) -> None:
         self._cursor = cursor
         self._interrupter = interrupter
         self.control: Control | None = None
+        self.memory: int | None = None
 
     def close(self) -> None:
         """Closes the cursor; its temporary tables go with it."""
@@ -64,6 +66,13 @@ class Session:
         """The single value of a result of one row and one column."""
         (value,) = self.row(statement, parameters)
         return value
+
+    def columns(self, query: str) -> list[str]:
+        """The names of a query's columns, as it gives them; it is bound and not run, and no log has its text."""
+        try:
+            return list(self._cursor.sql(query).columns)
+        except duckdb.Error as error:
+            raise translated(error) from None
 
     def arrays(self, statement: Statement, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
         """The result as one numpy array per column, without NULLs."""
@@ -96,8 +105,8 @@ class Session:
         self._unguarded("COMMIT")
 
     @contextmanager
-    def relation(self, name: str, data: pa.Table) -> Iterator[None]:
-        """Makes an Arrow table readable under `name` while the block runs."""
+    def relation(self, name: str, data: pa.Table | pa.RecordBatchReader) -> Iterator[None]:
+        """Makes an Arrow table, or once a stream of batches, readable under `name` while the block runs."""
         try:
             self._cursor.register(name, data)
         except duckdb.Error as error:

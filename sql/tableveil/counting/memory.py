@@ -1,4 +1,4 @@
-"""How much memory the database may take."""
+"""How much memory counting may take."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
 def memory_limit(session: Session) -> int:
-    """The instance's `memory_limit` in bytes, as DuckDB rounds it: to a tenth of its unit."""
+    """The session's share in bytes, or the instance's `memory_limit` as DuckDB rounds it: to a tenth of its unit."""
+    if session.memory is not None:
+        return session.memory
     amount, _, unit = str(session.value("SELECT current_setting('memory_limit')")).partition(" ")
     return int(float(amount) * UNITS[unit])

@@ -6,16 +6,21 @@ from tableveil.dictionary.aggregated import AggregatedDictionary, build_aggregat
 from tableveil.dictionary.build import Dictionary, build_dictionary
 from tableveil.dictionary.joint import JointDictionary, build_joint
 from tableveil.dictionary.listed import listed_levels
+from tableveil.dictionary.preview import Coverage, Preview, PreviewRequest, preview_hierarchy
 from tableveil.dictionary.sensitive import SensitiveDictionary, build_sensitive
 
 __all__ = [
     "AggregatedDictionary",
+    "Coverage",
     "Dictionary",
     "JointDictionary",
+    "Preview",
+    "PreviewRequest",
     "SensitiveDictionary",
     "build_aggregated",
     "build_dictionary",
     "build_joint",
     "build_sensitive",
     "listed_levels",
+    "preview_hierarchy",
 ]

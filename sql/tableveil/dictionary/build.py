@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,6 @@ from tableveil.hierarchy import (
     AttributeLevels,
     InlineLevels,
     RuleHierarchy,
-    SuppressionOnly,
     attribute_levels,
     label_values,
 )
@@ -78,23 +77,21 @@ def build_dictionary(
         return None, faults
     values_name = _distinct_values(session, source, attribute.column, number_)
     read = (
-        exp.select(readable(source_column.kind), column("text"), column("records"))
+        exp.select(readable(source_column), column("text"), column("records"))
         .from_(table(values_name))
         .where(column("value").is_(exp.null()).not_())
         .order_by("code")
     )
     rows = session.rows(read)
-    labelled = label_values(hierarchy, source_column.kind, [row[0] for row in rows], [row[1] for row in rows])
+    # |H| is about the source: a value that only the population has is none that a record could have had.
+    own = np.fromiter((records > 0 for _, _, records in rows), np.bool_, len(rows))
+    labelled = label_values(hierarchy, source_column.kind, [row[0] for row in rows], [row[1] for row in rows], own)
     faults = _check_covered(source, attribute.column, f"{field}.hierarchy", rows, labelled.covered)
     if faults:
         return None, faults
     of_null = exp.select("records").from_(table(values_name)).where(column("value").is_(exp.null()))
     null_records = [records for (records,) in session.rows(of_null)]
     nulls = sum(null_records)
-    # |H| is about the source: a value that only the population has is none that a record could have had.
-    own = sum(1 for _, _, records in rows if records)
-    if isinstance(hierarchy, SuppressionOnly):
-        labelled = replace(labelled, domain_size=float(own))
     null_counts = nulls > 0 and attribute.nulls is NullHandling.VALUE
     levels = attribute_levels(labelled, bool(null_records), null_counts)
     faults = _check_level_limits(attribute, levels, field)
@@ -103,7 +100,7 @@ def build_dictionary(
     table_name = f"dictionary_{number_}"
     _write(session, table_name, values_name, levels)
     return Dictionary(
-        attribute, source_column, table_name, levels, nulls, own + (nulls > 0), reference, labelled.top_label
+        attribute, source_column, table_name, levels, nulls, int(own.sum()) + (nulls > 0), reference, labelled.top_label
     ), []
 
 

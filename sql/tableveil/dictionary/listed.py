@@ -49,8 +49,21 @@ def listed_levels(
         faults = check_levels(levels.rows, field)
     if levels is None or faults:
         return None, "", faults
-    reference = hierarchies.create(session, name, levels.rows).reference if store else name
+    reference = hierarchies.create(session, name, levels.rows, _origin(definition)).reference if store else name
     return levels, reference, []
+
+
+def _origin(definition: InlineLevels | TableLevels | SafeHarborHierarchy) -> str:
+    """Where the rows come from, for those who look at the store later."""
+    match definition:
+        case InlineLevels():
+            return "a policy"
+        case TableLevels(_, schema, name):
+            return f"the table {schema}.{name}"
+        case SafeHarborZip(_, schema, name):
+            return f"safe_harbor_zip with the table {schema}.{name}"
+        case _:
+            return field_of(definition)
 
 
 def _written_out(

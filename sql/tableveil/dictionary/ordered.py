@@ -19,7 +19,7 @@ from tableveil.backend import (
     text,
     try_cast,
 )
-from tableveil.dictionary.values import EXAMPLES, examples, readable, uncovered
+from tableveil.dictionary.values import readable, uncovered
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import (
     AttributeLevels,
@@ -38,6 +38,9 @@ DATES = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 _NUMERIC = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT)
 _TEMPORAL = (ValueKind.DATE, ValueKind.TIMESTAMP)
+
+SEE_VALUES = "`tableveil describe --values` shows some."
+"""Faults count values and show none: they are kept with their job, whoever looks at that."""
 
 
 def check_kind(order: ValueOrder, source_column: Column, field: str) -> list[Fault]:
@@ -92,33 +95,31 @@ def check_places(session: Session, placed: str, attribute: AttributePolicy, fiel
     count = session.value(exp.select(exp.Count(this=exp.Star())).from_(table(placed)).where(without))
     if not count:
         return []
-    some = exp.select(column("text")).from_(table(placed)).where(without).order_by(column("text"))
-    shown = examples([found for (found,) in session.rows(some.limit(EXAMPLES + 1))])
     if order.values:
-        found = f"{count} values of {name} that are not listed: {shown}"
-        hint = "Add them where they belong; values are compared as the text DuckDB casts them to."
+        found = f"{count} values of {name} that are not listed"
+        hint = f"Add them where they belong, as the text DuckDB casts them to. {SEE_VALUES}"
         return [Fault(f"{field}.values", found, "all values that occur", hint)]
     form = "numbers such as -1.5" if order.by is OrderBy.NUMBER else "dates as YYYY-MM-DD"
-    hint = "Correct them, or list the order in values."
-    return [Fault(f"{field}.by", f"{count} values of {name} that are none: {shown}", form, hint)]
+    hint = f"Correct them, or list the order in values. {SEE_VALUES}"
+    return [Fault(f"{field}.by", f"{count} values of {name} that are none", form, hint)]
 
 
 def check_distinct(session: Session, placed: str, attribute: AttributePolicy, field: str) -> list[Fault]:
     """Texts that are the same number have no order, and are two values to every model."""
     if attribute.order.by is OrderBy.TYPE:
         return []
-    equal = (
-        exp.select(call("min", column("text")), call("max", column("text")))
+    shared = (
+        exp.select(alias(exp.Count(this=exp.Star()), "texts"))
         .from_(table(placed))
         .where(column("place").is_(exp.null()).not_())
         .group_by(column("place"))
         .having(exp.GT(this=exp.Count(this=exp.Star()), expression=number(1)))
     )
-    pairs = session.rows(equal.order_by(number(1)).limit(1))
-    if not pairs:
+    count = session.value(exp.select(call("sum", column("texts"))).from_(shared.subquery("shared")))
+    if not count:
         return []
-    found = f"values of {shortened(attribute.column)} that are the same number of 64 bits: {examples(pairs[0])}"
-    hint = "Write each number in one way, or list the order in values."
+    found = f"{count} values of {shortened(attribute.column)} that are the same number of 64 bits as others"
+    hint = f"Write each number in one way, or list the order in values. {SEE_VALUES}"
     return [Fault(f"{field}.by", found, "numbers that differ", hint)]
 
 
@@ -135,9 +136,7 @@ def levels_of(
 ) -> tuple[AttributeLevels | None, list[Fault]]:
     """The groups of the codes; the values are read for it."""
     read = exp.select(column("value"), alias(cast(column("value"), "VARCHAR"), "text"), column("code"))
-    read = exp.select(readable(source_column.kind), column("text")).from_(
-        read.from_(table(table_name)).subquery("coded")
-    )
+    read = exp.select(readable(source_column), column("text")).from_(read.from_(table(table_name)).subquery("coded"))
     rows = session.rows(read.order_by("code"))
     has_null = bool(rows) and rows[-1][1] is None
     values = rows[:-1] if has_null else rows

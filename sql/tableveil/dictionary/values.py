@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from tableveil.backend import cast, column
+from tableveil.backend import call, cast, column, number
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import (
     InlineLevels,
@@ -18,16 +18,25 @@ from tableveil.hierarchy import (
     safe_harbor,
 )
 from tableveil.policy import AttributePolicy
+from tableveil.source import Column
 
 EXAMPLES = 5
+_DIGITS_OF_MICROSECONDS = len("2024-12-31 23:59:59.999999")
 
 
-def readable(kind: ValueKind) -> exp.Expr:
-    """The value in a form that Python reads without further modules and that loses nothing the rules look at."""
-    if kind is ValueKind.TIMESTAMP:
+def readable(found: Column) -> exp.Expr:
+    """The value in a form that Python reads without further modules and that loses nothing the rules look at.
+
+    It is of a relation with the column's `value` and, as `text`, what it is cast to as VARCHAR.
+    """
+    if found.type == "TIMESTAMP_NS":
+        # A cast rounds to microseconds, which moves the last moment of a day into the next one.
+        return cast(call("left", column("text"), number(_DIGITS_OF_MICROSECONDS)), "TIMESTAMP")
+    if found.kind is ValueKind.TIMESTAMP:
         # In UTC: the session's time zone.
         return cast(column("value"), "TIMESTAMP")
-    return column("text") if kind in (ValueKind.TEXT, ValueKind.OTHER) else column("value")
+    by_value = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT, ValueKind.DATE)
+    return column("value" if found.kind in by_value else "text")
 
 
 def check_fit(
@@ -42,16 +51,15 @@ def check_fit(
 
 
 def uncovered(name: str, field: str, texts: Sequence[str], among: str = "") -> Fault:
-    """The fault of values that the hierarchy has no labels for; `among` says whose, if not the source's."""
+    """The fault of values that the hierarchy has no labels for; `among` says whose, if not the source's.
+
+    It counts them and shows none: a fault is kept with its job, whoever looks at that.
+    """
     whose = f"{shortened(name)} {among}" if among else shortened(name)
     return Fault(
         field,
-        f"{len(texts)} values of {whose} that the hierarchy does not cover: {examples(texts)}",
+        f"{len(texts):,} {'value' if len(texts) == 1 else 'values'} of {whose} that the hierarchy does not cover",
         "every value of the column covered",
-        "Add them to the hierarchy, or widen its declared range; values are compared as the text DuckDB casts them to.",
+        "Add them to the hierarchy, or widen its declared range; values are compared as the text DuckDB casts them to. "
+        "`tableveil hierarchies preview --values` shows some.",
     )
-
-
-def examples(texts: Sequence[str]) -> str:
-    """The first few of them."""
-    return ", ".join(shortened(text) for text in texts[:EXAMPLES]) + (", …" if len(texts) > EXAMPLES else "")

@@ -5,6 +5,7 @@ from tableveil.release.own_levels import check_one_meaning, mixed_levels
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.publish import Evidence, publish, writing
 from tableveil.release.target import check_existing, check_ledger, check_target
+from tableveil.release.withdraw import withdraw
 
 __all__ = [
     "Evidence",
@@ -16,5 +17,6 @@ __all__ = [
     "check_target",
     "mixed_levels",
     "publish",
+    "withdraw",
     "writing",
 ]

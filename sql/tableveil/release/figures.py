@@ -11,6 +11,7 @@ from tableveil.backend import Session, create_table, drop, table
 from tableveil.classification.model import Assessment, Measures
 from tableveil.errors import ConflictError, shortened
 from tableveil.policy import ReleaseTarget
+from tableveil.release.marks import mark
 from tableveil.release.target import foreign_objects, objects_called
 from tableveil.state import releases
 from tableveil.state.releases import ObjectKind, Release, ReleaseObject
@@ -51,7 +52,8 @@ def write_figures(session: Session, release: Release, assessments: Sequence[Asse
     columns["value"] = pa.array([row[-1] for row in rows], pa.float64())
     with session.relation("figures", pa.table(columns)):
         session.execute(create_table(figures, exp.select("*").from_(table("figures"))))
-    written = ReleaseObject(target.classification_name, ObjectKind.CLASSIFICATION, len(rows))
+    own_mark = mark(session, target.schema, target.classification_name)
+    written = ReleaseObject(target.classification_name, ObjectKind.CLASSIFICATION, len(rows), own_mark)
     releases.replace_object(session, release.number, written)
     return target.classification_name
 

@@ -52,14 +52,14 @@ def write_objects(
 
 def written_objects(session: Session, plan: ReleasePlan, number: int) -> Written:
     """What the verification has to know of them."""
-    target, reference = plan.policy.release, plan.source.reference
+    target, rows = plan.policy.release, plan.source.rows
     types = [(released.name, released.type) for released in plan.columns()]
     if plan.marker:
         types.append((plan.marker, "BOOLEAN"))
-    catalog, schema = reference.catalog, target.schema
+    catalog, schema = plan.source.reference.catalog, target.schema
     return Written(
         release=number,
-        source=(catalog, reference.schema, reference.table),
+        source=(rows.catalog, rows.schema, rows.table),
         subset=plan.source.subset,
         rows=(catalog, schema, target.name),
         classes=(catalog, schema, target.classes_name),

@@ -15,10 +15,11 @@ from sqlglot import exp
 
 from tableveil.backend import Database, Session, drop
 from tableveil.dictionary import AggregatedDictionary, Dictionary
-from tableveil.errors import ConflictError, InternalError, shortened
+from tableveil.errors import ConflictError, InternalError
 from tableveil.policy import Policy, PrivacyModel
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import write
+from tableveil.release.marks import mark
 from tableveil.release.objects import public, snapshot, write_objects, written_objects
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.target import check_existing, check_ledger, existing_objects
@@ -90,6 +91,7 @@ def publish(
         _drop_replaced(session, plan)
         number = releases.next_number(session)
         objects, sizes, risk = write_objects(session, plan, number)
+        objects = tuple(replace(item, mark=mark(session, plan.policy.release.schema, item.name)) for item in objects)
         verifying()
         written = replace(written_objects(session, plan, number), score=evidence.best.score)
         verify(session, plan.policy, plan.records, written)
@@ -122,8 +124,8 @@ def _check_unchanged(session: Session, plan: ReleasePlan, evidence: Evidence) ->
     ):
         raise ConflictError.of(
             "SOURCE_CHANGED",
-            "source.table",
-            f"{shortened(str(plan.source.reference))}, changed since it was counted",
+            plan.policy.source_field,
+            f"{plan.source.shown}, changed since it was counted",
             "the rows that were counted",
             "Submit the job again.",
         )
@@ -180,6 +182,7 @@ def _release(
         job=evidence.job,
         created_at=jobs.now(session),
         source=plan.source.reference,
+        source_tables=plan.source.query.tables if plan.source.query is not None else (),
         source_fingerprint=evidence.fingerprint,
         target_schema=target.schema,
         target_name=target.name,

@@ -10,6 +10,7 @@ from tableveil.backend import Session, table
 from tableveil.errors import ConflictError, Fault, InvalidError, nearest, shortened
 from tableveil.policy import IfExists, Policy, ReleaseTarget
 from tableveil.source import Source
+from tableveil.source.model import SNAPSHOT
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import releases
 
@@ -32,13 +33,13 @@ def check_target(session: Session, policy: Policy, source: Source | None) -> lis
         return [Fault("release.schema", shortened(target.schema), "a schema of the database", hint)]
     if source is None:
         return []
-    read = {"the source": source.reference}
+    read = [("the source" if source.query is None else "read by the source query", table) for table in source.tables]
     if source.population is not None:
-        read["the population"] = source.population.reference
-    for what, reference in read.items():
+        read.append(("the population", source.population.reference))
+    for what, reference in read:
         for name in target.object_names:
             # DuckDB compares names without regard to case.
-            here = reference.schema.casefold() == target.schema.casefold()
+            here = reference.schema.casefold() == target.schema.casefold() and reference != SNAPSHOT
             if here and name.casefold() == reference.table.casefold():
                 expected = f"names other than its for all of {', '.join(map(shortened, target.object_names))}"
                 return [Fault("release.name", f"{shortened(name)}, which is {what}", expected)]
@@ -83,11 +84,11 @@ def foreign_objects(session: Session, target: ReleaseTarget, existing: Mapping[s
     return {
         name: kind
         for name, kind in existing.items()
-        if name not in owned or _rows(session, name, target.schema) != owned[name]
+        if name not in owned or count_rows(session, name, target.schema) != owned[name]
     }
 
 
-def _rows(session: Session, name: str, schema: str) -> int:
+def count_rows(session: Session, name: str, schema: str) -> int:
     """A table of one's own may have taken the name of a release that was dropped; it has other rows."""
     # By its whole name: a job's own temporary table may have the same one.
     own: str = session.value("SELECT current_database()")
@@ -125,13 +126,13 @@ def objects_called(session: Session, schema: str, names: Iterable[str]) -> dict[
 
 def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: str | None) -> None:
     """Raises `InvalidError` if the records were released before and the policy gives no reason to do so again."""
-    earlier = releases.earlier_releases(session, source.reference, fingerprint)
+    earlier = releases.earlier_releases(session, source.tables, fingerprint)
     if earlier and not policy.repeat_reason.strip():
         names = ", ".join(f"releases/{number}" for number in earlier[:5]) + (", …" if len(earlier) > 5 else "")
         raise InvalidError.of(
             "REPEATED_RELEASE",
             "repeat_reason",
-            f"none, although {names} came from this source",
+            f"none, although {names} came from {'this source' if source.query is None else 'tables that it reads'}",
             "the reason why these records are released once more",
             "Two releases of the same people can together tell apart what each alone hides: state the reason, or "
             "release something else.",

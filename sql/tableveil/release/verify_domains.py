@@ -1,8 +1,8 @@
 """How much of their domains released labels stand for: counted anew from what defines the hierarchies.
 
 Listed hierarchies are counted from their rows, as the policy or the store has them; calendar periods by listing all
-days of the range; intervals by what their labels say; masked texts by how many characters are masked. Nothing of it is
-taken from what the search was given.
+days of the range; intervals by what their labels say; masked texts by how many characters are masked; groups by adding
+up their members; values in an order by where they stand in it. Nothing of it is taken from what the search was given.
 """
 
 from __future__ import annotations
@@ -10,13 +10,25 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 
 import pyarrow as pa
 
 from tableveil.backend import Session
-from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, Redaction, SuppressionOnly
+from tableveil.hierarchy import (
+    Combination,
+    Dates,
+    DateUnit,
+    Grouping,
+    HierarchyDefinition,
+    InlineLevels,
+    Intervals,
+    OrderBased,
+    Redaction,
+    SuppressionOnly,
+)
 from tableveil.policy import AttributePolicy, NullHandling, Policy
 from tableveil.release.verify_text import quoted
 from tableveil.release.written import Labels, Written
@@ -49,7 +61,7 @@ def count_losses(
     for j, labels in enumerate(written.labels):
         attribute = attributes[labels.column]
         for level in range(1, labels.top):
-            _insert_bits(session, j, level, _leaves(session, attribute, labels, level))
+            _insert_bits(session, j, level, _leaves(session, attribute.hierarchy, labels, level, written))
         domains.append(f"{math.log2(max(_domain(session, attribute, labels, written), 1))!r}::DOUBLE")
     bits, joins = [], []
     for j, (labels, of_row) in enumerate(zip(written.labels, levels, strict=True)):
@@ -84,9 +96,19 @@ def _insert_bits(session: Session, attribute: int, level: int, leaves: Mapping[s
 # --- labels between the values and the top --------------------------------------------------------------------------
 
 
-def _leaves(session: Session, attribute: AttributePolicy, labels: Labels, level: int) -> Mapping[str, int]:
-    """The number of level-0 values under each label that may occur at a level below the top."""
-    match attribute.hierarchy:
+def _leaves(
+    session: Session,
+    hierarchy: HierarchyDefinition | None,
+    labels: Labels,
+    level: int,
+    written: Written,
+    with_rows: Collection[str] = (),
+) -> Mapping[str, int]:
+    """The number of level-0 values under each label that may occur at a level below the top.
+
+    Values `with_rows` of their own, beside the hierarchy, are none of its.
+    """
+    match hierarchy:
         case Dates() as rule:
             unit = rule.units[level - 1]
             periods = f"SELECT min(day) AS day, count(*) AS days FROM {_days(rule)} GROUP BY date_trunc('{unit}', day)"
@@ -94,9 +116,15 @@ def _leaves(session: Session, attribute: AttributePolicy, labels: Labels, level:
         case Intervals() as rule:
             return {label: _within(rule, label) for label in _shown(session, labels, level)}
         case Redaction() as rule:
-            return dict.fromkeys(_shown(session, labels, level), rule.alphabet_size ** (level * rule.step))
+            return dict.fromkeys(_shown(session, labels, level), _characters(rule) ** (level * rule.step))
         case InlineLevels(rows):
             return Counter(row[level] for row in rows)
+        case Grouping() as rule:
+            return _grouped(rule, level, _unlisted(session, rule, labels.column, written, with_rows))
+        case OrderBased() as rule:
+            return _in_order(session, rule, labels, level)
+        case Combination() as rule:
+            return _combined(session, rule, labels, level, written)
         case _:
             query = f"SELECT l{level}, count(*) FROM {_stored(session, labels)} GROUP BY l{level}"
             return dict(session.rows(query))
@@ -119,6 +147,72 @@ def _within(rule: Intervals, label: str) -> int:
     return _position(bounds[2]) - _position(bounds[1]) + 1 if bounds else 1
 
 
+def _characters(rule: Redaction) -> int:
+    return len(set(rule.alphabet)) or rule.alphabet_size
+
+
+def _grouped(rule: Grouping, level: int, unlisted: int) -> Mapping[str, int]:
+    """Adds up the members of every group, from level 1 up."""
+    first, *above = rule.levels[:level]
+    counts = Counter({group.label: len(group.members) for group in first.groups})
+    counts[first.others] += unlisted
+    for groups in above:
+        joined = Counter({group.label: sum(map(counts.pop, group.members)) for group in groups.groups})
+        joined[groups.others] += counts.total()
+        counts = joined
+    return +counts
+
+
+def _in_order(session: Session, rule: OrderBased, labels: Labels, level: int) -> Mapping[str, int]:
+    """The values between the ends of the group that a value with the label stands in."""
+    size = math.prod(rule.fan_outs[:level])
+    places = {value: place for place, value in enumerate(rule.values)}
+    value, label = quoted(labels.columns[0]), quoted(labels.columns[level])
+    query = f"SELECT {label}, min(CAST({value} AS VARCHAR)) FROM {quoted(labels.table)} WHERE {value} IS NOT NULL"
+    starts = {name: places[some] // size * size for name, some in session.rows(f"{query} GROUP BY {label}")}
+    return {name: min(size, len(rule.values) - start) for name, start in starts.items()}
+
+
+def _combined(session: Session, rule: Combination, labels: Labels, level: int, written: Written) -> Mapping[str, int]:
+    """Those of the rows, and those of the rule for all values without one."""
+    listed = [_row_labels(row) for row in rule.rows]
+    values = [row[0] for row in listed]
+    highest = _levels_below_top(rule.rest)
+    session.execute(
+        f"CREATE OR REPLACE TEMPORARY TABLE without_rows AS SELECT * FROM {quoted(labels.table)} "
+        f"WHERE NOT list_contains(?::VARCHAR[], CAST({quoted(labels.columns[0])} AS VARCHAR))",
+        [values],
+    )
+    # The column of this level stands for the rule's own level, which is lower where the rule has fewer.
+    of_rule = min(level, highest)
+    others = replace(
+        labels, table="without_rows", columns=(labels.columns[0], *[labels.columns[level]] * max(of_rule, 1))
+    )
+    if highest:
+        rest = _leaves(session, rule.rest, others, of_rule, written, values)
+    else:
+        rest = dict.fromkeys(_shown(session, others, 1), 1)
+    session.execute("DROP TABLE temp.main.without_rows")
+    return {**rest, **Counter(row[min(level, len(row) - 1)] for row in listed)}
+
+
+def _row_labels(row: Sequence[str]) -> Sequence[str]:
+    """A row without the top's label, which may be left out."""
+    return row[:-1] if len(row) > 1 and row[-1] == "*" else row
+
+
+def _levels_below_top(rule: HierarchyDefinition) -> int:
+    match rule:
+        case Dates(units=levels) | Grouping(levels=levels) | OrderBased(fan_outs=levels):
+            return len(levels)
+        case Intervals():
+            return len(rule.widths) or len(rule.boundaries) or 1
+        case Redaction():
+            return math.ceil(rule.length / rule.step) - 1
+        case _:
+            return 0
+
+
 def _position(bound: str) -> int:
     return date.fromisoformat(bound).toordinal() if "-" in bound[1:] else int(bound)
 
@@ -133,23 +227,60 @@ def _days(rule: Dates) -> str:
 
 def _domain(session: Session, attribute: AttributePolicy, labels: Labels, written: Written) -> int:
     """|H|: the number of level-0 values, with NULL if the source has it as a value of its own."""
-    column, rows = quoted(attribute.column), written.source_rows
-    match attribute.hierarchy:
-        case Dates() as rule:
-            values = session.value(f"SELECT count(*) FROM {_days(rule)}")
-        case Intervals() as rule:
-            values = _position(rule.maximum) - _position(rule.minimum) + 1
-        case Redaction() as rule:
-            values = rule.alphabet_size**rule.length
-        case SuppressionOnly():
-            values = session.value(f"SELECT count(DISTINCT {column}) FROM {rows}")
-        case InlineLevels(listed):
-            values = len(listed)
-        case _:
-            values = session.value(f"SELECT count(*) FROM {_stored(session, labels)}")
+    values = _values(session, attribute.hierarchy, labels, written)
     if attribute.nulls is NullHandling.VALUE:
-        values += session.value(f"SELECT coalesce(bool_or({column} IS NULL), FALSE)::INTEGER FROM {rows}")
+        column = quoted(attribute.column)
+        values += session.value(
+            f"SELECT coalesce(bool_or({column} IS NULL), FALSE)::INTEGER FROM {written.source_rows}"
+        )
     return int(values)
+
+
+def _values(
+    session: Session,
+    hierarchy: HierarchyDefinition | None,
+    labels: Labels,
+    written: Written,
+    with_rows: Collection[str] = (),
+) -> int:
+    """Without NULL, and without those `with_rows` of their own."""
+    match hierarchy:
+        case Dates() as rule:
+            return int(session.value(f"SELECT count(*) FROM {_days(rule)}"))
+        case Intervals() as rule:
+            return _position(rule.maximum) - _position(rule.minimum) + 1
+        case Redaction() as rule:
+            return int(_characters(rule) ** rule.length)
+        case SuppressionOnly():
+            return _present(session, labels.column, written, with_rows)
+        case InlineLevels(listed):
+            return len(listed)
+        case OrderBased(values):
+            return len(values)
+        case Grouping() as rule:
+            return len(_members(rule)) + _unlisted(session, rule, labels.column, written, with_rows)
+        case Combination(rows, rest):
+            return len(rows) + _values(session, rest, labels, written, [row[0] for row in rows])
+        case _:
+            return int(session.value(f"SELECT count(*) FROM {_stored(session, labels)}"))
+
+
+def _members(rule: Grouping) -> list[str]:
+    return [member for group in rule.levels[0].groups for member in group.members]
+
+
+def _unlisted(session: Session, rule: Grouping, column: str, written: Written, with_rows: Collection[str]) -> int:
+    """Values of the source in no group, if there is a label of others."""
+    return _present(session, column, written, [*_members(rule), *with_rows]) if rule.levels[0].others else 0
+
+
+def _present(session: Session, column: str, written: Written, but: Collection[str]) -> int:
+    """The number of the source's distinct values without some."""
+    query = (
+        f"SELECT count(*) FROM (SELECT DISTINCT {quoted(column)} AS value FROM {written.source_rows}) "
+        "WHERE value IS NOT NULL AND NOT list_contains(?::VARCHAR[], CAST(value AS VARCHAR))"
+    )
+    return int(session.value(query, [list(but)]))
 
 
 def _stored(session: Session, labels: Labels) -> str:

@@ -90,7 +90,7 @@ def _smaller(session: Session, size: str, classes: str, least: int, asked: str) 
 def _population(policy: Policy, written: Written) -> Name:
     table = policy.population.table if policy.population is not None else None
     # Without a table of its own the population is the source's, of which the source is a subset.
-    return (written.source[0], table.schema or "main", table.table) if table is not None else written.source
+    return (written.rows[0], table.schema or "main", table.table) if table is not None else written.source
 
 
 def _count_population(session: Session, policy: Policy, written: Written) -> None:

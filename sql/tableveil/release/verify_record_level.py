@@ -117,7 +117,7 @@ def _population(policy: Policy, written: Written) -> Name | None:
     if policy.population is None or not policy.population.has_rows:
         return None
     table = policy.population.table
-    return (written.source[0], table.schema or "main", table.table) if table is not None else written.source
+    return (written.rows[0], table.schema or "main", table.table) if table is not None else written.source
 
 
 def _coded(rows: str, written: Written) -> str:

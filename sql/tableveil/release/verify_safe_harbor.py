@@ -45,7 +45,7 @@ def _check_zips(session: Session, zips: SafeHarborZip, written: Written) -> list
     small = session.value(
         "SELECT count(*) FROM harboured AS h WHERE h.label <> '000' AND NOT EXISTS (SELECT 1 FROM ("
         f"SELECT substr({code}, 1, digits) AS area, sum({population}) AS people "
-        f"FROM {quoted(written.source[0], zips.schema or 'main', zips.table)}, range(1, 4) AS r(digits) GROUP BY area"
+        f"FROM {quoted(written.rows[0], zips.schema or 'main', zips.table)}, range(1, 4) AS r(digits) GROUP BY area"
         ") AS a WHERE a.area = h.label AND a.people > 20000)"
     )
     if small:

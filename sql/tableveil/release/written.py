@@ -47,11 +47,12 @@ class WrittenAggregate:
 class Written:
     """What to check.
 
-    `release` is the number under which evidence is kept; `source` is the table and `subset` its column that is true for
-    the records, if not all are. `kept` is the number of records that the search kept; `types` is what the columns of
-    the rows should be, in order; `source_types` are those of the source's columns. `labels` are the quasi-identifiers',
-    `sensitive` those of the sensitive columns that models look at. `score` is what the search says that the release
-    scores, if it is to be recomputed. Records with a NULL in a `complete` column were set aside.
+    `release` is the number under which evidence is kept; `source` is the table, or what the job read of a query, and
+    `subset` its column that is true for the records, if not all are. `kept` is the number of records that the search
+    kept; `types` is what the columns of the rows should be, in order; `source_types` are those of the source's
+    columns. `labels` are the quasi-identifiers', `sensitive` those of the sensitive columns that models look at.
+    `score` is what the search says that the release scores, if it is to be recomputed. Records with a NULL in a
+    `complete` column were set aside.
     `aggregated` has the aggregated columns in policy order; `members` names the sensitive columns, with tables of their
     values and codes, by which the members of clusters were told apart beside; None if there are no clusters.
     """

@@ -6,7 +6,7 @@ from tableveil.source.analyzed import Analyzed, resolve_analyzed
 from tableveil.source.facts import check_facts, check_membership, estimated_values, records_in
 from tableveil.source.fingerprint import fingerprint, population_fingerprint
 from tableveil.source.model import Column, PopulationRows, Source
-from tableveil.source.resolve import resolve_source
+from tableveil.source.resolve import find_source, resolve_source
 from tableveil.source.tables import columns_of, find_table
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "check_membership",
     "columns_of",
     "estimated_values",
+    "find_source",
     "find_table",
     "fingerprint",
     "population_fingerprint",

@@ -41,10 +41,10 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
     records = found.pop(0)
     faults = check_membership(session, source)
     if records == 0:
-        empty = f"{shortened(str(source.reference))}, which is empty"
+        empty = f"{source.shown}, which is empty"
         if source.subset:
-            empty = f"no row of {shortened(str(source.reference))} in which {shortened(source.subset)} is true"
-        return Facts(0, (*faults, Fault("source.table", empty, "at least one row")))
+            empty = f"no row of {source.shown} in which {shortened(source.subset)} is true"
+        return Facts(0, (*faults, Fault(policy.source_field, empty, "at least one row")))
     if person is not None:
         faults += _check_people(session, source, person, records, present=found.pop(0))
     estimates, found = found[: len(suspects)], found[len(suspects) :]

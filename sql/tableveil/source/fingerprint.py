@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, call, column
 from tableveil.source.model import Column, Source
+from tableveil.source.query import take_snapshot
 
 
 def fingerprint(session: Session, source: Source, key: bytes) -> str:
@@ -17,7 +18,10 @@ def fingerprint(session: Session, source: Source, key: bytes) -> str:
 
     The hashes are DuckDB's 64-bit ones, seeded with a digest of the key; their sum and exclusive or change with any
     row. That finds accidents and concurrent writers; it is no defence against one who forges rows and has the key.
+    A query is run for it, and its rows are kept, for whatever the session reads of the source afterwards.
     """
+    if source.query is not None:
+        take_snapshot(session, source)
     return _mark(session, source.with_all().table(), source.columns, key)
 
 

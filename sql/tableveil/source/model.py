@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from tableveil.backend import alias as aliased
 from tableveil.backend import column, conjunction, table, try_cast
+from tableveil.errors import shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
 
@@ -61,10 +62,23 @@ class PopulationRows:
         return _whole(self.reference)
 
 
+SNAPSHOT = TableReference("temp", "main", "source_query")
+"""The rows of a source that is a query, as its job read them: a temporary table of the job's session."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceQuery:
+    """A query that was checked: its text, in which tables have their full names, and these tables."""
+
+    text: str
+    tables: tuple[TableReference, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The source table, by its full name, and its columns in table order.
+    """The source table, by its full name, and its columns in table order; or the rows of a `query`.
 
+    A query has no name: of its `reference` only the database is known. Its rows are there once its fingerprint is.
     If the policy names a `subset` column, the source's records are the rows where it is true; if it is a release that
     has a `marker` column, those where that is false. Records with a NULL in a `complete` column are set aside. Nothing
     that reads `table` sees any other.
@@ -76,6 +90,22 @@ class Source:
     population: PopulationRows | None = None
     marker: str = ""
     complete: tuple[str, ...] = ()
+    query: SourceQuery | None = None
+
+    @property
+    def rows(self) -> TableReference:
+        """The table that has the rows."""
+        return self.reference if self.query is None else SNAPSHOT
+
+    @property
+    def tables(self) -> tuple[TableReference, ...]:
+        """The tables of the database that are read."""
+        return (self.reference,) if self.query is None else self.query.tables
+
+    @property
+    def shown(self) -> str:
+        """What messages call it."""
+        return shortened(str(self.reference)) if self.query is None else "the source query"
 
     def column(self, name: str) -> Column:
         """The column of that name."""
@@ -84,7 +114,7 @@ class Source:
     def table(self, alias: str = "") -> exp.Expr:
         """The records in a FROM clause."""
         if not (self.subset or self.marker or self.complete):
-            return _whole(self.reference, alias)
+            return _whole(self.rows, alias)
         conditions: list[exp.Expr] = [column(self.subset)] if self.subset else []
         conditions += [exp.Not(this=column(self.marker))] if self.marker else []
         conditions += [column(name).is_(exp.null()).not_() for name in self.complete]
@@ -100,7 +130,7 @@ class Source:
 
     def whole_table(self) -> exp.Table:
         """The table in a FROM clause, with the rows that are outside the subset."""
-        return _whole(self.reference)
+        return _whole(self.rows)
 
 
 def _whole(reference: TableReference, alias: str = "") -> exp.Table:

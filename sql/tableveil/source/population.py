@@ -43,7 +43,7 @@ def resolve_population(
     wanted = [by_name[name] for name in quasi_identifiers if name in by_name]
     types = tuple(column.type for column in wanted)
     if population.table is None:
-        return PopulationRows(source.reference, tuple(wanted), types, "population.subset_column"), []
+        return PopulationRows(source.rows, tuple(wanted), types, "population.subset_column"), []
     field = "population.table"
     reference, faults = find_table(session, population.table, field)
     if reference is None:

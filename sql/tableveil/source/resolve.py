@@ -7,22 +7,21 @@ from dataclasses import replace
 
 from tableveil.backend import Session
 from tableveil.errors import Fault, nearest, shortened
-from tableveil.policy import AttributePolicy, Policy, Role, check_classified_columns
+from tableveil.policy import AttributePolicy, Policy, Role, TableReference, check_classified_columns
 from tableveil.source.model import Column, Source
 from tableveil.source.population import check_subset, resolve_population
+from tableveil.source.query import query_columns, resolve_query
 from tableveil.source.tables import columns_of, find_table
 
 
 def resolve_source(session: Session, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:
     """The source, the policy with a role for every column of it, and all faults found.
 
-    The source is None if the table does not exist.
+    The source is None if the table does not exist, or if the query may not be one.
     """
-    reference, faults = find_table(session, policy.source, "source")
-    if reference is None:
+    source, columns, faults = find_source(session, policy.source, policy.source_query, "source")
+    if source is None:
         return None, policy, faults
-    columns = columns_of(session, reference)
-    source = Source(reference, tuple(found for found in columns if isinstance(found, Column)))
     names = [found.name if isinstance(found, Column) else found[0] for found in columns]
     for found in columns:
         if not isinstance(found, Column):
@@ -48,6 +47,31 @@ def resolve_source(session: Session, policy: Policy) -> tuple[Source | None, Pol
     if not missing:
         faults += check_classified_columns(policy, complete=True)
     return replace(source, population=population), policy, [*faults, *unfit, *missing]
+
+
+def find_source(
+    session: Session, wanted: TableReference, query_text: str, field: str
+) -> tuple[Source | None, list[Column | tuple[str, str]], list[Fault]]:
+    """The source with those of its columns that can be released, all of its columns, and the faults found.
+
+    It is the table that the policy has at the path `field`, unless there is a query.
+    """
+    if query_text:
+        query, faults = resolve_query(session, query_text)
+        if query is None:
+            return None, [], faults
+        columns = query_columns(session, query)
+        reference = TableReference(session.value("SELECT current_database()"), "", "")
+        return Source(reference, _releasable(columns), query=query), columns, []
+    found, faults = find_table(session, wanted, field)
+    if found is None:
+        return None, [], faults
+    columns = columns_of(session, found)
+    return Source(found, _releasable(columns)), columns, []
+
+
+def _releasable(columns: list[Column | tuple[str, str]]) -> tuple[Column, ...]:
+    return tuple(found for found in columns if isinstance(found, Column))
 
 
 def _unknown_columns(policy: Policy, names: list[str]) -> list[Fault]:

@@ -21,12 +21,14 @@ _KINDS = (
     (re.compile(r"DATE"), ValueKind.DATE),
     (re.compile(r"TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE"), ValueKind.TIMESTAMP),
     (re.compile(r"VARCHAR|JSON|ENUM\(.*\)", re.DOTALL), ValueKind.TEXT),
-    (re.compile(r"BOOLEAN|TIME|TIME_NS|TIME WITH TIME ZONE|UUID|BLOB|BIT"), ValueKind.OTHER),
+    (re.compile(r"TIME|TIME_NS"), ValueKind.TIME),
+    (re.compile(r"BOOLEAN"), ValueKind.BOOLEAN),
+    (re.compile(r"TIME WITH TIME ZONE|UUID|BLOB|BIT"), ValueKind.OTHER),
 )
 
 
-def find_table(session: Session, wanted: TableReference, field: str) -> tuple[TableReference | None, list[Fault]]:
-    """The table's full name, or the faults of the reference, which the policy has at the path `field`."""
+def find_schema(session: Session, wanted: TableReference, field: str) -> tuple[TableReference | None, list[Fault]]:
+    """The full name of a table that may or may not be in its schema, or the faults of the reference."""
     own: str = session.value("SELECT current_database()")
     if wanted.catalog not in ("", own):
         return None, [Fault(f"{field}.catalog", shortened(wanted.catalog), f"the server's database {shortened(own)}")]
@@ -44,6 +46,15 @@ def find_table(session: Session, wanted: TableReference, field: str) -> tuple[Ta
     ]
     if schema not in schemas:
         return None, [Fault(f"{field}.schema", shortened(schema), "a schema of the database", nearest(schema, schemas))]
+    return TableReference(own, schema, wanted.table), []
+
+
+def find_table(session: Session, wanted: TableReference, field: str) -> tuple[TableReference | None, list[Fault]]:
+    """The table's full name, or the faults of the reference, which the policy has at the path `field`."""
+    named, faults = find_schema(session, wanted, field)
+    if named is None:
+        return None, faults
+    own, schema = named.catalog, named.schema
     tables = [
         name
         for (name,) in session.rows(
@@ -63,6 +74,11 @@ def find_table(session: Session, wanted: TableReference, field: str) -> tuple[Ta
     return None, [Fault(f"{field}.table", shortened(wanted.table), expected, nearest(wanted.table, tables))]
 
 
+def kind_of(type_: str) -> ValueKind | None:
+    """What values of a type are; None if it cannot be released."""
+    return next((kind for pattern, kind in _KINDS if pattern.fullmatch(type_)), None)
+
+
 def columns_of(session: Session, reference: TableReference) -> list[Column | tuple[str, str]]:
     """The table's columns; those of a type that cannot be released as (name, type)."""
     rows = session.rows(
@@ -77,7 +93,7 @@ def columns_of(session: Session, reference: TableReference) -> list[Column | tup
             # It makes values equal that look different: a class would have more records than look alike.
             columns.append((name, f"{type_} COLLATE {collations[name]}"))
             continue
-        kind = next((kind for pattern, kind in _KINDS if pattern.fullmatch(type_)), None)
+        kind = kind_of(type_)
         columns.append((name, type_) if kind is None else Column(name, type_, kind))
     return columns
 

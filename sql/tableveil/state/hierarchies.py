@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
@@ -16,13 +17,16 @@ from tableveil.errors import Fault, NotFoundError, nearest, shortened
 
 SCHEMA = "tableveil"
 
+# Rows that are hashed or read at once: enough that Python's share is small, few enough to be nothing in memory.
+_AT_ONCE = 10_000
+
 # One process owns the file, so a lock is enough to give each version one number.
 _creating = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A version of a hierarchy: `levels` counts level 0 too."""
+    """A version of a hierarchy: `levels` counts level 0 too; `origin` says where its rows were first stored from."""
 
     number: int
     name: str
@@ -30,6 +34,7 @@ class Stored:
     levels: int
     row_count: int
     created_at: datetime
+    origin: str = ""
 
     @property
     def reference(self) -> str:
@@ -37,32 +42,37 @@ class Stored:
         return f"{self.name}@{self.version}"
 
 
-_SELECT = "SELECT number, name, version, levels, row_count, created_at FROM tableveil.hierarchies"
+_SELECT = "SELECT number, name, version, levels, row_count, created_at, origin FROM tableveil.hierarchies"
 
 
-def create(session: Session, name: str, rows: Sequence[Sequence[str]]) -> Stored:
-    """Stores checked rows as the next version of `name`, or returns the version that holds exactly these rows."""
+def create(session: Session, name: str, rows: Sequence[Sequence[str]], origin: str = "") -> Stored:
+    """Stores checked rows as the next version of `name`, or returns the version that holds exactly these rows.
+
+    `origin` says where they come from; a version there is keeps the origin that it has.
+    """
     digest = _digest(rows)
     with _creating:
         found = session.rows(f"{_SELECT} WHERE name = ? AND digest = ?", [name, digest])
         if found:
             return Stored(*found[0])
         with session.transaction():
-            version = _insert(session, name, rows, digest)
+            version = _insert(session, name, rows, digest, origin)
     return find(session, name, version)
 
 
-def _insert(session: Session, name: str, rows: Sequence[Sequence[str]], digest: str) -> int:
+def _insert(session: Session, name: str, rows: Sequence[Sequence[str]], digest: str, origin: str) -> int:
     number = session.value("SELECT nextval('tableveil.hierarchy_numbers')")
     query = "SELECT coalesce(max(version), 0) + 1 FROM tableveil.hierarchies WHERE name = ?"
     version: int = session.value(query, [name])
-    columns = {f"l{level}": pa.array(labels, pa.string()) for level, labels in enumerate(zip(*rows, strict=True))}
+    columns = {f"l{level}": pa.array([row[level] for row in rows], pa.string()) for level in range(len(rows[0]))}
     with session.relation("hierarchy_rows", pa.table(columns)):
         select = exp.select(*(column(name) for name in columns)).from_(table("hierarchy_rows"))
         session.execute(create_table(_table(number), select))
     session.execute(
-        "INSERT INTO tableveil.hierarchies VALUES (?, ?, ?, ?, ?, ?, now()::TIMESTAMP)",
-        [number, name, version, len(columns), len(rows), digest],
+        "INSERT INTO tableveil.hierarchies "
+        "(number, name, version, levels, row_count, digest, created_at, origin) "
+        "VALUES (?, ?, ?, ?, ?, ?, now()::TIMESTAMP, ?)",
+        [number, name, version, len(columns), len(rows), digest, origin],
     )
     return version
 
@@ -88,8 +98,20 @@ def find(session: Session, name: str, version: int) -> Stored:
 
 
 def rows(session: Session, stored: Stored) -> tuple[tuple[str, ...], ...]:
-    """The version's rows, in the order in which they were stored."""
-    return tuple(session.rows(exp.select("*").from_(_table(stored.number))))
+    """The version's rows, in the order in which they were stored; equal labels are one object."""
+    read = session.batches(exp.select("*").from_(_table(stored.number)), _AT_ONCE).read_all()
+    columns = []
+    for labels in read.columns:
+        encoded = labels.combine_chunks().dictionary_encode()
+        distinct = np.array(encoded.dictionary.to_pylist(), dtype=np.object_)
+        columns.append(distinct[encoded.indices.to_numpy()].tolist())
+    return tuple(zip(*columns, strict=True))
+
+
+def batches(session: Session, stored: Stored) -> Iterator[list[tuple[str, ...]]]:
+    """The version's rows in batches; to be read before the session's next statement."""
+    for batch in session.batches(exp.select("*").from_(_table(stored.number)), _AT_ONCE):
+        yield list(zip(*(labels.to_pylist() for labels in batch.columns), strict=True))
 
 
 def page(session: Session, after: tuple[str, int], size: int) -> list[Stored]:
@@ -102,12 +124,18 @@ def page(session: Session, after: tuple[str, int], size: int) -> list[Stored]:
     return [Stored(*row) for row in found]
 
 
+def table_of(stored: Stored) -> exp.Table:
+    """The version's rows: columns `l0`, `l1`, … with the value and its labels."""
+    return _table(stored.number)
+
+
 def _table(number: int) -> exp.Table:
     return table(f"hierarchy_{number}", SCHEMA)
 
 
 def _digest(rows: Sequence[Sequence[str]]) -> str:
     digest = hashlib.sha256()
-    for row in rows:
-        digest.update(repr(tuple(row)).encode("utf-8", "surrogatepass"))
+    for start in range(0, len(rows), _AT_ONCE):
+        texts = (repr(tuple(row)) for row in rows[start : start + _AT_ONCE])
+        digest.update("".join(texts).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()

@@ -219,12 +219,16 @@ def _request(
 
 def _with_history(session: Session, requests: Sequence[Request]) -> list[StoredJob]:
     numbers = [request.number for request in requests]
-    events: dict[int, list[Event]] = {}
-    for job, at, phase, *progress in session.rows(
-        "SELECT * FROM tableveil.job_events WHERE list_contains(?::BIGINT[], job) ORDER BY happened_at, rowid",
-        [numbers],
+    # A job that runs for hours has thousands; who asks for it reads two of them.
+    started: dict[int, datetime] = {}
+    last: dict[int, Event] = {}
+    for started_at, job, at, phase, *progress in session.rows(
+        "SELECT min(happened_at) OVER (PARTITION BY job), * FROM tableveil.job_events "
+        "WHERE job BETWEEN ? AND ? AND list_contains(?::BIGINT[], job) "
+        "QUALIFY row_number() OVER (PARTITION BY job ORDER BY happened_at DESC, rowid DESC) = 1",
+        [min(numbers, default=0), max(numbers, default=0), numbers],
     ):
-        events.setdefault(job, []).append(Event(at, JobPhase(phase), *progress))
+        started[job], last[job] = started_at, Event(at, JobPhase(phase), *progress)
     outcomes = {
         job: Outcome(JobState(state), at, result, failure, tuple(warnings))
         for job, state, at, result, failure, warnings in session.rows(
@@ -234,11 +238,6 @@ def _with_history(session: Session, requests: Sequence[Request]) -> list[StoredJ
         )
     }
     return [
-        StoredJob(
-            request,
-            events[request.number][0].at if request.number in events else None,
-            events[request.number][-1] if request.number in events else None,
-            outcomes.get(request.number),
-        )
+        StoredJob(request, started.get(request.number), last.get(request.number), outcomes.get(request.number))
         for request in requests
     ]

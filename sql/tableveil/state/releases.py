@@ -13,7 +13,8 @@ from tableveil.backend import Session
 from tableveil.policy import ReleaseKind, TableReference
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ClassSizes, ProsecutorRisk
-from tableveil.state import guarantees
+from tableveil.state import guarantees, withdrawals
+from tableveil.state.withdrawals import Withdrawal
 
 
 class ObjectKind(StrEnum):
@@ -28,11 +29,12 @@ class ObjectKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReleaseObject:
-    """A public object in the target schema."""
+    """A public object in the target schema; by its `mark` it is known again, if not empty."""
 
     name: str
     kind: ObjectKind
     row_count: int
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,10 @@ class Explanation:
 class Release:
     """A release and its evidence. `policy` is the document as JSON; seconds are of the whole job up to the commit.
 
-    Releases are listed without their explanation and guarantees, and those from before these were kept have none.
+    A `source` that is a query has no name; `source_tables` are those that it reads.
+
+    Releases are listed without their explanation and guarantees, and those from before these were kept have none. A
+    release is `current` until it is withdrawn, or replaced by a later one.
     """
 
     number: int
@@ -165,7 +170,9 @@ class Release:
     policy: str
     explanation: Explanation | None = None
     guarantees: tuple[Guarantee, ...] = ()
+    source_tables: tuple[TableReference, ...] = ()
     current: bool = field(default=True)
+    withdrawal: Withdrawal | None = None
 
 
 def next_number(session: Session) -> int:
@@ -226,7 +233,9 @@ def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_a
         ],
     )
     number = release.number
-    _append(session, "release_objects", [(number, o.name, o.kind.value, o.row_count) for o in release.objects])
+    tables = [(number, read.catalog, read.schema, read.table) for read in release.source_tables]
+    _append(session, "release_sources", tables)
+    _append(session, "release_objects", [(number, *_object(o)) for o in release.objects])
     _append(
         session,
         "release_attributes",
@@ -288,7 +297,11 @@ def _append(session: Session, name: str, rows: Sequence[Sequence[object]]) -> No
 def replace_object(session: Session, number: int, added: ReleaseObject) -> None:
     """Adds a public object to the release of that number, in place of the one of its kind; call it in a transaction."""
     session.execute("DELETE FROM tableveil.release_objects WHERE release = ? AND kind = ?", [number, added.kind.value])
-    _append(session, "release_objects", [(number, added.name, added.kind.value, added.row_count)])
+    _append(session, "release_objects", [(number, *_object(added))])
+
+
+def _object(item: ReleaseObject) -> tuple[str, str, int, str]:
+    return item.name, item.kind.value, item.row_count, item.mark
 
 
 def risk_measures(risk: ProsecutorRisk) -> list[tuple[str, str | None, float]]:
@@ -320,20 +333,24 @@ def page(session: Session, before: int | None, size: int) -> list[Release]:
     return _load(session, "WHERE r.number < ? ORDER BY r.number DESC LIMIT ?", [below, size])
 
 
-def earlier_releases(session: Session, source: TableReference, fingerprint: str | None) -> list[int]:
-    """Numbers of the releases made of a source: of a table of that name, or of rows with that fingerprint."""
+def earlier_releases(session: Session, tables: Sequence[TableReference], fingerprint: str | None) -> list[int]:
+    """Numbers of the releases made of any of these tables, alone or in a query, or of rows with that fingerprint."""
+    names = [(read.schema, read.table) for read in tables]
     rows = session.rows(
+        "WITH read AS (SELECT unnest(?::VARCHAR[]) AS s, unnest(?::VARCHAR[]) AS t) "
         "SELECT number FROM tableveil.releases WHERE source_fingerprint = ? "
-        "OR (source_schema = ? AND source_table = ?) ORDER BY number",
-        [fingerprint or "", source.schema, source.table],
+        "OR (source_schema, source_table) IN (FROM read) OR number IN (SELECT release FROM tableveil.release_sources "
+        "WHERE (source_schema, source_table) IN (FROM read)) ORDER BY number",
+        [[schema for schema, _ in names], [name for _, name in names], fingerprint or ""],
     )
     return [number for (number,) in rows]
 
 
 def owned_objects(session: Session, schema: str, name: str) -> dict[str, int]:
-    """The objects that the latest release of that target wrote, with their numbers of rows."""
+    """The objects that the latest release of that target wrote, with their numbers of rows; none if it is withdrawn."""
     rows = session.rows(
-        "SELECT name, row_count FROM tableveil.release_objects WHERE release = "
+        "SELECT name, row_count FROM tableveil.release_objects ANTI JOIN tableveil.withdrawals USING (release) "
+        "WHERE release = "
         "(SELECT max(number) FROM tableveil.releases WHERE target_schema = ? AND lower(target_name) = lower(?))",
         [schema, name],
     )
@@ -352,7 +369,13 @@ def _load(session: Session, condition: str, parameters: list[object]) -> list[Re
         f"FROM tableveil.releases r {condition}",
         parameters,
     )
-    return [_release(session, *row) for row in rows]
+    withdrawn = withdrawals.of_releases(session, [row[0] for row in rows])
+    return [_withdrawn(_release(session, *row), withdrawn) for row in rows]
+
+
+def _withdrawn(release: Release, withdrawn: Mapping[int, Withdrawal]) -> Release:
+    withdrawal = withdrawn.get(release.number)
+    return release if withdrawal is None else replace(release, current=False, withdrawal=withdrawal)
 
 
 def _release(
@@ -406,13 +429,19 @@ def _release(
     ):
         levels[column].append((level, records))
     objects = session.rows(
-        "SELECT name, kind, row_count FROM tableveil.release_objects WHERE release = ? ORDER BY rowid", [number]
+        "SELECT name, kind, row_count, mark FROM tableveil.release_objects WHERE release = ? ORDER BY rowid", [number]
+    )
+    tables = session.rows(
+        "SELECT source_catalog, source_schema, source_table FROM tableveil.release_sources WHERE release = ? "
+        "ORDER BY rowid",
+        [number],
     )
     return Release(
         number=number,
         job=job,
         created_at=created_at,
         source=TableReference(catalog, schema, name),
+        source_tables=tuple(TableReference(*read) for read in tables),
         source_fingerprint=fingerprint,
         target_schema=target_schema,
         target_name=target_name,
@@ -441,7 +470,7 @@ def _release(
             AttributeResult(name, level, top, loss, before, after, how, part, tuple(levels[name]), aggregation)
             for name, level, top, loss, before, after, how, part, aggregation in attributes
         ),
-        objects=tuple(ReleaseObject(name, ObjectKind(kind), count) for name, kind, count in objects),
+        objects=tuple(ReleaseObject(name, ObjectKind(kind), *rest) for name, kind, *rest in objects),
         risk_before=_risk(session, number, "before"),
         risk_after=_risk(session, number, "after"),
         seconds=seconds,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 
 from tableveil.backend import Session
 from tableveil.policy import TableReference
@@ -33,6 +34,20 @@ class SubsetRisk:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedRisk:
+    """The measures of one of several sets of columns that are put side by side."""
+
+    columns: tuple[str, ...]
+    measures: tuple[Measure, ...]
+
+    @property
+    def classes(self) -> int:
+        """Distinct combinations of the columns' values."""
+        counted = ("sample", "classes")
+        return next(int(found.value or 0) for found in self.measures if (found.model, found.measure) == counted)
+
+
+@dataclass(frozen=True, slots=True)
 class RiskAnalysis:
     """A risk analysis; `request` is what was asked for as JSON, `seconds` are those from the job's start."""
 
@@ -52,6 +67,7 @@ class RiskAnalysis:
     request: str
     measures: tuple[Measure, ...]
     subsets: tuple[SubsetRisk, ...]
+    compared: tuple[ComparedRisk, ...] = ()
 
     @property
     def proposals(self) -> list[SubsetRisk]:
@@ -121,6 +137,15 @@ def insert(session: Session, analysis: RiskAnalysis) -> None:
             for i, subset in enumerate(analysis.subsets)
         ],
     )
+    insert_rows(
+        session,
+        "compared_risks",
+        [
+            (analysis.number, i, list(compared.columns), j, m.model, m.measure, m.threshold, m.value)
+            for i, compared in enumerate(analysis.compared)
+            for j, m in enumerate(compared.measures)
+        ],
+    )
 
 
 def find(session: Session, number: int) -> RiskAnalysis | None:
@@ -179,4 +204,18 @@ def _analysis(
         request=request,
         measures=tuple(Measure(*row) for row in measures),
         subsets=tuple(SubsetRisk(tuple(columns), *rest) for columns, *rest in subsets),
+        compared=_compared(session, number),
     )
+
+
+def _compared(session: Session, number: int) -> tuple[ComparedRisk, ...]:
+    rows = session.rows(
+        "SELECT compared, columns, model, measure, threshold, value FROM tableveil.compared_risks "
+        "WHERE analysis = ? ORDER BY compared, position",
+        [number],
+    )
+    found = []
+    for _, of_one in groupby(rows, key=lambda row: row[0]):
+        own = list(of_one)
+        found.append(ComparedRisk(tuple(own[0][1]), tuple(Measure(*measure) for _, _, *measure in own)))
+    return tuple(found)

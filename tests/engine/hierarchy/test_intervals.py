@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import datetime
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tableveil.hierarchy import Intervals, LabelledValues, ValueKind, check_rule, label_values
@@ -432,11 +432,151 @@ def test_everything_wrong_is_told_at_once() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", [ValueKind.TIMESTAMP, ValueKind.TEXT, ValueKind.OTHER])
+@pytest.mark.parametrize("kind", [ValueKind.TIME, ValueKind.BOOLEAN, ValueKind.TEXT, ValueKind.OTHER])
 def test_columns_that_have_no_intervals(kind: ValueKind) -> None:
     faults = check_rule(Intervals("0", "10", ("0",)), FIELD, kind)
     assert [fault.field for fault in faults] == [FIELD, f"{FIELD}.widths[0]"]
-    assert ("dates" in faults[0].hint) == (kind is ValueKind.TIMESTAMP)
+    assert ("times_of_day" in faults[0].hint) == (kind is ValueKind.TIME)
+
+
+# Declared bounds.
+
+
+@settings(deadline=None)
+@given(ranges(), st.data())
+def test_bounds_where_widths_would_start_intervals_give_the_same_labels(declared: Range, data: st.DataObject) -> None:
+    low = declared.minimum if declared.bottom is None else declared.bottom
+    high = declared.end if declared.top is None else declared.top
+    levels = []
+    for width in declared.widths:
+        starts = [declared.minimum + i * width for i in range(1, int((high - declared.minimum) / width) + 1)]
+        levels.append([start for start in starts if low < start < high])
+    # Levels whose widths make the same intervals are no levels of their own.
+    kept = [i for i, starts in enumerate(levels) if starts and (i == 0 or len(starts) < len(levels[i - 1]))]
+    assume(kept and all(levels[: max(kept) + 1]))
+    by_bounds = replace(
+        declared.rule,
+        widths=(),
+        boundaries=tuple(tuple(declared.text(start) for start in levels[i]) for i in kept),
+    )
+    numbers = numbers_in(declared, beyond=3)
+    values = [declared.value(number) for number in numbers]
+    by_widths = label_all(declared.rule, declared.kind, values)
+    found = label_all(by_bounds, declared.kind, values)
+    assert found.covered.tolist() == by_widths.covered.tolist()
+    for level, i in enumerate(kept):
+        assert found.labels[level] == by_widths.labels[i]
+        assert found.leaves[level].tolist() == pytest.approx(by_widths.leaves[i].tolist(), nan_ok=True)
+
+
+UNEVEN = Intervals("0", "110", (), "", "90", (("18", "25", "65"), ("18",)))
+
+
+def test_uneven_intervals() -> None:
+    labelled = label_all(UNEVEN, ValueKind.INTEGER, [0, 17, 18, 24, 64, 65, 89, 90, 200, -1])
+    assert labelled.labels[0] == (
+        "[0, 17]", "[0, 17]", "[18, 24]", "[18, 24]", "[25, 64]", "[65, 89]", "[65, 89]", ">= 90", ">= 90", None
+    )  # fmt: skip
+    assert labelled.leaves[1].tolist()[:-1] == [18, 18, 72, 72, 72, 72, 72, 21, 21]
+    of_floats = label_all(replace(UNEVEN, top_coding=""), ValueKind.FLOAT, [17.999, 18.0, 110.0, 110.1])
+    assert of_floats.labels[0] == ("[0, 18)", "[18, 25)", "[65, 110]", None)
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind", "expected"),
+    [
+        (UNEVEN, None, []),
+        (replace(UNEVEN, boundaries=(("18", "18"),)), None, [".boundaries[0].values[1]"]),
+        (replace(UNEVEN, boundaries=(("0",),)), None, [".boundaries[0].values[0]"]),
+        (replace(UNEVEN, boundaries=(("89", "90"),)), None, [".boundaries[0].values[1]"]),
+        (replace(UNEVEN, boundaries=(("18", "x"),)), None, [".boundaries[0].values[1]"]),
+        (replace(UNEVEN, bottom_coding="18"), None, [".boundaries[0].values[0]", ".boundaries[1].values[0]"]),
+        (replace(UNEVEN, boundaries=((),)), None, [".boundaries[0].values"]),
+        (replace(UNEVEN, boundaries=(("18",), ("18",))), None, [".boundaries[1].values"]),
+        (replace(UNEVEN, boundaries=(("18", "25"), ("20",))), None, [".boundaries[1].values[0]"]),
+        (replace(UNEVEN, widths=("5",)), None, [".boundaries"]),
+        # The last of a counted range is a value; the end of a measured one is not where an interval can start.
+        (Intervals("0", "9", boundaries=(("9",),)), ValueKind.INTEGER, []),
+        (Intervals("0", "9", boundaries=(("9",),)), ValueKind.FLOAT, [".boundaries[0].values[0]"]),
+        (Intervals("2020-01-01", "2020-12-31", boundaries=(("2020-06-01 12:00:00",),)), None, []),
+        (Intervals("2020-01-01", "2020-12-31", boundaries=(("2020-06-01 12:00:00",),)), ValueKind.DATE,
+         [".boundaries[0].values[0]"]),
+        (Intervals("2020-01-01", "2020-12-31", ("6 hours", "1 day")), None, []),
+        (Intervals("2020-01-01", "2020-12-31", ("6 hours", "1 day")), ValueKind.TIMESTAMP, []),
+        (Intervals("2020-01-01", "2020-12-31", ("6 hours",)), ValueKind.DATE, [".widths[0]"]),
+        (Intervals("2020-01-01", "2020-12-31", ("6",)), ValueKind.TIMESTAMP, [".widths[0]"]),
+        (Intervals("2020-01-01", "2020-12-31", ("1 month",)), ValueKind.TIMESTAMP, [".widths[0]"]),
+        (Intervals("2020-01-01", "2020-12-31", ("6 hours", "15 hours")), ValueKind.TIMESTAMP, [".widths[1]"]),
+    ],
+)  # fmt: skip
+def test_bounds_and_widths_that_do_not_fit(rule: Intervals, kind: ValueKind | None, expected: list[str]) -> None:
+    assert paths(rule, kind) == expected
+
+
+# Timestamps.
+
+
+@given(
+    st.lists(st.datetimes(datetime.datetime(2023, 12, 31), datetime.datetime(2024, 1, 12)), min_size=1),
+    st.sampled_from([(1, "second"), (15, "minutes"), (7, "hours"), (1, "day"), (1, "week")]),
+    st.integers(1, 3),
+)
+def test_a_timestamp_lies_in_its_interval(times: list[datetime.datetime], width: tuple[int, str], factor: int) -> None:
+    count, unit = width
+    rule = Intervals("2024-01-01", "2024-01-10 12:30:00", (f"{count} {unit}", f"{count * (factor + 1)} {unit}"))
+    minimum, maximum = datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 10, 12, 30)
+    step = datetime.timedelta(**{unit if unit.endswith("s") else f"{unit}s": count})
+    labelled = label_all(rule, ValueKind.TIMESTAMP, list(times))
+    assert labelled.continuous
+    assert labelled.domain_size == (maximum - minimum) / datetime.timedelta(hours=1)
+    for level, width_of_level in enumerate((step, step * (factor + 1))):
+        for index, time in enumerate(times):
+            label = labelled.labels[level][index]
+            assert (label is not None) == (minimum <= time <= maximum)
+            if label is None:
+                continue
+            start = (
+                minimum
+                + (min(time, maximum - datetime.timedelta(microseconds=1)) - minimum) // width_of_level * width_of_level
+            )
+            end = min(start + width_of_level, maximum)
+            assert label == f"[{start.isoformat()}, {end.isoformat()}{']' if end == maximum else ')'}"
+            assert labelled.leaves[level][index] == (end - start) / datetime.timedelta(hours=1)
+
+
+def test_codings_of_timestamps_and_what_is_no_time() -> None:
+    rule = Intervals("2024-01-01", "2025-01-01", (), "2024-02-01", "2024-06-01 12:30:00.5")
+    last = datetime.datetime.max
+    values = [
+        datetime.datetime(1999, 1, 1),
+        datetime.datetime(2024, 3, 1),
+        datetime.datetime(2030, 1, 1),
+        last,
+        "290000-01-01",
+    ]
+    texts = ["1999-01-01 00:00:00", "2024-03-01 00:00:00", "2030-01-01 00:00:00", "infinity", "290000-01-01 00:00:00"]
+    labelled = label_values(rule, ValueKind.TIMESTAMP, values, texts)
+    assert labelled.labels[0] == (
+        "< 2024-02-01T00:00:00", "2024-03-01 00:00:00", ">= 2024-06-01T12:30:00.5", None, None
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [ValueKind.INTEGER, ValueKind.DECIMAL])
+def test_numbers_next_to_the_ends_of_64_bits(kind: ValueKind) -> None:
+    rule = Intervals("0", "9", ("5",), "2", "8")
+    ends: list[object] = [-(2**63), 2**63 - 1, 2**61, -(2**61), 5]
+    assert label_all(rule, kind, ends).labels[0] == (
+        "< 2",
+        ">= 8",
+        ">= 8",
+        "< 2",
+        "[5, 7]" if kind is ValueKind.INTEGER else "[5, 8)",
+    )
+    assert label_all(rule, kind, [*ends, 2**63]).labels[0][-1] == ">= 8"
+    far = Intervals(str(2**61 - 5), str(2**61 + 4), ("5",))
+    assert label_all(far, ValueKind.INTEGER, [2**61 - 5, 2**61, 2**61 + 5]).labels[0] == (
+        f"[{2**61 - 5}, {2**61 - 1}]", f"[{2**61}, {2**61 + 4}]", None
+    )  # fmt: skip
 
 
 def test_an_unchecked_rule_is_not_labelled() -> None:

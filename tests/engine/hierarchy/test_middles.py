@@ -39,6 +39,11 @@ def day(text: str) -> int:
         (ValueKind.DATE, "2024-W10", day("2024-03-07")),
         (ValueKind.DATE, "9990s", None),
         (ValueKind.DATE, "2024-13", None),
+        (ValueKind.TIMESTAMP, "2024-03-05", day("2024-03-05")),
+        (ValueKind.TIMESTAMP, "2024-02", day("2024-02-15")),
+        (ValueKind.TIMESTAMP, "[2024-03-05T06:00:00, 2024-03-06T06:00:00)", day("2024-03-05") + 0.75),
+        (ValueKind.TIMESTAMP, ">= 2024-03-05T12:00:00.000", day("2024-03-05") + 0.5),
+        (ValueKind.TIMESTAMP, "[06:00, 12:00)", None),
     ],
 )
 def test_a_number_stands_for_a_label(kind: ValueKind, label: str, middle: float | None) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tableveil.hierarchy import (
     LabelledValues,
     MaskFrom,
+    PadAt,
     Redaction,
     ValueKind,
     attribute_levels,
@@ -29,7 +30,15 @@ def label_all(rule: Redaction, texts: list[str]) -> LabelledValues:
 @st.composite
 def redactions(draw: st.DrawFn) -> Redaction:
     length = draw(st.integers(1, 8))
-    return Redaction(length, draw(st.integers(2, 40)), draw(st.sampled_from(MaskFrom)), draw(st.integers(1, length)))
+    return Redaction(
+        length,
+        draw(st.integers(2, 40)),
+        draw(st.sampled_from(MaskFrom)),
+        draw(st.integers(1, length)),
+        mask=draw(st.sampled_from("*#")),
+        padding=draw(st.sampled_from(["", "0", "a"])),
+        pad_at=draw(st.none() | st.sampled_from(PadAt)),
+    )
 
 
 @given(redactions(), st.lists(st.text(alphabet="ab*'\"é😀 ", max_size=9), unique=True))
@@ -43,11 +52,12 @@ def test_labels_are_the_padded_text_with_positions_masked(rule: Redaction, texts
             if len(text) > rule.length:
                 assert label is None
                 continue
-            padding = ["*"] * (rule.length - len(text))
-            characters = [*text, *padding] if rule.mask_from is MaskFrom.RIGHT else [*padding, *text]
+            padding = [rule.padding or rule.mask] * (rule.length - len(text))
+            at_the_right = rule.pad_at is PadAt.RIGHT or (rule.pad_at is None and rule.mask_from is MaskFrom.RIGHT)
+            characters = [*text, *padding] if at_the_right else [*padding, *text]
             hidden = range(rule.length - masked, rule.length) if rule.mask_from is MaskFrom.RIGHT else range(masked)
             for position in hidden:
-                characters[position] = "*"
+                characters[position] = rule.mask
             assert label == "".join(characters)
 
 
@@ -68,6 +78,21 @@ def test_masking_from_the_right_and_from_the_left() -> None:
     assert right.labels[4] == ("*", "*", "*", None)
     left = label_all(Redaction(5, 10, MaskFrom.LEFT, 2), ["81667", "816", "", "81667a"])
     assert left.labels == (("**667", "**816", "*****", None), ("****7", "****6", "*****", None), ("*", "*", "*", None))
+
+
+def test_a_listed_alphabet_says_what_is_covered_and_how_much_a_label_hides() -> None:
+    rule = Redaction(3, alphabet="01-", padding="0", pad_at=PadAt.LEFT)
+    labelled = label_all(rule, ["1", "1-0", "012", "é"])
+    assert labelled.labels[:2] == (("00*", "1-*", None, None), ("0**", "1**", None, None))
+    assert labelled.domain_size == 27
+    assert [leaves[0] for leaves in labelled.leaves] == [3, 9, 27]
+
+
+def test_integers_with_their_zeros_back() -> None:
+    rule = Redaction(5, 10, padding="0", pad_at=PadAt.LEFT)
+    numbers = [2139, 94301, 123456, -7]
+    labelled = label_values(rule, ValueKind.INTEGER, numbers, [str(number) for number in numbers])
+    assert labelled.labels[1] == ("021**", "943**", None, None)
 
 
 def test_characters_are_code_points() -> None:
@@ -109,7 +134,19 @@ def test_the_largest_countable_domain_is_counted() -> None:
         (Redaction(5, 10, step=0), None, [".step"]),
         (Redaction(5, 10, step=6), None, [".step"]),
         (Redaction(-1, 0, step=-1), ValueKind.TEXT, [".length", ".alphabet_size", ".step"]),
-        (Redaction(5, 10), ValueKind.INTEGER, [""]),
+        (Redaction(5, 10), ValueKind.INTEGER, [".padding"]),
+        (Redaction(5, 10, padding="0"), ValueKind.INTEGER, [".padding"]),
+        (Redaction(5, 10, MaskFrom.LEFT, padding="0"), ValueKind.INTEGER, []),
+        (Redaction(5, 10, padding="0", pad_at=PadAt.LEFT), ValueKind.INTEGER, []),
+        (Redaction(5, 10, padding="00"), None, [".padding"]),
+        (Redaction(5, 10, mask="xx"), None, [".mask"]),
+        (Redaction(5, alphabet="0123456789"), ValueKind.TEXT, []),
+        (Redaction(5, 10, alphabet="0123456789"), ValueKind.TEXT, []),
+        (Redaction(5, 26, alphabet="0123456789"), None, [".alphabet_size"]),
+        (Redaction(5, alphabet="001"), None, [".alphabet"]),
+        (Redaction(5, alphabet="0"), None, [".alphabet"]),
+        (Redaction(5, alphabet="01x", mask="x"), None, [".mask"]),
+        (Redaction(5, 10), ValueKind.DATE, [""]),
         (Redaction(5, 10), ValueKind.OTHER, [""]),
     ],
 )

@@ -352,15 +352,12 @@ def check_candidates(problem: Problem, outcome: SearchOutcome) -> None:
 
 
 def check_infeasible(problem: Problem) -> None:
-    """The hints work: the nearest k does and the next does not; the limit named does and one less does not."""
+    """What the most general transformation suppresses is told, and is the least of all."""
     why = search.why_infeasible(asked(problem, in_numpy(problem)))
-    assert not why.within_limit
     assert why.transformation == problem.lattice.top
-    assert why.records == len(problem.records)
-    assert why.allowed == problem.suppressible
-    feasible = [k for k in range(1, len(problem.records) + 1) if exhaustive(replace(problem, k=k)) is not None]
-    nearest = {refusal.rule: refusal.nearest for refusal in why.refusals if refusal.suffices}
-    assert nearest.get(0) == (f"k = {feasible[-1]}" if feasible and feasible[-1] > 1 else None)
+    assert (why.records, why.allowed) == (len(problem.records), problem.suppressible)
+    assert why.suppressed == by_definition(problem, why.transformation).suppressed
+    assert why.refusals[0].records == why.suppressed - sum(withheld(problem, record) for record in problem.records)
     assert exhaustive(replace(problem, suppressible=why.suppressed)) is not None
     assert exhaustive(replace(problem, suppressible=why.suppressed - 1)) is None
 

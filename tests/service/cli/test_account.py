@@ -270,3 +270,13 @@ def test_clusters_are_told_in_place_of_a_transformation() -> None:
     assert not {"transformations", "checked"}.intersection(proof)
     release.proof.optimal = False
     assert "good clusters, but not proven to be the best" in shown(release)
+
+
+def test_a_query_is_told_by_the_tables_that_it_read() -> None:
+    release = samples.release()
+    release.source.CopyFrom(policy_pb2.TableReference(catalog="hospital"))
+    for name in ("visits", "wards"):
+        release.source_tables.add(catalog="hospital", schema="main", table=name)
+    lines = [line.strip() for line in shown(release).splitlines()]
+    assert lines[0] == "releases/3  a query → main.released"
+    assert "read        hospital.main.visits, hospital.main.wards" in lines

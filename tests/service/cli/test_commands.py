@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
+from tableveil.cli.exit_codes import ExitCode
 from tableveil.cli.main import cli
 from tableveil.v1 import faults_pb2, hierarchy_service_pb2, job_service_pb2, policy_pb2
 from tests.service.cli.conftest import Run
@@ -68,6 +69,54 @@ def test_cancel_a_job_that_takes_its_time(run: Run, service: FakeService) -> Non
     service.jobs["jobs/1"] = some_job()
     service.cancels = False
     assert run("cancel", "1").stdout == "jobs/1 was asked to stop.\n"
+
+
+def test_resubmit(run: Run, documents: Documents, service: FakeService) -> None:
+    service.jobs = {"jobs/1": some_job(), "jobs/2": some_job("jobs/2")}
+    assert run("resubmit", "1").stdout == "jobs/2 submitted. Follow it with `tableveil watch jobs/2`.\n"
+    [document] = documents("resubmit", "jobs/1")
+    assert document["job"]["name"] == "jobs/2"
+    assert run("resubmit", "3").exit_code == ExitCode.NOT_FOUND
+
+
+def test_resubmit_and_wait(run: Run, service: FakeService) -> None:
+    ended = some_job("jobs/2")
+    ended.state, ended.result = job_service_pb2.JOB_STATE_SUCCEEDED, "releases/9"
+    service.jobs = {"jobs/1": some_job(), "jobs/2": ended}
+    assert "tableveil show releases/9" in run("resubmit", "1", "--wait").stdout
+
+
+def test_delete(run: Run, documents: Documents, service: FakeService) -> None:
+    service.jobs = {"jobs/1": some_job(), "jobs/2": some_job("jobs/2")}
+    assert run("delete", "1").stdout == "jobs/1 is deleted.\n"
+    assert documents("delete", "jobs/2") == [{}]
+    assert run("delete", "1").exit_code == ExitCode.NOT_FOUND
+
+
+def test_withdraw(run: Run, documents: Documents, service: FakeService) -> None:
+    service.releases["releases/3"] = samples.release("releases/3")
+    assert run("withdraw", "3").exit_code == ExitCode.INVALID
+    service.releases["releases/3"].kept_objects.append("re\x1bleased")
+    shown = run("withdraw", "3", "--reason", "a mistake").stdout
+    assert shown.splitlines() == [
+        "releases/3 is withdrawn; its evidence stays.",
+        r"Kept re\x1bleased: it is not what was written.",
+    ]
+    [document] = documents("withdraw", "3", "--reason", "a mistake")
+    assert document["release"]["withdraw_reason"] == "a mistake"
+    assert "withdrawn" in run("releases").stdout
+    assert "a mistake" in run("show", "3").stdout
+
+
+def test_what_would_be_feasible_is_a_table(run: Run, service: FakeService, documents: Documents) -> None:
+    why = samples.infeasible(("privacy_models[0].k_anonymity.k", "4"), ("suppression\x1b_limit", "0.1"))
+    service.jobs["jobs/1"] = samples.failed("jobs/1", why)
+    shown = [" ".join(line.split()) for line in run("show", "jobs/1").stdout.splitlines()]
+    row = r"privacy_models[0].k_anonymity.k = 4 and suppression\x1b_limit = 0.1 found so far"
+    assert shown[shown.index("feasible would be") + 1] == row
+    [document] = documents("show", "jobs/1")
+    [relaxation] = document["job"]["failure"]["relaxations"]
+    assert [change["value"] for change in relaxation["changes"]] == ["4", "0.1"]
 
 
 def test_watch(run: Run, service: FakeService) -> None:
@@ -169,7 +218,7 @@ def test_hierarchies(run: Run, documents: Documents, service: FakeService) -> No
         for number in range(3)
     ]
     assert [line.split() for line in run("hierarchies").stdout.splitlines()] == [
-        ["name", "version", "levels", "values", "created"],
+        ["name", "version", "levels", "values", "created", "from"],
         ["h0", "1", "3", "12,345"],
         ["h1", "1", "3", "12,345"],
         ["h2", "1", "3", "12,345"],

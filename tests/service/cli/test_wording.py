@@ -64,6 +64,7 @@ def test_printable(text: str, shown: str) -> None:
 def test_long_names_are_cut() -> None:
     assert wording.short("x" * 10_000) == "x" * 60 + "…"
     assert wording.table_name(policy_pb2.TableReference(schema="main", table="t")) == "main.t"
+    assert wording.table_name(policy_pb2.TableReference(catalog="hospital")) == "a query"
 
 
 def test_moment() -> None:

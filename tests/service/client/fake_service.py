@@ -18,6 +18,8 @@ from grpc_status import rpc_status
 from tableveil.v1 import (
     classification_service_pb2,
     classification_service_pb2_grpc,
+    draft_service_pb2,
+    draft_service_pb2_grpc,
     faults_pb2,
     frontier_service_pb2,
     frontier_service_pb2_grpc,
@@ -64,6 +66,7 @@ class FakeService(
     risk_service_pb2_grpc.RiskServiceServicer,
     classification_service_pb2_grpc.ClassificationServiceServicer,
     utility_service_pb2_grpc.UtilityServiceServicer,
+    draft_service_pb2_grpc.DraftServiceServicer,
 ):
     """Holds jobs, releases, objects and hierarchies by name; `failures` makes the RPC of that name fail, or wait."""
 
@@ -75,6 +78,7 @@ class FakeService(
         self.risk_analyses: dict[str, risk_service_pb2.RiskAnalysis] = {}
         self.classifications: dict[str, classification_service_pb2.ClassificationReport] = {}
         self.utility_reports: dict[str, utility_service_pb2.UtilityReport] = {}
+        self.draft = draft_service_pb2.DraftPolicyResponse()
         self.objects: dict[str, pa.Table] = {}
         self.hierarchies: list[hierarchy_service_pb2.StoredHierarchyInfo] = []
         self.hierarchy_rows: list[list[list[str]]] = []
@@ -113,6 +117,7 @@ class FakeService(
         risk_service_pb2_grpc.add_RiskServiceServicer_to_server(self, self._server)
         classification_service_pb2_grpc.add_ClassificationServiceServicer_to_server(self, self._server)
         utility_service_pb2_grpc.add_UtilityServiceServicer_to_server(self, self._server)
+        draft_service_pb2_grpc.add_DraftServiceServicer_to_server(self, self._server)
         self.port = self._server.add_insecure_port(f"127.0.0.1:{port}")
         self._server.start()
 
@@ -176,6 +181,31 @@ class FakeService(
             else:
                 _fail(step, context)
 
+    def ResubmitJob(  # noqa: N802
+        self, request: job_service_pb2.ResubmitJobRequest, context: grpc.ServicerContext
+    ) -> job_service_pb2.ResubmitJobResponse:
+        self._received("ResubmitJob", request, context)
+        self._found(self.jobs, request.name, context)
+        return job_service_pb2.ResubmitJobResponse(job=list(self.jobs.values())[-1])
+
+    def DeleteJob(  # noqa: N802
+        self, request: job_service_pb2.DeleteJobRequest, context: grpc.ServicerContext
+    ) -> job_service_pb2.DeleteJobResponse:
+        self._received("DeleteJob", request, context)
+        self._found(self.jobs, request.name, context)
+        del self.jobs[request.name]
+        return job_service_pb2.DeleteJobResponse()
+
+    def WithdrawRelease(  # noqa: N802
+        self, request: release_service_pb2.WithdrawReleaseRequest, context: grpc.ServicerContext
+    ) -> release_service_pb2.WithdrawReleaseResponse:
+        self._received("WithdrawRelease", request, context)
+        release = self._found(self.releases, request.name, context)
+        release.current = False
+        release.withdraw_time.FromSeconds(1_800_000_000)
+        release.withdraw_reason = request.reason
+        return release_service_pb2.WithdrawReleaseResponse(release=release)
+
     def GetRelease(  # noqa: N802
         self, request: release_service_pb2.GetReleaseRequest, context: grpc.ServicerContext
     ) -> release_service_pb2.GetReleaseResponse:
@@ -226,6 +256,12 @@ class FakeService(
         self._received("GetRiskAnalysis", request, context)
         found = self._found(self.risk_analyses, request.name, context)
         return risk_service_pb2.GetRiskAnalysisResponse(risk_analysis=found)
+
+    def DraftPolicy(  # noqa: N802
+        self, request: draft_service_pb2.DraftPolicyRequest, context: grpc.ServicerContext
+    ) -> draft_service_pb2.DraftPolicyResponse:
+        self._received("DraftPolicy", request, context)
+        return self.draft
 
     def ReadRecordRisks(  # noqa: N802
         self, request: risk_service_pb2.ReadRecordRisksRequest, context: grpc.ServicerContext
@@ -305,6 +341,23 @@ class FakeService(
         self._received("ListHierarchies", request, context)
         page, token = _page(self.hierarchies, request.page_token)
         return hierarchy_service_pb2.ListHierarchiesResponse(hierarchies=page, next_page_token=token)
+
+    def PreviewHierarchy(  # noqa: N802
+        self,
+        request_iterator: Iterator[hierarchy_service_pb2.PreviewHierarchyRequest],
+        context: grpc.ServicerContext,
+    ) -> hierarchy_service_pb2.PreviewHierarchyResponse:
+        raise NotImplementedError
+
+    def CompareHierarchies(  # noqa: N802
+        self, request: hierarchy_service_pb2.CompareHierarchiesRequest, context: grpc.ServicerContext
+    ) -> hierarchy_service_pb2.CompareHierarchiesResponse:
+        raise NotImplementedError
+
+    def ReadHierarchy(  # noqa: N802
+        self, request: hierarchy_service_pb2.ReadHierarchyRequest, context: grpc.ServicerContext
+    ) -> Iterator[hierarchy_service_pb2.ReadHierarchyResponse]:
+        raise NotImplementedError
 
     def _received(self, rpc: str, request: Message, context: grpc.ServicerContext) -> None:
         self.requests.append(request)

@@ -46,6 +46,14 @@ def failure(kind: faults_pb2.FailureKind.ValueType, code: str, *fields: str) -> 
     return faults_pb2.Failure(kind=kind, code=code, message="something is wrong", faults=faults)
 
 
+def infeasible(*changes: tuple[str, str]) -> faults_pb2.Failure:
+    """A failure with one relaxation, of these fields and values, found so far."""
+    found = failure(faults_pb2.FAILURE_KIND_INFEASIBLE, "INFEASIBLE", "privacy_models[0]")
+    together = [faults_pb2.Change(field=field, value=value) for field, value in changes]
+    found.relaxations.append(faults_pb2.Relaxation(changes=together))
+    return found
+
+
 def searching(name: str, checked: int, best: float | None = None, bound: float | None = None) -> job_service_pb2.Job:
     """A job in the middle of its search."""
     progress = job_service_pb2.SearchProgress(

@@ -78,9 +78,30 @@ def test_a_level_is_a_column(tmp_path: Path) -> None:
     assert ", line 3, column " in found.found
 
 
-def test_a_wrong_delimiter_is_suspected(tmp_path: Path) -> None:
-    found = fault(tmp_path, b"F,*\nM,*\n")
+@pytest.mark.parametrize("sign", [";", ",", "\t"])
+def test_what_separates_all_rows_is_the_delimiter(tmp_path: Path, sign: str) -> None:
+    # All of them have the other signs, and none has as many of these.
+    labels = [["a,b;c\td", "x;,\t", "*"], ["e", "y", "*"]]
+    content = "\n".join(sign.join(f'"{label}"' if sign in label else label for label in row) for row in labels)
+    assert rows(tmp_path, content.encode(), "") == labels
+
+
+def test_the_delimiter_of_a_file_with_a_ragged_row(tmp_path: Path) -> None:
+    # Commas would make three columns of every row.
+    assert fault(tmp_path, b"0;[0,4];[0,9]\n1;[0,4],[0,9]\n").found == (
+        "sex.csv, line 2: 2 columns; 1 row unlike the others"
+    )
+
+
+def test_no_delimiter_at_all(tmp_path: Path) -> None:
+    found = fault(tmp_path, b"F\nM\n")
+    assert found.found == "sex.csv: 1 column"
     assert "separated by ';'" in found.hint
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_encodings_that_tell_themselves(tmp_path: Path, encoding: str) -> None:
+    assert rows(tmp_path, "größe 漢字;*\nM;*\n".encode(encoding)) == [["größe 漢字", "*"], ["M", "*"]]
 
 
 def test_an_empty_file(tmp_path: Path) -> None:

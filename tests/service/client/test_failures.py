@@ -68,6 +68,17 @@ def test_errors_survive_the_way_there_and_back(
     assert failure_of(error_from(failure)) == failure
 
 
+def test_relaxations_survive_the_way_there_and_back() -> None:
+    failure = samples.infeasible(("privacy_models[0].k_anonymity.k", "4"), ("search.levels", ""))
+    error = error_from(failure)
+    assert isinstance(error, InfeasibleError)
+    assert [str(relaxation) for relaxation in error.relaxations] == [
+        "privacy_models[0].k_anonymity.k = 4 and no search.levels"
+    ]
+    assert not error.relaxations[0].nearest
+    assert failure_of(error) == failure
+
+
 def test_a_file_name_need_not_be_unicode() -> None:
     error = InvalidError.of("PATH_NOT_FOUND", "output", "caf\udce9", "a path")
     assert failure_of(error).faults[0].found == "caf?"

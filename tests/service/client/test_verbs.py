@@ -83,6 +83,25 @@ def test_get_and_cancel_job(client: Client, service: FakeService) -> None:
         client.get_job("2")
 
 
+def test_resubmit_and_delete_job(client: Client, service: FakeService) -> None:
+    service.submit("jobs/1", state=job_service_pb2.JOB_STATE_FAILED)
+    service.submit("jobs/2", state=job_service_pb2.JOB_STATE_QUEUED)
+    assert client.resubmit_job("1").name == "jobs/2"
+    client.delete_job("1")
+    with pytest.raises(NotFoundError):
+        client.resubmit_job("jobs/1")
+    with pytest.raises(NotFoundError):
+        client.delete_job("jobs/1")
+
+
+def test_withdraw_release(client: Client, service: FakeService) -> None:
+    service.releases["releases/3"] = samples.release("releases/3")
+    withdrawn = client.withdraw_release("3", "a mistake")
+    assert (withdrawn.current, withdrawn.withdraw_reason) == (False, "a mistake")
+    with pytest.raises(InvalidError):
+        client.withdraw_release("jobs/3", "a mistake")
+
+
 def test_list_jobs_fetches_pages_as_they_are_read(client: Client, service: FakeService) -> None:
     for number in range(5):
         service.submit(f"jobs/{number}", state=job_service_pb2.JOB_STATE_QUEUED)

@@ -31,7 +31,7 @@ from tableveil.convert import (
     release_to_proto,
     stored_hierarchy_to_proto,
 )
-from tableveil.errors import Fault, InvalidError
+from tableveil.errors import Change, Fault, InvalidError, Relaxation
 from tableveil.jobs.model import Failure, FailureKind, Job, JobProgress
 from tableveil.policy import ReleaseKind, TableReference
 from tableveil.privacy.guarantees import Guarantee
@@ -49,6 +49,7 @@ from tableveil.state.releases import (
     ReleaseObject,
     RunnerUp,
 )
+from tableveil.state.withdrawals import Withdrawal
 from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2, release_service_pb2
 
 MOMENT = datetime(2024, 2, 29, 12, 30, 15, 123456)
@@ -224,7 +225,9 @@ def test_a_running_job() -> None:
 def test_ended_jobs() -> None:
     succeeded = job_to_proto(Job(REQUEST, JobState.SUCCEEDED, ended_at=MOMENT, result=3, warnings=("careful",)))
     assert (succeeded.release, list(succeeded.warnings)) == ("releases/3", ["careful"])
-    failure = Failure(FailureKind.INFEASIBLE, "INFEASIBLE", "no")
+    together = Relaxation((Change("privacy_models[0].k_anonymity.k", "4"), Change("suppression_limit", "0.1")), True)
+    left_out = Relaxation((Change("search.levels", ""),), False)
+    failure = Failure(FailureKind.INFEASIBLE, "INFEASIBLE", "no", relaxations=(together, left_out))
     failed = job_to_proto(Job(REQUEST, JobState.FAILED, ended_at=MOMENT, failure=failure))
     assert failure_from_proto(failed.failure) == failure
 
@@ -279,6 +282,8 @@ RELEASE = Release(
         complete=True,
     ),
     current=False,
+    source_tables=(TableReference("clinic", "main", "visits"),),
+    withdrawal=Withdrawal(datetime(2024, 2, 1), "a mistake", ("released",)),
     guarantees=(
         Guarantee("k_anonymity", "", "k", 1.0, 5.0),
         Guarantee("delta_disclosure", "illness", "delta", math.inf, 0.0),

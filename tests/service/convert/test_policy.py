@@ -11,19 +11,30 @@ from hypothesis import strategies as st
 
 from tableveil.convert import canonical_json, policy_from_json, policy_from_proto, policy_to_proto
 from tableveil.hierarchy import (
+    Combination,
     Dates,
     DateUnit,
+    DayPart,
+    Group,
+    Grouping,
+    GroupingLevel,
     HierarchyDefinition,
     InlineLevels,
     Intervals,
     MaskFrom,
+    OrderBased,
+    OrderLabels,
+    PadAt,
     Redaction,
     SafeHarborAge,
     SafeHarborDate,
     SafeHarborZip,
+    SimpleRule,
     StoredLevels,
     SuppressionOnly,
     TableLevels,
+    TimeLevel,
+    TimesOfDay,
 )
 from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
@@ -95,14 +106,41 @@ TEXTS = st.lists(NAMES, max_size=3).map(tuple)
 INT32 = st.integers(-(2**31), 2**31 - 1)
 INT64 = st.integers(-(2**63), 2**63 - 1)
 DECIMALS = st.decimals("-1e20", "1e20", places=20, allow_nan=False, allow_infinity=False)
+SIMPLE_RULES: st.SearchStrategy[SimpleRule] = st.one_of(
+    st.builds(Intervals, NAMES, NAMES, TEXTS, NAMES, NAMES, st.lists(TEXTS, max_size=2).map(tuple)),
+    st.builds(Dates, NAMES, NAMES, st.lists(st.sampled_from(DateUnit), max_size=3).map(tuple)),
+    st.builds(
+        Redaction,
+        INT32,
+        INT32,
+        st.sampled_from(MaskFrom),
+        INT32.filter(bool),
+        NAMES,
+        FILLED,
+        NAMES,
+        st.none() | st.sampled_from(PadAt),
+    ),
+    st.just(SuppressionOnly()),
+    st.builds(
+        Grouping,
+        st.lists(
+            st.builds(GroupingLevel, st.lists(st.builds(Group, NAMES, TEXTS), max_size=2).map(tuple), NAMES), max_size=2
+        ).map(tuple),
+    ),
+    st.builds(OrderBased, TEXTS, st.lists(INT32, max_size=2).map(tuple), st.sampled_from(OrderLabels)),
+    st.builds(
+        TimesOfDay,
+        st.lists(
+            st.builds(TimeLevel, NAMES, st.lists(st.builds(DayPart, NAMES, NAMES), max_size=2).map(tuple)), max_size=2
+        ).map(tuple),
+    ),
+)
 HIERARCHIES: st.SearchStrategy[HierarchyDefinition] = st.one_of(
+    SIMPLE_RULES,
+    st.builds(Combination, st.lists(TEXTS, max_size=2).map(tuple), SIMPLE_RULES),
     st.builds(InlineLevels, st.lists(TEXTS, max_size=3).map(tuple)),
     st.builds(StoredLevels, NAMES, INT32),
     st.builds(TableLevels, NAMES, FILLED, NAMES, TEXTS),
-    st.builds(Intervals, NAMES, NAMES, TEXTS, NAMES, NAMES),
-    st.builds(Dates, NAMES, NAMES, st.lists(st.sampled_from(DateUnit), max_size=3).map(tuple)),
-    st.builds(Redaction, INT32, INT32, st.sampled_from(MaskFrom), INT32.filter(bool)),
-    st.just(SuppressionOnly()),
     st.builds(SafeHarborZip, NAMES, FILLED, NAMES, FILLED, FILLED),
     st.just(SafeHarborAge()),
     st.builds(SafeHarborDate, NAMES, NAMES, NAMES),
@@ -403,8 +441,28 @@ def test_everything_wrong_at_once() -> None:
         ("attributes[3].column", "'dates' more than once"),
         ("attributes[3].weight", "nan"),
         ("attributes[4].column", "'dates' more than once"),
+        ("attributes[4].hierarchy.redaction.length", "0"),
+        ("attributes[4].hierarchy.redaction.alphabet_size", "0"),
         ("attributes[4].minimum_level", "-1"),
         ("attributes[5].maximum_level", "2"),
+    ]
+
+
+def test_only_a_rule_is_combined_with_rows() -> None:
+    message = policy_pb2.Policy()
+    for name in ("nothing", "stored", "combination"):
+        attribute = message.attributes.add(column=name, role=policy_pb2.ROLE_QUASI_IDENTIFIER)
+        attribute.hierarchy.combination.rows.add(labels=["a", "b"])
+        if name != "nothing":
+            getattr(attribute.hierarchy.combination.rest, name).SetInParent()
+    unknown = message.attributes.add(column="order", role=policy_pb2.ROLE_QUASI_IDENTIFIER)
+    unknown.hierarchy.combination.rest.order_based.labels = cast(Any, 9)
+    found = [fault for fault in faults_of(message) if "hierarchy.combination" in fault[0]]
+    assert found[:4] == [
+        ("attributes[0].hierarchy.combination.rest", "nothing"),
+        ("attributes[1].hierarchy.combination.rest.stored", "stored"),
+        ("attributes[2].hierarchy.combination.rest.combination", "combination"),
+        ("attributes[3].hierarchy.combination.rest.order_based.labels", "the unknown number 9"),
     ]
 
 

@@ -43,6 +43,7 @@ def test_everything_that_can_be_asked() -> None:
         largest_subset=4,
         records=True,
         request_id="r-1",
+        compare=[risk_service_pb2.QuasiIdentifierSet(columns=names) for names in (["age"], ["age", "sex"])],
     )
     asked.population.table.table = "everybody"
     asked.population.sampling_fraction = "0.01"
@@ -50,7 +51,10 @@ def test_everything_that_can_be_asked() -> None:
     assert faults == []
     population = Population(TableReference("", "main", "everybody"), sampling_fraction=Decimal("0.01"))
     thresholds = (Decimal("0.10"), Decimal("0.5"))
-    assert request == RiskRequest(None, 3, (), population, thresholds, "weight", 4, True, "r-1")
+    assert request == RiskRequest(
+        None, 3, (), population, thresholds, "weight", 4, True, "r-1", (("age",), ("age", "sex"))
+    )
+    assert request.columns == ("age", "sex")
     assert json.loads(document)["request_id"] == "r-1"
 
 
@@ -60,7 +64,13 @@ def test_everything_that_can_be_asked() -> None:
         (risk_service_pb2.RiskRequest(), ["table"]),
         (risk_service_pb2.RiskRequest(release="3"), ["release"]),
         (message(table={}), ["table.table"]),
-        (message(quasi_identifiers=[]), ["quasi_identifiers"]),
+        (
+            message(quasi_identifiers=[], compare=[{"columns": ["age", "AGE", ""]}, {}]),
+            ["compare[0].columns[1]", "compare[0].columns[2]", "compare[1].columns"],
+        ),
+        (message(compare=[{"columns": ["sex"]}, {"columns": ["sex", "zip"]}]), ["compare[1].columns[1]"]),
+        (message(compare=[{"columns": ["sex"]}] * 101), ["compare"]),
+        (message(quasi_identifiers=[], compare=[{"columns": [f"q{i}" for i in range(201)]}]), ["compare"]),
         (message(quasi_identifiers=["age", "", "AGE"]), ["quasi_identifiers[1]", "quasi_identifiers[2]"]),
         (message(quasi_identifiers=[f"q{i}" for i in range(201)]), ["quasi_identifiers"]),
         (
@@ -93,3 +103,14 @@ def test_what_was_found() -> None:
     ]  # fmt: skip
     assert [list(proposal.columns) for proposal in found.proposals] == [["age", 'z"ip'], ["age"]]
     assert list(found.warnings) == ["é", "w"]
+    assert [(list(c.columns), c.classes, len(c.measures)) for c in found.compared] == [
+        (["age"], 7, 2),
+        (['z"ip'], 8, 1),
+    ]
+
+
+def test_quasi_identifiers_may_be_left_to_guessing() -> None:
+    request, _, faults = risk_request_from_proto(message(quasi_identifiers=[]))
+    assert faults == []
+    assert request is not None
+    assert request.columns == ()

@@ -7,22 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tableveil.backend import Database, Session, Settings
+from tableveil.backend import Database, Session
+from tableveil.jobs import JobManager, work
 from tableveil.jobs.report import Report
 from tableveil.jobs.run import run_job
 from tableveil.policy import Policy
 from tableveil.search import Control
-from tableveil.state import jobs, releases
-from tableveil.state.migrate import migrate
+from tableveil.state import jobs as store
+from tableveil.state import releases
 from tableveil.state.releases import Release
-
-
-def opened(path: Path) -> Iterator[Database]:
-    database = Database(Settings(path, threads=2))
-    with database.session() as session:
-        migrate(session)
-    yield database
-    database.close()
+from tests.migrated import opened
+from tests.service.jobs.managed import PATIENTS, SECONDS, Gate, Open
 
 
 @pytest.fixture
@@ -50,12 +45,12 @@ def run() -> Callable[..., Release]:
     def run_on(database: Database, policy: Policy, report: Report | None = None, document: str = "{}") -> Release:
         with database.session() as own:
             own.control = Control()
-            number = jobs.next_number(own)
+            number = store.next_number(own)
             source, target = policy.source, policy.release
-            request = jobs.Request(
-                number, policy.request_id, document, "", source, target.schema, target.name, jobs.now(own)
+            request = store.Request(
+                number, policy.request_id, document, "", source, target.schema, target.name, store.now(own)
             )
-            jobs.insert_request(own, request)
+            store.insert_request(own, request)
             release = run_job(database, own, number, policy, document, report or Report())
         with database.session() as other:
             found = releases.find(other, release)
@@ -63,3 +58,38 @@ def run() -> Callable[..., Release]:
         return found
 
     return run_on
+
+
+@pytest.fixture
+def patients(session: Session) -> None:
+    session.execute(
+        "CREATE TABLE patients AS SELECT 20 + i % 3 AS age, i % 2 AS ward, 'illness ' || i % 5 AS illness "
+        f"FROM range({PATIENTS}) r(i)"
+    )
+
+
+@pytest.fixture
+def open_manager(database: Database) -> Iterator[Open]:
+    """Opens managers of the database; all are closed in the end."""
+    opened: list[JobManager] = []
+
+    def open_one(**options: int) -> JobManager:
+        opened.append(JobManager(database, **options))
+        return opened[-1]
+
+    yield open_one
+    for found in opened:
+        found.close(SECONDS)
+
+
+@pytest.fixture
+def jobs(open_manager: Open) -> JobManager:
+    return open_manager()
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    gate = Gate()
+    monkeypatch.setattr(work, "run_job", gate.run)
+    yield gate
+    gate.open.set()

@@ -199,9 +199,10 @@ def test_given_levels_are_released(database: Database, run: Run, session: Sessio
 def test_given_levels_that_do_not_meet_the_policy(database: Database, run: Run) -> None:
     with pytest.raises(InfeasibleError) as raised:
         run(database, searched(levels=(("age", 0), ("sex", 0), ("ward", 0))))
-    (fault,) = raised.value.faults
-    assert "at the levels that search.levels gives" in fault.found
-    assert "other levels" in fault.hint
+    assert "at the levels that search.levels gives" in raised.value.message
+    fault = raised.value.faults[0]
+    assert fault.field == "search.levels"
+    assert "search.levels[" in fault.hint
 
 
 def test_given_levels_above_the_tops(database: Database, run: Run) -> None:
@@ -261,7 +262,7 @@ def test_an_explanation_is_what_giving_the_levels_would_do(database: Database, r
         if found.score is None:
             with pytest.raises(InfeasibleError) as raised:
                 run(database, policy)
-            assert f"{found.suppressed_records} of {release.records} records" in raised.value.faults[0].found
+            assert f"{found.suppressed_records} of {release.records} records" in raised.value.message
             assert found.records_over_limit == found.suppressed_records - release.records // 5
             assert [rejection.binds for rejection in found.rejections] == [True]
         else:

@@ -11,12 +11,16 @@ import pytest
 
 from tableveil.jobs import (
     Classifications,
+    Drafts,
     Frontiers,
     Hierarchies,
     JobManager,
+    Loads,
     PayoutSweeps,
     Releases,
     RiskAnalyses,
+    Tables,
+    Upkeep,
     UtilityReports,
 )
 from tableveil.server.endpoint import Endpoint
@@ -75,6 +79,30 @@ def utility_reports() -> Mock:
 
 
 @pytest.fixture
+def upkeep() -> Mock:
+    double: Mock = create_autospec(Upkeep, instance=True)
+    return double
+
+
+@pytest.fixture
+def tables() -> Mock:
+    double: Mock = create_autospec(Tables, instance=True)
+    return double
+
+
+@pytest.fixture
+def loads() -> Mock:
+    double: Mock = create_autospec(Loads, instance=True)
+    return double
+
+
+@pytest.fixture
+def drafts() -> Mock:
+    double: Mock = create_autospec(Drafts, instance=True)
+    return double
+
+
+@pytest.fixture
 def stores(
     releases: Mock,
     hierarchies: Mock,
@@ -83,9 +111,23 @@ def stores(
     risk_analyses: Mock,
     classifications: Mock,
     utility_reports: Mock,
+    upkeep: Mock,
+    drafts: Mock,
+    tables: Mock,
+    loads: Mock,
 ) -> Stores:
     return Stores(
-        releases, hierarchies, frontiers, payout_sweeps, risk_analyses, classifications, utility_reports=utility_reports
+        releases,
+        hierarchies,
+        frontiers,
+        payout_sweeps,
+        risk_analyses,
+        classifications,
+        utility_reports=utility_reports,
+        upkeep=upkeep,
+        drafts=drafts,
+        tables=tables,
+        loads=loads,
     )
 
 

@@ -15,7 +15,9 @@ from tableveil.server.endpoint import Endpoint
 from tableveil.server.ports import Stores
 
 
-@pytest.mark.parametrize("address", [DEFAULT_ADDRESS, "127.1.2.3:1", "localhost:50651", "[::1]:50651", "127.0.0.1:0"])
+@pytest.mark.parametrize(
+    "address", [DEFAULT_ADDRESS, "127.1.2.3:1", "localhost:50651", "[::1]:50651", "127.0.0.1:0", "unix:/run/x"]
+)
 def test_this_machine(address: str) -> None:
     check_address(address, allow_remote=False)
 
@@ -53,7 +55,10 @@ def test_other_machines_need_the_flag(address: str) -> None:
         "::1:5",
         "[::1]",
         "a b:1",
-        "unix:/tmp/x",
+        "unix:",
+        "unix:x",
+        "unix:///" + "x" * 120,
+        "unix:/tmp/\0x",
         "127.0.0.1:1\n",
         "http://127.0.0.1:1",
     ],
@@ -90,6 +95,34 @@ def test_an_address_of_another_machine(jobs: Mock, stores: Stores, host: str) ->
     with pytest.raises(InvalidError) as raised:
         Endpoint(jobs, stores, f"{host}:50651", 1)
     assert raised.value.code == "ADDRESS_UNUSABLE"
+
+
+def test_a_socket_file(jobs: Mock, stores: Stores, tmp_path: Path) -> None:
+    address = f"unix:{tmp_path}/tableveil.sock"
+    first = Endpoint(jobs, stores, address, 1)
+    first.start()
+    try:
+        assert first.address == address
+        with pytest.raises(BusyError) as raised:
+            Endpoint(jobs, stores, address, 1)
+        assert raised.value.code == "ADDRESS_IN_USE"
+    finally:
+        first.stop(0.0)
+    # What a killed server left behind is in nobody's way.
+    with socket.socket(socket.AF_UNIX) as killed:
+        killed.bind(f"{tmp_path}/tableveil.sock")
+    again = Endpoint(jobs, stores, address, 1)
+    again.start()
+    again.stop(0.0)
+
+
+@pytest.mark.parametrize("where", ["missing/tableveil.sock", "file"])
+def test_no_place_for_a_socket_file(jobs: Mock, stores: Stores, tmp_path: Path, where: str) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(InvalidError) as raised:
+        Endpoint(jobs, stores, f"unix:{tmp_path}/{where}", 1)
+    assert raised.value.code == "ADDRESS_UNUSABLE"
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_a_port_can_be_had_again_at_once(jobs: Mock, stores: Stores) -> None:

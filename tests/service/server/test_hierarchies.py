@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
 from unittest.mock import Mock
 
 import grpc
 import pytest
 
+from tableveil.dictionary import Coverage, Preview, PreviewRequest
+from tableveil.hierarchy import InlineLevels, PreviewGroup, PreviewLevel, StoredLevels
+from tableveil.policy import TableReference
 from tableveil.server import hierarchy_service, settings
 from tableveil.server.endpoint import Endpoint
+from tableveil.state.compare_hierarchies import Comparison, LevelDifference
 from tableveil.state.hierarchies import Stored
 from tableveil.v1 import hierarchy_service_pb2 as v1
 from tableveil.v1 import hierarchy_service_pb2_grpc, policy_pb2
@@ -38,13 +44,13 @@ def test_chunks_make_one_hierarchy(stub: hierarchy_service_pb2_grpc.HierarchySer
     chunks = [chunk("zip", ("02139", "0213*", "*"), of=3), chunk("ignored", ("02138", "0213*", "*"), ()), chunk("")]
     assert stub.CreateHierarchy(iter(chunks)).hierarchy.version == 4
     rows = [("02139", "0213*", "*"), ("02138", "0213*", "*"), ()]
-    assert hierarchies.create.call_args.args == ("zip", rows)
+    assert hierarchies.create.call_args.args == ("zip", rows, "")
 
 
 def test_nothing_at_all(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock) -> None:
     hierarchies.create.return_value = stored("x")
     stub.CreateHierarchy(iter([]))
-    assert hierarchies.create.call_args.args == ("", [])
+    assert hierarchies.create.call_args.args == ("", [], "")
 
 
 @pytest.mark.parametrize(("announced", "code"), [(2, grpc.StatusCode.CANCELLED), (0, grpc.StatusCode.INVALID_ARGUMENT)])
@@ -143,3 +149,132 @@ def test_pages(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchie
     last = stub.ListHierarchies(v1.ListHierarchiesRequest(page_token=page.next_page_token))
     assert hierarchies.page.call_args.args == (("b", 1), 51)
     assert last.next_page_token == ""
+
+
+def test_where_rows_come_from_is_told_and_kept(
+    stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock
+) -> None:
+    hierarchies.create.return_value = replace(stored("zip"), origin="zip.csv")
+    first, further = chunk("zip", ("1", "*"), of=2), chunk("", ("2", "*"))
+    first.origin, further.origin = "zip.csv", "ignored"
+    assert stub.CreateHierarchy(iter([first, further])).hierarchy.origin == "zip.csv"
+    assert hierarchies.create.call_args.args == ("zip", [("1", "*"), ("2", "*")], "zip.csv")
+
+
+# --- looks ----------------------------------------------------------------------------------------------------------
+
+
+def look(
+    *rows: tuple[str, ...], of: int = 0, inline: Sequence[tuple[str, ...]] = (), **fields: Any
+) -> v1.PreviewHierarchyRequest:
+    """A request for a preview of an inline hierarchy."""
+    hierarchy = policy_pb2.Hierarchy()
+    hierarchy.inline.rows.extend(policy_pb2.HierarchyRow(labels=row) for row in inline)
+    hierarchy.inline.SetInParent()
+    further = [policy_pb2.HierarchyRow(labels=row) for row in rows]
+    return v1.PreviewHierarchyRequest(hierarchy=hierarchy, rows=further, row_count=of, **fields)
+
+
+PREVIEW = Preview(
+    stored("zip", 2),
+    3.0,
+    False,
+    (PreviewLevel(1, 3, (PreviewGroup("a", 1.0, 1, 5),), (PreviewGroup("c", 1.0, 1, 6),), 1.0, 1.0, 5, 7),),
+    Coverage(4, 19, 2, 1, 3, ("x",)),
+)
+
+
+def test_a_preview_comes_whole(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock) -> None:
+    hierarchies.preview.return_value = PREVIEW
+    table = policy_pb2.TableReference(table="people")
+    request = look(of=2, inline=[("1", "*")], table=table, column="zip", groups=2000, values=True)
+    found = stub.PreviewHierarchy(iter([request, look(("2", "*"))]))
+    asked, _ = hierarchies.preview.call_args.args
+    place = TableReference("", "main", "people")
+    assert asked == PreviewRequest(InlineLevels((("1", "*"), ("2", "*"))), place, "zip", 1000, with_values=True)
+    [level] = found.levels
+    assert (found.stored.version, found.domain_size, level.groups, level.left_out) == (2, 3.0, 3, 1)
+    assert [(group.label, group.leaves, group.values, group.rows) for group in (*level.first, *level.last)] == [
+        ("a", 1.0, 1, 5),
+        ("c", 1.0, 1, 6),
+    ]
+    assert (level.fewest_rows, level.most_rows) == (5, 7)
+    coverage = found.coverage
+    assert (coverage.values, coverage.rows, coverage.null_rows) == (4, 19, 2)
+    assert (coverage.uncovered_values, coverage.uncovered_rows, list(coverage.examples)) == (1, 3, ["x"])
+
+
+def test_a_preview_by_itself(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock) -> None:
+    hierarchies.preview.return_value = replace(PREVIEW, coverage=None, stored=None)
+    found = stub.PreviewHierarchy(iter([look(inline=[("1", "*")])]))
+    assert hierarchies.preview.call_args.args[0] == PreviewRequest(InlineLevels((("1", "*"),)))
+    assert not found.HasField("coverage")
+    assert not found.HasField("stored")
+
+
+@pytest.mark.parametrize(
+    ("request_", "field"),
+    [
+        (v1.PreviewHierarchyRequest(), "hierarchy"),
+        (look(inline=[("1", "*")], column="zip"), "table"),
+        (look(inline=[("1", "*")], table=policy_pb2.TableReference(table="t")), "column"),
+        (look(inline=[("1", "*")], groups=-1), "groups"),
+        (
+            v1.PreviewHierarchyRequest(hierarchy=policy_pb2.Hierarchy(csv=policy_pb2.CsvHierarchy(path="x"))),
+            "hierarchy.csv",
+        ),
+    ],
+)
+def test_previews_that_make_no_sense(
+    stub: hierarchy_service_pb2_grpc.HierarchyServiceStub,
+    hierarchies: Mock,
+    request_: v1.PreviewHierarchyRequest,
+    field: str,
+) -> None:
+    with pytest.raises(grpc.RpcError) as raised:
+        stub.PreviewHierarchy(iter([request_]))
+    assert raised.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert f"{field}: found" in str(raised.value.details())
+    hierarchies.preview.assert_not_called()
+
+
+def test_a_preview_that_was_cut_off(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock) -> None:
+    with pytest.raises(grpc.RpcError) as raised:
+        stub.PreviewHierarchy(iter([look(("1", "*"), of=2)]))
+    assert raised.value.code() is grpc.StatusCode.CANCELLED
+    hierarchies.preview.assert_not_called()
+
+
+def test_a_comparison(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock) -> None:
+    level = LevelDifference(1, 4, 1, 2, (("v", "old", "new"),))
+    hierarchies.compare.return_value = Comparison(
+        stored("zip"), stored("zip", 2), 5, 6, 7, (level,), ("added",), ("removed",)
+    )
+    request = v1.CompareHierarchiesRequest(
+        earlier=policy_pb2.StoredHierarchy(name="zip", version=1),
+        later=policy_pb2.StoredHierarchy(name="zip"),
+        examples=3,
+    )
+    found = stub.CompareHierarchies(request)
+    assert hierarchies.compare.call_args.args == (StoredLevels("zip", 1), StoredLevels("zip"), 3)
+    assert (found.earlier.version, found.later.version) == (1, 2)
+    assert (found.values_added, found.values_removed, found.values_unchanged) == (5, 6, 7)
+    assert (list(found.added_examples), list(found.removed_examples)) == (["added"], ["removed"])
+    example = v1.Relabelling(value="v", earlier="old", later="new")
+    expected = v1.LevelDifference(level=1, relabelled=4, labels_added=1, labels_removed=2, examples=[example])
+    assert list(found.levels) == [expected]
+    with pytest.raises(grpc.RpcError) as raised:
+        stub.CompareHierarchies(v1.CompareHierarchiesRequest(examples=-1))
+    assert raised.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_rows_are_read_in_pieces(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock) -> None:
+    rows = [(str(number), "x" * 1000, "*") for number in range(1000)]
+    hierarchies.read.return_value.__enter__.return_value = stored("zip"), iter([rows[:600], rows[600:]])
+    first, *pieces = stub.ReadHierarchy(
+        v1.ReadHierarchyRequest(hierarchy=policy_pb2.StoredHierarchy(name="zip", version=1))
+    )
+    assert hierarchies.read.call_args.args == (StoredLevels("zip", 1),)
+    assert first.hierarchy.name == "zip"
+    assert len(pieces) > 2
+    assert [tuple(row.labels) for piece in pieces for row in piece.rows] == rows

@@ -110,6 +110,18 @@ def test_a_second_signal_ends_it_at_once(launch: Launch) -> None:
     assert process.wait(timeout=5) == 128 + signal.SIGTERM
 
 
+def test_a_database_that_failed_ends_its_server(launch: Launch, tmp_path: Path) -> None:
+    # As after a checkpoint on a full disk: it can only be opened anew, by whoever runs the server.
+    failing = "from tableveil.backend import Database\n"
+    failing += "Database.works = lambda self: not self.path.with_name('failed').exists()\n"
+    process = launch(program=failing + PROGRAM)
+    address_of(process)
+    (tmp_path / "failed").touch()
+    _, log = process.communicate(timeout=15)
+    assert process.returncode == 1
+    assert "start the server again" in log
+
+
 def test_opens_and_closes_in_a_process_of_others(tmp_path: Path) -> None:
     settings = Settings(tmp_path / "clinic.duckdb", "127.0.0.1:0")
     for _ in range(2):

@@ -12,10 +12,10 @@ import grpc
 import pyarrow as pa
 import pytest
 
+from tableveil.convert.arrow_pieces import PIECE_SIZE, arrow_pieces
 from tableveil.errors import NotFoundError
 from tableveil.policy import ReleaseKind, TableReference
 from tableveil.risk import ProsecutorRisk
-from tableveil.server.arrow_pieces import PIECE_SIZE, arrow_pieces
 from tableveil.state.releases import Proof, Release
 from tableveil.v1 import release_service_pb2 as v1
 from tableveil.v1 import release_service_pb2_grpc

@@ -307,7 +307,7 @@ def test_levels_of_nominal_values(session: Session) -> None:
 
 def test_nominal_values_that_the_hierarchy_does_not_cover(session: Session) -> None:
     field, found = fault_of(session, "VARCHAR", "('a'), ('x')", NOMINAL, PLACES)
-    assert (field, found) == ("attributes[3].hierarchy", "1 values of 'v' that the hierarchy does not cover: 'x'")
+    assert (field, found) == ("attributes[3].hierarchy", "1 value of 'v' that the hierarchy does not cover")
 
 
 def test_common_labels_stand_for_the_same_values_at_every_level(session: Session) -> None:

@@ -148,18 +148,18 @@ def test_values_without_a_label_are_counted_with_examples(session: Session) -> N
     dictionary, (fault,) = built(session, "VARCHAR", f"('m'), {values}, ('v3'), (NULL)", SEXES)
     assert dictionary is None
     assert fault.field == "attributes[3].hierarchy"
-    assert fault.found == "8 values of 'v' that the hierarchy does not cover: 'v0', 'v1', 'v2', 'v3', 'v4', …"
+    assert fault.found == "8 values of 'v' that the hierarchy does not cover"
 
 
 def test_a_single_uncovered_value_is_the_example(session: Session) -> None:
     _, (fault,) = built(session, "INTEGER", "(5), (100)", Intervals("0", "99", ("10",)))
-    assert fault.found == "1 values of 'v' that the hierarchy does not cover: '100'"
+    assert fault.found == "1 value of 'v' that the hierarchy does not cover"
 
 
 @pytest.mark.parametrize(
     ("type_", "hierarchy", "field"),
     [
-        ("INTEGER", Redaction(5, 10), "attributes[3].hierarchy.redaction"),
+        ("DATE", Redaction(5, 10), "attributes[3].hierarchy.redaction"),
         ("VARCHAR", Intervals("0", "9", ("5",)), "attributes[3].hierarchy.intervals"),
         ("VARCHAR", Dates("2020-01-01", "2020-12-31", (DateUnit.YEAR,)), "attributes[3].hierarchy.dates"),
         ("INTEGER", Intervals("0", "9.5", ("5",)), "attributes[3].hierarchy.intervals.maximum"),

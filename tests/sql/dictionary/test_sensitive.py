@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -159,30 +158,30 @@ def test_a_rule_groups_numbers(session: Session) -> None:
 
 
 @pytest.mark.parametrize(
-    ("type_", "by", "values", "shown"),
+    ("type_", "by", "values", "count"),
     [
         ("VARCHAR", OrderBy.NUMBER, "('1'), (' 1'), ('one'), ('nan'), ('1_0'), ('0x1'), ('')", 6),
         ("VARCHAR", OrderBy.DATE, "('2024-02-30'), ('2024-2-1'), ('01.02.2024'), ('2024-02-01')", 3),
     ],
 )
-def test_text_that_says_nothing_of_the_kind(session: Session, type_: str, by: OrderBy, values: str, shown: int) -> None:
+def test_text_that_says_nothing_of_the_kind(session: Session, type_: str, by: OrderBy, values: str, count: int) -> None:
     field, found = fault_of(session, type_, values, ValueOrder(by))
     assert field == "attributes[3].order.by"
-    assert found.startswith(f"{shown} values of 'v' that are none: ")
-    assert found.count("'") == 2 + 2 * min(shown, 5)
+    # None of them is shown.
+    assert found == f"{count} values of 'v' that are none"
 
 
 @pytest.mark.parametrize("values", ["('1'), ('1.0'), ('2')", "('9007199254740993'), ('9007199254740992')"])
 def test_numbers_that_are_the_same(session: Session, values: str) -> None:
     field, found = fault_of(session, "VARCHAR", values, ValueOrder(OrderBy.NUMBER))
     assert field == "attributes[3].order.by"
-    assert re.fullmatch("values of 'v' that are the same number of 64 bits: '[0-9]+', '[0-9.]+'", found)
+    assert found == "2 values of 'v' that are the same number of 64 bits as others"
 
 
 def test_values_that_the_list_lacks(session: Session) -> None:
     order = ValueOrder(values=("low", "high"))
     fault = fault_of(session, "VARCHAR", "('low'), ('medium'), ('Low'), (NULL)", order)
-    assert fault == ("attributes[3].order.values", "2 values of 'v' that are not listed: 'Low', 'medium'")
+    assert fault == ("attributes[3].order.values", "2 values of 'v' that are not listed")
 
 
 def test_null_needs_a_place_only_where_distances_are_ordered(session: Session) -> None:
@@ -204,7 +203,7 @@ def test_types_of_another_kind(session: Session, type_: str, values: str, by: Or
 def test_values_that_the_hierarchy_does_not_cover(session: Session) -> None:
     field, found = fault_of(session, "VARCHAR", "('flu'), ('cold'), (NULL)", hierarchy=LISTED)
     assert field == "attributes[3].hierarchy"
-    assert found == "1 values of 'v' that the hierarchy does not cover: 'cold'"
+    assert found == "1 value of 'v' that the hierarchy does not cover"
 
 
 def test_a_rule_that_does_not_fit_the_column(session: Session) -> None:

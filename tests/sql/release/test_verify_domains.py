@@ -11,13 +11,20 @@ from tableveil.backend import Database, Session
 from tableveil.dictionary import build_dictionary
 from tableveil.game import InformationLoss
 from tableveil.hierarchy import (
+    Combination,
     Dates,
     DateUnit,
+    Group,
+    Grouping,
+    GroupingLevel,
     HierarchyDefinition,
     InlineLevels,
     Intervals,
     MaskFrom,
+    OrderBased,
+    PadAt,
     Redaction,
+    RuleHierarchy,
     StoredLevels,
     SuppressionOnly,
 )
@@ -37,6 +44,15 @@ from tableveil.source import resolve_source
 from tableveil.state import hierarchies
 
 TOWNS = (("Oslo", "Norway", "*"), ("Bergen", "Norway", "*"), ("Rome", "Italy", "*"))
+CITIES = Grouping(
+    (
+        GroupingLevel(
+            (Group("Norway", ("Oslo", "Bergen")), Group("Italy", ("Rome",)), Group("Malta", ("Valletta",))), "?"
+        ),
+        GroupingLevel((Group("South", ("Italy", "Malta")),), "elsewhere"),
+    )
+)
+YES_OR_NO = Grouping((GroupingLevel((Group("no", ("false",)), Group("yes", ("true",)))),))
 BY_MONTH = (DateUnit.MONTH, DateUnit.QUARTER, DateUnit.YEAR, DateUnit.DECADE)
 
 
@@ -60,6 +76,18 @@ def database(shared_database: Database) -> Database:
         ("VARCHAR", ("12345", "12"), Redaction(7, 36, MaskFrom.LEFT, 3)),
         ("VARCHAR", ("x", "y", "z", "z", None), SuppressionOnly()),
         ("VARCHAR", (None, None), SuppressionOnly()),
+        ("INTEGER", (0, 17, 18, 64, 90, None), Intervals("0", "99", boundaries=(("18", "40", "65"), ("65",)))),
+        ("DATE", ("2020-01-01", "2020-03-01"), Intervals("2020-01-01", "2020-12-31", boundaries=(("2020-03-01",),))),
+        ("VARCHAR", ("12", "X1", None), Redaction(3, alphabet="12X", mask="#", padding="1", pad_at=PadAt.LEFT)),
+        ("VARCHAR", ("Oslo", "Rome", "Lyon", "Nice", None), CITIES),
+        ("VARCHAR", ("Oslo", "Rome"), CITIES),
+        ("VARCHAR", ("a", "c", "e", None), OrderBased(tuple("abcdefg"), (2, 2))),
+        ("BOOLEAN", (True, False, None), YES_OR_NO),
+        ("INTEGER", (-1, 5, 17, 99, None), Combination((("-1", "?"), ("-2",)), Intervals("0", "99", ("10", "50")))),
+        ("VARCHAR", ("n/a", "12345", "x"), Combination((("n/a", "no", "few", "none"),), Redaction(5, 36, step=3))),
+        ("VARCHAR", ("Lyon", "Rome", "Nice"), Combination((("Lyon", "FR"), ("Nice", "FR")), SuppressionOnly())),
+        ("VARCHAR", ("Lyon", "Rome", "Nice", "Pau"), Combination((("Lyon", "France", "*"),), CITIES)),
+        ("VARCHAR", ("Lyon", "c", "g"), Combination((("Lyon", "x", "y", "z"),), OrderBased(tuple("abcdefg"), (2, 2)))),
         ("VARCHAR", ("Oslo", "Rome", None), InlineLevels(TOWNS)),
         ("VARCHAR", ("Oslo", "Rome", "Rome"), StoredLevels("towns@home", 1)),
     ],
@@ -80,7 +108,7 @@ def test_losses_are_those_of_the_search(
     if isinstance(hierarchy, StoredLevels):
         reference = hierarchies.create(session, hierarchy.name, TOWNS).reference
         hierarchy = InlineLevels(TOWNS)
-    assert isinstance(hierarchy, InlineLevels | Intervals | Dates | Redaction | SuppressionOnly)
+    assert isinstance(hierarchy, InlineLevels | RuleHierarchy)
     dictionary, found = build_dictionary(session, source, attribute, hierarchy, reference, 0, "")
     assert dictionary is not None, found
     columns = ("value", *(f"l{level}" for level in range(1, dictionary.levels.top + 1)))

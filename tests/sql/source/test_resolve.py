@@ -127,8 +127,8 @@ def test_marker_is_no_column_of_the_source(session: Session, marker: str) -> Non
         # The values an ENUM lists are not all in the release.
         ("ENUM('it''s', 'a\nb', 'c)')", ValueKind.TEXT, "VARCHAR"),
         ("JSON", ValueKind.TEXT, "VARCHAR"),
-        ("BOOLEAN", ValueKind.OTHER, "BOOLEAN"),
-        ("TIME", ValueKind.OTHER, "TIME"),
+        ("BOOLEAN", ValueKind.BOOLEAN, "BOOLEAN"),
+        ("TIME", ValueKind.TIME, "TIME"),
         ("TIMETZ", ValueKind.OTHER, "TIME WITH TIME ZONE"),
         ("UUID", ValueKind.OTHER, "UUID"),
         ("BLOB", ValueKind.OTHER, "BLOB"),

@@ -15,7 +15,7 @@ from tests.service.risk_samples import risk_analysis
 
 def test_an_analysis_comes_back_as_it_was(session: Session) -> None:
     first, second = (risk_analysis(risk_analyses.next_number(session), job) for job in (7, 8))
-    second = replace(second, population_size=None, subsets=(), measures=(), warnings=())
+    second = replace(second, population_size=None, subsets=(), measures=(), warnings=(), compared=())
     with session.transaction():
         risk_analyses.insert(session, first)
         risk_analyses.insert(session, second)

@@ -1,0 +1,1 @@
+"""The numbers of living with Tableveil: `python -m benchmarks --only operate`."""

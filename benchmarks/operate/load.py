@@ -1,0 +1,116 @@
+"""Section: loading a large Parquet file, from a directory of the server and from a client, beside DuckDB by itself."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+
+from benchmarks.discharges import CACHE
+from benchmarks.markdown import seconds, table, times
+from benchmarks.section import Section, verdict
+from tableveil.client import Client
+from tableveil.v1 import policy_pb2, table_service_pb2
+
+TITLE = "Loading a table"
+ROWS = 10_000_000
+THREADS = 2
+MOST_TIMES = 2.0
+SECONDS_TO_STOP = 60.0
+
+# Types that a hospital's table has, of as many different values.
+_QUERY = """
+    SELECT i AS id, 'Person ' || i AS name, (hash(i, 1) % 100)::INT AS age,
+        lpad((hash(i, 2) % 100000)::VARCHAR, 5, '0') AS zip, ['F', 'M'][1 + (hash(i, 3) % 2)::INT] AS sex,
+        DATE '1920-01-01' + (hash(i, 4) % 36500)::INT AS born, ((hash(i, 5) % 1000000) / 100)::DECIMAL(10, 2) AS paid,
+        TIMESTAMP '2020-01-01' + to_seconds((hash(i, 6) % 100000000)::BIGINT) AS admitted
+    FROM range({rows}) AS numbers(i)
+"""
+
+
+def load(rows: int = ROWS) -> Section:
+    """Loads the same file three ways, each into a fresh database."""
+    CACHE.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as directory:
+        folder = Path(directory)
+        file = folder / "files" / "table.parquet"
+        file.parent.mkdir()
+        with duckdb.connect(config={"threads": THREADS}) as connection:
+            connection.execute(f"COPY ({_QUERY.format(rows=rows)}) TO '{file}' (FORMAT parquet)")
+        alone = _alone(folder, file)
+        ways: dict[str, Callable[[Client], table_service_pb2.LoadTableResponse]] = {
+            "LoadTable, from a directory of the server": lambda client: client.load(_start(file.name)),
+            "LoadTable, sent by a client": lambda client: client.load_file(_start(), _file(str(file))),
+        }
+        taken = {}
+        sound = True
+        for way, work in ways.items():
+            taken[way], loaded = _served(folder, file.parent, work)
+            sound &= loaded == rows
+    ratios = {way: found / alone for way, found in taken.items()}
+    told = next(iter(ratios.values()))
+    return Section(
+        TITLE,
+        (
+            f"{rows:,} rows of 8 columns in a Parquet file, each time into a fresh database, {THREADS} threads; the "
+            "client runs on the same machine as the server.",
+            table(
+                ("", "s", "of DuckDB's"),
+                [
+                    ("CREATE TABLE AS, DuckDB by itself", seconds(alone), ""),
+                    *((way, seconds(taken[way]), times(ratios[way])) for way in taken),
+                ],
+            ),
+            f"From the directory: {times(told)}; goal: at most {times(MOST_TIMES)}: {verdict(told <= MOST_TIMES)}.",
+        ),
+        sound,
+    )
+
+
+def _alone(folder: Path, file: Path) -> float:
+    database = folder / "alone.duckdb"
+    with duckdb.connect(database, config={"threads": THREADS}) as connection:
+        began = time.perf_counter()
+        connection.execute("CREATE TABLE loaded AS FROM read_parquet(?)", [str(file)])
+        taken = time.perf_counter() - began
+    database.unlink()
+    return taken
+
+
+def _served(
+    folder: Path, files: Path, work: Callable[[Client], table_service_pb2.LoadTableResponse]
+) -> tuple[float, int]:
+    """Seconds of the call, and the rows that were loaded, by a server in a process of its own."""
+    home = Path(tempfile.mkdtemp(dir=folder))
+    command = [sys.executable, "-m", "tableveil.cli", "serve", "--database", str(home / "load.duckdb")]
+    options = ["--address", "127.0.0.1:0", "--threads", str(THREADS), "--load-directory", str(files)]
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().rpartition(" on ")[2].strip()
+        try:
+            with Client(address) as client:
+                began = time.perf_counter()
+                loaded = work(client).load.rows
+                taken = time.perf_counter() - began
+        finally:
+            server.terminate()
+            server.wait(SECONDS_TO_STOP)
+    shutil.rmtree(home)
+    return taken, loaded
+
+
+def _start(file: str = "") -> table_service_pb2.LoadStart:
+    start = table_service_pb2.LoadStart(table=policy_pb2.TableReference(table="loaded"))
+    if file:
+        start.file.CopyFrom(_file(file))
+    return start
+
+
+def _file(path: str) -> table_service_pb2.ServerFile:
+    return table_service_pb2.ServerFile(path=path, parquet=table_service_pb2.ParquetFormat())

@@ -1,0 +1,213 @@
+"""Section: hundreds of small jobs of clients that wait, vanish, cancel and ask again; then what is left of it all."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from benchmarks.markdown import seconds, table
+from benchmarks.section import Section, verdict
+from tableveil.client import Client
+from tableveil.document import read_policy
+from tableveil.errors import BusyError
+from tableveil.v1 import job_service_pb2, policy_pb2
+
+TITLE = "A soak of many jobs"
+JOBS = 500
+CLIENTS = 8
+PEOPLE = 60
+BEHAVIOURS = ("wait", "wait", "vanish", "cancel", "ask again", "resubmit", "infeasible")
+MOST_GROWTH = 64 * 2**20
+"""Bytes that the process may have grown by, from a fifth of the jobs on: arenas of threads, the database's buffers."""
+SECONDS_TO_STOP = 60.0
+
+_POLICY = """
+source: {table: people}
+rows_are_people: true
+attributes:
+  - {column: age, role: QUASI_IDENTIFIER, hierarchy: {intervals: {minimum: "0", maximum: "99", widths: ["10", "50"]}}}
+  - {column: sex, role: QUASI_IDENTIFIER, hierarchy: {suppression_only: {}}}
+privacy_models: [{k_anonymity: {k: 3}}]
+suppression_limit: "0.1"
+repeat_reason: a soak
+release: {name: released}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    """What the server's process holds: bytes in memory, threads, open files."""
+
+    memory: int
+    threads: int
+    files: int
+
+    @classmethod
+    def of(cls, process: int) -> _Process:
+        """As Linux tells it."""
+        proc = Path(f"/proc/{process}")
+        status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines())
+        memory = int(status["VmRSS"].split()[0]) * 2**10
+        return cls(memory, int(status["Threads"]), len(list((proc / "fd").iterdir())))
+
+    @property
+    def row(self) -> list[str]:
+        """What the table shows of it."""
+        return [f"{self.memory / 2**20:.0f} MiB", str(self.threads), str(self.files)]
+
+
+def soak(jobs: int = JOBS, clients: int = CLIENTS) -> Section:
+    """Runs a server in a process of its own; the first fifth of the jobs warms it up."""
+    with tempfile.TemporaryDirectory() as directory:
+        database = Path(directory) / "soaked.duckdb"
+        with duckdb.connect(database) as connection:
+            connection.execute(
+                f"CREATE TABLE people AS SELECT 20 + i * 7 % 50 AS age, i % 2 AS sex FROM range({PEOPLE}) r(i)"
+            )
+        started = time.monotonic()
+        with _serving(database) as (process, address):
+            _clients(address, range(jobs // 5), clients)
+            warm = _Process.of(process)
+            _clients(address, range(jobs // 5, jobs), clients)
+            elapsed = time.monotonic() - started
+            states = _clean(address)
+            # Streams of clients that vanished end when the server finds out.
+            time.sleep(1.0)
+            end = _Process.of(process)
+            spilled = list(database.with_name(f".{database.name}.spill").iterdir())
+        left = list(_left(database))
+    grown = end.memory - warm.memory
+    problems = [
+        *([f"{grown / 2**20:.0f} MiB more than when it was warm"] if grown > MOST_GROWTH else []),
+        *([f"{end.threads - warm.threads} threads more"] if end.threads > warm.threads + clients else []),
+        *([f"{end.files - warm.files} open files more"] if end.files > warm.files + clients else []),
+        *(f"spilled file {path.name}" for path in spilled),
+        *left,
+    ]
+    return Section(
+        TITLE,
+        (
+            f"{jobs} jobs of {clients} clients in {seconds(elapsed)} s: clients wait, vanish while they watch, cancel, "
+            "ask again with the same request id, resubmit. Then releases are withdrawn and other jobs deleted.",
+            table(("how jobs ended", "number"), [[state, str(count)] for state, count in sorted(states.items())]),
+            table(
+                ("server", "memory", "threads", "open files"),
+                [[f"after {jobs // 5} jobs", *warm.row], [f"after {jobs}", *end.row]],
+            ),
+            f"Nothing leaks: {verdict(not problems)}.",
+            *problems,
+        ),
+        sound=not problems,
+    )
+
+
+def _clients(address: str, numbers: range, clients: int) -> None:
+    """Each client takes its part of the jobs, one after another."""
+    with ThreadPoolExecutor(clients) as pool:
+        list(pool.map(lambda client: _work(address, numbers[client::clients]), range(clients)))
+
+
+def _work(address: str, numbers: range) -> None:
+    for number in numbers:
+        behaviour = random.Random(number).choice(BEHAVIOURS)
+        with Client(address) as client:
+            policy = _policy(number, infeasible=behaviour == "infeasible")
+            job = _submitted(client, policy)
+            match behaviour:
+                case "vanish":
+                    # The channel is closed under the stream.
+                    next(client.watch_job(job))
+                case "cancel":
+                    client.cancel_job(job)
+                case "ask again":
+                    assert client.submit(policy).name == job
+                    client.wait(job)
+                case "resubmit" | "infeasible":
+                    ended = client.wait(job)
+                    # A release that is there is in the way of the same one.
+                    if ended.state != job_service_pb2.JOB_STATE_SUCCEEDED:
+                        client.wait(client.resubmit_job(job).name)
+                case _:
+                    client.wait(job)
+
+
+def _submitted(client: Client, policy: policy_pb2.Policy) -> str:
+    while True:
+        try:
+            return client.submit(policy).name
+        except BusyError:
+            time.sleep(0.1)
+
+
+def _policy(number: int, *, infeasible: bool) -> policy_pb2.Policy:
+    policy, faults = read_policy(_POLICY, "yaml")
+    assert not faults, faults
+    policy.release.name = f"released_{number}"
+    policy.request_id = f"request-{number}"
+    if number % 3 == 0:
+        policy.release.kind = policy_pb2.RELEASE_KIND_VIEW
+    if infeasible:
+        policy.privacy_models[0].k_anonymity.k = PEOPLE + 1
+        policy.suppression_limit = "0"
+    return policy
+
+
+def _clean(address: str) -> Counter[str]:
+    """Withdraws all releases and deletes all other jobs, once they have ended; how many ended how."""
+    states: Counter[str] = Counter()
+    with Client(address) as client:
+        for listed in list(client.list_jobs()):
+            job = client.wait(listed.name)
+            states[job_service_pb2.JobState.Name(job.state).removeprefix("JOB_STATE_").lower()] += 1
+            if job.release:
+                client.withdraw_release(job.release, "a soak")
+            else:
+                client.delete_job(job.name)
+    return states
+
+
+def _left(database: Path) -> Iterator[str]:
+    """What should not be in the file any more."""
+    with duckdb.connect(database, read_only=True) as connection:
+        strange = connection.sql(
+            "SELECT schema_name || '.' || table_name FROM duckdb_tables() "
+            "WHERE (schema_name != 'tableveil' AND table_name != 'people') OR starts_with(table_name, 'snapshot_') "
+            "UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"
+        ).fetchall()
+        yield from (f"object {name}" for (name,) in strange)
+        for name, column in (("job_events", "job"), ("job_outcomes", "job"), ("releases", "job")):
+            query = f"SELECT count(*) FROM tableveil.{name} ANTI JOIN tableveil.jobs j ON {column} = j.number"
+            ((count,),) = connection.sql(query).fetchall()
+            if count:
+                yield f"{count} rows of {name} without a job"
+        ((unfinished,),) = connection.sql(
+            "SELECT count(*) FROM tableveil.jobs j ANTI JOIN tableveil.job_outcomes o ON j.number = o.job"
+        ).fetchall()
+        if unfinished:
+            yield f"{unfinished} jobs without an outcome"
+
+
+@contextmanager
+def _serving(database: Path) -> Iterator[tuple[int, str]]:
+    """A server on the database: its process and its address."""
+    command = [sys.executable, "-m", "tableveil.cli", "serve", "--database", str(database), "--address", "127.0.0.1:0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout is not None
+        yield process.pid, process.stdout.readline().rpartition(" on ")[2].strip()
+    finally:
+        process.terminate()
+        process.wait(SECONDS_TO_STOP)
+        assert process.stdout is not None
+        process.stdout.close()

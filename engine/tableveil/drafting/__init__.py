@@ -1,0 +1,34 @@
+"""Guesses what the columns of a table are to a policy, and proposes hierarchies and a k: a draft for the owner."""
+
+from tableveil.drafting.draft import ColumnDraft, draft_columns, person_column, unique
+from tableveil.drafting.facts import ColumnFacts
+from tableveil.drafting.figures import Figures, columns_to_measure
+from tableveil.drafting.hierarchies import Proposal, may_be_code, propose_hierarchy
+from tableveil.drafting.meanings import Meaning, meaning_of
+from tableveil.drafting.policy_draft import PolicyDraft, Remark, RemarkKind, draft_policy
+from tableveil.drafting.roles import guess_role, guessed_quasi_identifiers, identifies_by_name
+from tableveil.drafting.thresholds import ProposedK, propose_k
+
+__all__ = [
+    "ColumnDraft",
+    "ColumnFacts",
+    "Figures",
+    "Meaning",
+    "PolicyDraft",
+    "Proposal",
+    "ProposedK",
+    "Remark",
+    "RemarkKind",
+    "columns_to_measure",
+    "draft_columns",
+    "draft_policy",
+    "guess_role",
+    "guessed_quasi_identifiers",
+    "identifies_by_name",
+    "may_be_code",
+    "meaning_of",
+    "person_column",
+    "propose_hierarchy",
+    "propose_k",
+    "unique",
+]

@@ -1,0 +1,81 @@
+"""A draft of a policy's attributes: a role and a hierarchy for each column, and what the owner has to decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tableveil.drafting.facts import ColumnFacts
+from tableveil.drafting.hierarchies import Proposal, propose_hierarchy
+from tableveil.drafting.meanings import Meaning, words_of
+from tableveil.drafting.roles import guess_role
+from tableveil.hierarchy import ValueKind
+from tableveil.policy import Role
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDraft:
+    """What is proposed for a column.
+
+    Attributes:
+        facts: What it was made from.
+        role: Proposed: a quasi-identifier if nothing speaks for any role, which is the most cautious that releases it.
+        decided: Whether something speaks for the role; if not, the owner has to say.
+        meaning: What the column is taken to hold.
+        reason: Why that role.
+        proposal: The hierarchy, of quasi-identifiers.
+    """
+
+    facts: ColumnFacts
+    role: Role
+    decided: bool
+    meaning: Meaning | None
+    reason: str
+    proposal: Proposal | None
+
+
+def draft_columns(columns: Sequence[ColumnFacts]) -> tuple[ColumnDraft, ...]:
+    """A draft of each column."""
+    return tuple(map(_draft, columns))
+
+
+def _draft(facts: ColumnFacts) -> ColumnDraft:
+    guess = guess_role(facts)
+    role = guess.role or Role.QUASI_IDENTIFIER
+    proposal = propose_hierarchy(facts, guess.meaning) if role is Role.QUASI_IDENTIFIER else None
+    return ColumnDraft(facts, role, guess.role is not None, guess.meaning, guess.reason, proposal)
+
+
+_OF_PEOPLE = frozenset(
+    {
+        *("person", "patient", "client", "customer", "member", "user", "employee", "subject", "student", "id"),
+        *("respondent", "participant", "citizen", "kunde", "kunden", "patienten", "personal"),
+        *("personne", "cliente", "paciente", "persona"),
+    }
+)
+"""Words in the names of columns that number people."""
+
+
+def person_column(drafts: Sequence[ColumnDraft]) -> ColumnDraft | None:
+    """The identifying column that seems to tell people apart, whether it is unique or not; None if none seems to."""
+    candidates = [
+        draft
+        for draft in drafts
+        if draft.role is Role.IDENTIFYING
+        and draft.facts.kind in (ValueKind.INTEGER, ValueKind.TEXT, ValueKind.OTHER)
+        and draft.meaning is not Meaning.FREE_TEXT
+        and draft.facts.distinct
+    ]
+
+    def fitness(draft: ColumnDraft) -> tuple[bool, bool]:
+        return unique(draft.facts), not _OF_PEOPLE.isdisjoint(words_of(draft.facts.name))
+
+    named = [draft for draft in candidates if any(fitness(draft))]
+    return max(named, key=fitness, default=None)
+
+
+def unique(facts: ColumnFacts) -> bool:
+    """Whether every row has a value of its own, as far as is known: an estimate may err by some percent."""
+    if facts.nulls or not facts.rows:
+        return False
+    return facts.distinct == facts.rows if facts.exact else facts.telling >= 0.95

@@ -1,0 +1,55 @@
+"""What is known of a column before anything is guessed of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tableveil.hierarchy import ValueKind
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """One column of a table, without its values but for the ends of its range.
+
+    Attributes:
+        name: The column's name.
+        type: Its type as the database spells it.
+        kind: None if the type cannot be released.
+        rows: Rows of the table.
+        nulls: Rows that have no value.
+        distinct: Different values without NULL, estimated unless `exact`.
+        exact: Whether the values were counted.
+        shortest: Length in characters of the shortest value as text; None if there is no value.
+        longest: The same of the longest.
+        minimum: The least value of numbers, dates and timestamps as text; None of other kinds, or without a value.
+        maximum: The greatest.
+        digits: Whether all values are text of the digits 0 to 9.
+    """
+
+    name: str
+    type: str
+    kind: ValueKind | None
+    rows: int
+    nulls: int
+    distinct: int
+    exact: bool = True
+    shortest: int | None = None
+    longest: int | None = None
+    minimum: str | None = None
+    maximum: str | None = None
+    digits: bool = False
+
+    @property
+    def present(self) -> int:
+        """Rows that have a value."""
+        return self.rows - self.nulls
+
+    @property
+    def constant(self) -> bool:
+        """Whether all rows are alike, of which there are some."""
+        return self.rows > 1 and self.distinct + (self.nulls > 0) == 1
+
+    @property
+    def telling(self) -> float:
+        """Different values by rows that have one: 1 if no two rows share a value, 0 if there are none."""
+        return self.distinct / self.present if self.present else 0.0

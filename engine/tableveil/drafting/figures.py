@@ -1,0 +1,87 @@
+"""What a risk analysis of the table says about the guesses: who tells records apart, and how many are at risk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tableveil.errors import shortened
+from tableveil.risk import AttributeRisk, ClassSizes
+
+MOST_MEASURED = 16
+"""Columns that are looked at: pairs of them are counted, and a draft should not take longer than a risk analysis."""
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What was measured of some columns of the table as it is.
+
+    Attributes:
+        columns: The columns, to whose positions the risks refer.
+        quasi_identifiers: The sizes of the classes by those that are guessed to be quasi-identifiers; None if there are
+            none.
+        risks: Of the columns alone and in pairs.
+        proposed: Those among them that tell nearly all records apart, and no smaller part of them does.
+    """
+
+    columns: tuple[str, ...]
+    quasi_identifiers: ClassSizes | None
+    risks: tuple[AttributeRisk, ...]
+    proposed: tuple[AttributeRisk, ...]
+
+    def of_column(self, name: str) -> str:
+        """What the column tells apart alone and with others, in sentences; empty if it was not measured."""
+        if name not in self.columns:
+            return ""
+        position = self.columns.index(name)
+        alone = next(risk for risk in self.risks if risk.attributes == (position,))
+        unique = f", and {_count(alone.unique, 'record')} from all others" if alone.unique else ""
+        text = f"Alone it tells {_percent(alone.separation)} of the pairs of records apart{unique}."
+        if not self.tells_apart(name):
+            return text
+        partners = [
+            shortened(self.columns[other])
+            for risk in self.proposed
+            if position in risk.attributes
+            for other in risk.attributes
+            if other != position
+        ]
+        if not partners:
+            return f"{text} That is nearly all there are: it identifies."
+        named = " or ".join(partners[:_MOST_NAMED])
+        return f"{text} Together with {named} it tells nearly all apart: it helps to identify."
+
+    def tells_apart(self, name: str) -> bool:
+        """Whether the column, alone or with another, tells nearly all records apart."""
+        return name in self.columns and any(self.columns.index(name) in risk.attributes for risk in self.proposed)
+
+    def of_all(self, k: int) -> str:
+        """How many records are at risk by all guessed quasi-identifiers together; empty if there are none."""
+        if self.quasi_identifiers is None:
+            return ""
+        sizes, classes = self.quasi_identifiers.sizes, self.quasi_identifiers.classes
+        records = int((sizes * classes).sum())
+        unique = int(classes[sizes == 1].sum())
+        small = int((sizes * classes)[sizes < k].sum())
+        return (
+            f"By the guessed quasi-identifiers as they are, {unique} of {_count(records, 'record')} "
+            f"({_percent(unique / records)}) are unlike all others, and {small} ({_percent(small / records)}) are "
+            f"in classes of fewer than {k}."
+        )
+
+
+def _percent(share: float) -> str:
+    """Rounded down: all but a few is not all."""
+    return f"{math.floor(share * 1000) / 10:g} %"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def columns_to_measure(quasi_identifiers: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    """The first `MOST_MEASURED`, quasi-identifiers first."""
+    return (*quasi_identifiers, *others)[:MOST_MEASURED]

@@ -1,0 +1,144 @@
+"""The hierarchy that is proposed for a column, by its type, range and what its name says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from tableveil.drafting.bounds import number_of, outwards, plain, round_width, widths, years_around
+from tableveil.drafting.facts import ColumnFacts
+from tableveil.drafting.meanings import Meaning, meaning_of
+from tableveil.hierarchy import (
+    Dates,
+    DateUnit,
+    HierarchyDefinition,
+    Intervals,
+    Redaction,
+    RuleHierarchy,
+    SuppressionOnly,
+    TimeLevel,
+    TimesOfDay,
+    ValueKind,
+    check_rule,
+)
+
+FEW_VALUES = 10
+"""Nobody misses levels between so few values and none."""
+
+LONGEST_CODE = 20
+"""Longer texts are not masked character by character: that would be as many levels."""
+
+OLDEST_ALONE = Decimal(90)
+"""Ages from here on are rare, and released together (HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i)(C))."""
+
+_AGE_WIDTHS = ("5", "10", "20", "40")
+_TIMES = TimesOfDay(tuple(map(TimeLevel, ("15 minutes", "1 hour", "6 hours"))))
+_LONG_AGO = 30
+"""Years that a range of dates must span for decades to be of use."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A hierarchy with its reason, in sentences for the owner of the table."""
+
+    hierarchy: HierarchyDefinition
+    reason: str
+
+
+def propose_hierarchy(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
+    """A hierarchy that covers all values that the column has, and is sound for its type."""
+    found = _by_kind(facts, meaning)
+    rule = found.hierarchy
+    if isinstance(rule, RuleHierarchy) and facts.kind is not None and check_rule(rule, "", facts.kind):
+        return _stopgap("There is no simple rule for values such as these.")
+    return found
+
+
+def _by_kind(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
+    if not facts.distinct:
+        return _stopgap("There are no values to go by.")
+    if facts.kind in (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT):
+        return _of_numbers(facts, meaning)
+    if facts.kind in (ValueKind.DATE, ValueKind.TIMESTAMP):
+        return _of_dates(facts, meaning)
+    if facts.kind is ValueKind.TEXT:
+        return _of_text(facts, meaning)
+    if facts.kind is ValueKind.TIME:
+        return Proposal(_TIMES, "Times of day by ever longer intervals.")
+    if facts.distinct <= FEW_VALUES:
+        return Proposal(SuppressionOnly(), f"{_values(facts)}: kept, or hidden.")
+    return _stopgap(f"{_values(facts)} of a type that has no rule.")
+
+
+def _of_numbers(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
+    least, greatest = number_of(facts.minimum), number_of(facts.maximum)
+    if least is None or greatest is None:
+        return _stopgap("Its range is not finite.")
+    if meaning is Meaning.AGE and least >= 0 and greatest <= 150:
+        # Top coding covers what is above the range, too.
+        coding = plain(OLDEST_ALONE) if greatest >= OLDEST_ALONE else ""
+        top = "120" if coding else plain(outwards(least, greatest + 1, Decimal(5))[1] - 1)
+        old = " Those from 90 on are together." if coding else ""
+        return Proposal(Intervals("0", top, _AGE_WIDTHS, "", coding), f"Ages by 5, 10, 20 and 40 years.{old}")
+    if facts.distinct <= FEW_VALUES:
+        return Proposal(SuppressionOnly(), f"{_values(facts)}: kept, or hidden.")
+    if meaning is Meaning.POSTAL_CODE and facts.kind is ValueKind.INTEGER and greatest >= 100 and least >= 0:
+        digits = len(plain(greatest))
+        coarser = tuple(plain(Decimal(10) ** place) for place in range(1, digits))
+        return Proposal(
+            Intervals("0", "9" * digits, coarser), "Codes as numbers, without one digit more at each level."
+        )
+    finest = round_width(greatest - least)
+    if facts.kind is ValueKind.INTEGER:
+        finest = max(finest, Decimal(2))
+    # Intervals of whole numbers end with the last one in them.
+    below, above = outwards(least, greatest + (facts.kind is ValueKind.INTEGER), finest)
+    laid_out = tuple(map(plain, widths(finest, above - below)))
+    return Proposal(
+        Intervals(plain(below), plain(above - 1 if facts.kind is ValueKind.INTEGER else above), laid_out),
+        f"{_values(facts)} in a range that is rounded outwards; widths are doubled from level to level.",
+    )
+
+
+def _of_dates(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
+    years = years_around(facts.minimum, facts.maximum)
+    if years is None:
+        return _stopgap("Its range is not one of days in the years 1 to 9999.")
+    first, last = years
+    units = [DateUnit.MONTH, DateUnit.YEAR] if meaning is Meaning.BIRTH else [*_MONTHS, DateUnit.YEAR]
+    if facts.kind is ValueKind.TIMESTAMP:
+        units.insert(0, DateUnit.DAY)
+    if int(last[:4]) - int(first[:4]) >= _LONG_AGO:
+        units.append(DateUnit.DECADE)
+    return Proposal(Dates(first, last, tuple(units)), "Calendar periods, in whole years around the days that occur.")
+
+
+_MONTHS = (DateUnit.MONTH, DateUnit.QUARTER)
+
+
+def may_be_code(facts: ColumnFacts) -> bool:
+    """Whether text may be masked character by character: all of one length, or of a postal code by its name."""
+    if facts.kind is not ValueKind.TEXT or facts.distinct <= FEW_VALUES or facts.longest is None:
+        return False
+    one_length = facts.shortest == facts.longest
+    return 2 <= facts.longest <= LONGEST_CODE and (one_length or meaning_of(facts.name) is Meaning.POSTAL_CODE)
+
+
+def _of_text(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
+    longest = facts.longest or 0
+    if may_be_code(facts) and (facts.digits or meaning is Meaning.POSTAL_CODE):
+        alphabet = 10 if facts.digits else 36
+        what = "digits" if facts.digits else "characters"
+        return Proposal(Redaction(longest, alphabet), f"Codes of {longest} {what}, masked from the right.")
+    if facts.distinct <= FEW_VALUES:
+        return Proposal(SuppressionOnly(), f"{_values(facts)}: kept, or hidden.")
+    return _stopgap(f"{_values(facts)}, and no rule to group them by.")
+
+
+def _values(facts: ColumnFacts) -> str:
+    return f"{'' if facts.exact else 'About '}{facts.distinct} different value{'s' * (facts.distinct != 1)}"
+
+
+def _stopgap(reason: str) -> Proposal:
+    advice = "Values are kept or hidden, which loses much: write a hierarchy that groups them."
+    return Proposal(SuppressionOnly(), f"{reason} {advice}")

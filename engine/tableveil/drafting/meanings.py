@@ -1,0 +1,167 @@
+"""What the name of a column says it holds, in several languages."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from enum import Enum
+
+
+class Meaning(Enum):
+    """What a column holds; the value says it to people."""
+
+    IDENTIFIER = "a number, name or address of one person"
+    FREE_TEXT = "free text"
+    AGE = "an age"
+    SEX = "a sex or gender"
+    BIRTH = "a birth"
+    ORIGIN = "an origin, ethnicity or nationality"
+    PLACE = "a place"
+    POSTAL_CODE = "a postal code"
+    DATE = "a date"
+    FAMILY = "a family or household"
+    EDUCATION = "an education"
+    WORK = "an occupation"
+    HEALTH = "a health condition or treatment"
+    MONEY = "an amount of money"
+    BELIEF = "a belief, sexual orientation, offence or other intimate fact"
+    WEIGHT = "a survey weight"
+    TECHNICAL = "a mark of how the row was made"
+
+
+# Words as they stand in names: lower case, without accents, English first, then German, French, Spanish, Italian,
+# Portuguese and Dutch where they differ. Several words of an entry follow each other. What stands earlier wins where
+# entries of the same number of words fit.
+_WORDS: dict[Meaning, str] = {
+    Meaning.IDENTIFIER: """
+        ssn sin nino nhs mrn email e-mail mail phone telephone mobile fax passport iban account accountnumber license
+        licence plate vin ip url username login surname firstname lastname forename fullname middlename maidenname
+        address street house-number street-number signature photo device serial social-security tax-id
+        first-name last-name given-name family-name middle-name maiden-name full-name user-name nick-name nickname
+        person-id patient-id customer-id client-id member-id user-id employee-id subject-id student-id
+        medical-record record-number account-number card-number credit-card national-id health-plan
+        vorname nachname familienname geburtsname strasse hausnummer telefon handy anschrift adresse ausweis steuer-id
+        versichertennummer sozialversicherungsnummer kundennummer personalnummer kontonummer
+        prenom nom-de-famille telephone courriel rue adresse numero-de-securite-sociale nir
+        apellido apellidos direccion calle correo telefono dni nif movil
+        cognome indirizzo codice-fiscale cellulare sobrenome endereco cpf achternaam voornaam straat bsn
+    """,
+    Meaning.BIRTH: """
+        birth birthdate birthday dob born date-of-birth birth-date birth-year year-of-birth birth-month yob
+        geburtsdatum geburtstag geburtsjahr geboren date-de-naissance naissance annee-de-naissance nacimiento
+        fecha-de-nacimiento ano-de-nacimiento nascita data-di-nascita nascimento geboortedatum geboortejaar
+    """,
+    Meaning.AGE: "age ages agegroup age-group alter lebensalter edad eta idade leeftijd altersgruppe",
+    Meaning.SEX: "sex gender geschlecht sexe genre sexo genero sesso genere geslacht",
+    Meaning.ORIGIN: """
+        race ethnicity ethnic ethnic-group nationality citizenship native-country country-of-birth birthplace
+        birth-place place-of-birth language mother-tongue immigrant tribe caste ancestry hispanic origin
+        nationalitat staatsangehorigkeit geburtsort geburtsland herkunft sprache muttersprache
+        nationalite origine lieu-de-naissance pays-de-naissance langue nacionalidad etnia raza origen idioma
+        nazionalita cittadinanza razza etnicidade raca nationaliteit herkomst
+    """,
+    Meaning.POSTAL_CODE: """
+        zip zipcode zip-code postcode post-code postal-code postalcode plz postleitzahl code-postal codepostal cp
+        codigo-postal cap codice-postale cep
+    """,
+    Meaning.PLACE: """
+        city town village county state province region district municipality country location place neighborhood
+        neighbourhood latitude longitude lat lon lng geo census-tract tract fips residence suburb canton
+        stadt ort wohnort gemeinde kreis landkreis bezirk bundesland land ville commune departement pays canton
+        ciudad municipio provincia pais estado comuna citta comune regione cidade plaats gemeente provincie
+    """,
+    Meaning.FAMILY: """
+        marital marital-status maritalstatus civil-status relationship household household-size children kids
+        dependents spouse family siblings
+        familienstand haushalt kinder haushaltsgrosse etat-civil situation-familiale menage enfants
+        estado-civil hogar hijos stato-civile figli filhos burgerlijke-staat huishouden
+    """,
+    Meaning.EDUCATION: """
+        education educational degree school schooling grade diploma university
+        bildung schulabschluss abschluss ausbildung etudes niveau-etude educacion estudios escolaridad istruzione
+        escolaridade opleiding
+    """,
+    Meaning.WORK: """
+        occupation profession job job-title title employer workclass work-class industry employment department
+        military veteran rank
+        beruf tatigkeit arbeitgeber branche metier emploi ocupacion profesion empleo professione lavoro profissao
+        beroep
+    """,
+    Meaning.HEALTH: """
+        diagnosis diagnoses diagnostic icd icd9 icd10 disease condition disorder symptom allergy medication drug
+        prescription treatment procedure therapy surgery lab lab-result test-result result blood-pressure bmi
+        disability hiv cancer vaccine smoker mental health comorbidity genotype mutation pregnancy
+        diagnose krankheit erkrankung medikament behandlung befund therapie symptome behinderung
+        maladie traitement medicament sante diagnostico enfermedad tratamiento medicamento salud
+        diagnosi malattia trattamento farmaco salute doenca tratamento saude ziekte behandeling
+    """,
+    Meaning.MONEY: """
+        income salary wage wages earnings pay charge charges cost costs price amount payment balance debt loan credit
+        revenue turnover premium capital-gain capital-loss rent pension benefit net-worth credit-score
+        einkommen gehalt lohn betrag kosten preis schulden umsatz rente revenu salaire montant cout dette
+        ingreso ingresos salario sueldo importe precio coste deuda reddito stipendio importo costo renda
+        inkomen salaris bedrag
+    """,
+    Meaning.BELIEF: """
+        religion religious denomination party political vote sexual-orientation orientation union union-membership
+        offence offense crime conviction arrest sentence
+        konfession partei gewerkschaft straftat religione religiao religie delito voto
+    """,
+    Meaning.FREE_TEXT: """
+        note notes comment comments remark remarks description free-text freetext text message narrative memo details
+        notiz notizen bemerkung bemerkungen kommentar beschreibung freitext commentaire remarque observacion
+        observaciones comentario descripcion
+    """,
+    Meaning.WEIGHT: "weight-survey survey-weight sample-weight sampling-weight fnlwgt pweight gewichtung ponderation",
+    Meaning.TECHNICAL: """
+        created-at updated-at modified-at inserted-at loaded-at load-id batch batch-id version etl source-system
+        currency unit checksum
+    """,
+    # Words that say little, and stand back behind all others.
+    Meaning.DATE: "date datum fecha data dato admission discharge visit timestamp time datetime day month year",
+}
+_LAST_WORDS = {
+    Meaning.IDENTIFIER: "id uid uuid guid identifier key name names nom nombre nome naam kennung nummer number code-id"
+}
+
+
+def _entries(words: str) -> Iterator[tuple[str, ...]]:
+    return (tuple(entry.split("-")) for entry in words.split())
+
+
+_ENTRIES = [
+    (entry, meaning) for table in (_WORDS, _LAST_WORDS) for meaning, words in table.items() for entry in _entries(words)
+]
+# The longest first; the sort keeps the order of those that are equally long.
+_ENTRIES.sort(key=lambda known: -len(known[0]))
+_RANKED = {entry: (rank, meaning) for rank, (entry, meaning) in reversed(list(enumerate(_ENTRIES)))}
+_LONGEST_ENTRY = len(_ENTRIES[0][0])
+_JOINED = {"".join(entry): meaning for entry, meaning in reversed(_ENTRIES)}
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_BETWEEN = re.compile(r"[^a-z0-9]+|(?<=[a-z])(?=[0-9])|(?<=[0-9])(?=[a-z])")
+_MOST_CHARACTERS = 200
+"""What a longer name says is not looked for beyond."""
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """The words of a name in lower case without accents: `zipCode`, `ZIP_CODE` and `zip code 2` all have zip, code."""
+    spaced = _CAMEL.sub(" ", name[:_MOST_CHARACTERS])
+    # Sharp s has no accent to lose.
+    plain = unicodedata.normalize("NFKD", spaced.replace("ß", "ss")).casefold()
+    letters = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    return tuple(word for word in _BETWEEN.split(letters) if word and not word.isdigit())
+
+
+def meaning_of(name: str) -> Meaning | None:
+    """What a column of this name holds, None if the name says nothing.
+
+    The entry of most words decides. `county_name` is a place and `name` a name: words such as name and id come last.
+    """
+    words = words_of(name)
+    if meaning := _JOINED.get("".join(words)):
+        return meaning
+    parts = (words[i : i + length] for length in range(1, _LONGEST_ENTRY + 1) for i in range(len(words)))
+    _, meaning = min((_RANKED[part] for part in parts if part in _RANKED), default=(0, None))
+    return meaning

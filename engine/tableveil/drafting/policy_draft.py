@@ -1,0 +1,141 @@
+"""A whole draft: proposals for a policy's fields, and a remark on each that is a guess or has to be decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tableveil.drafting.draft import ColumnDraft, person_column, unique
+from tableveil.drafting.figures import Figures
+from tableveil.drafting.meanings import Meaning
+from tableveil.drafting.roles import FEWEST_ROWS, NEARLY_ALL
+from tableveil.drafting.thresholds import propose_k
+from tableveil.errors import shortened
+from tableveil.policy import Role, TableReference
+
+MANY_QUASI_IDENTIFIERS = 20
+"""With more, hardly any two records are alike before nearly everything is generalized away (Aggarwal 2005)."""
+
+
+class RemarkKind(StrEnum):
+    """Whether the field a remark is on is good to know of, is a guess, or is left for the owner to decide."""
+
+    NOTE = "NOTE"
+    GUESS = "GUESS"
+    DECIDE = "DECIDE"
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Sentences for the owner on the field of the policy at that path, or on the whole draft if it is empty."""
+
+    field: str
+    kind: RemarkKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyDraft:
+    """What is proposed for a table; `person_column` None proposes to state that rows are people.
+
+    The statement on people, the privacy models, and the roles of columns of which nothing is known are the owner's to
+    decide, whatever is proposed.
+    """
+
+    source: TableReference
+    columns: tuple[ColumnDraft, ...]
+    person_column: str | None
+    k: int
+    remarks: tuple[Remark, ...]
+
+
+def draft_policy(
+    source: TableReference, columns: Sequence[ColumnDraft], figures: Figures | None, unmeasured: str = ""
+) -> PolicyDraft:
+    """The draft; `unmeasured` says why there are no figures."""
+    proposed = propose_k(any(draft.meaning is Meaning.HEALTH for draft in columns))
+    person = person_column(columns)
+    numbers_people = person is not None and unique(person.facts)
+    remarks = [
+        *_on_the_whole(columns, unmeasured),
+        *(remark for i, draft in enumerate(columns) for remark in _on_column(f"attributes[{i}]", draft, figures)),
+        _on_person(person),
+        Remark("privacy_models", RemarkKind.DECIDE, f"How large must a class be? {proposed.reason}"),
+        *_on_models(columns, figures, proposed.k),
+        Remark(
+            "suppression_limit",
+            RemarkKind.GUESS,
+            "Up to one record in twenty may be left out, so that a few rare ones do not blur all others.",
+        ),
+    ]
+    name = person.facts.name if person is not None and numbers_people else None
+    return PolicyDraft(source, tuple(columns), name, proposed.k, tuple(remarks))
+
+
+def _on_the_whole(columns: Sequence[ColumnDraft], unmeasured: str) -> Iterator[Remark]:
+    if columns and not columns[0].facts.rows:
+        yield Remark("", RemarkKind.NOTE, "The table has no rows: everything is guessed by names and types alone.")
+    elif unmeasured:
+        yield Remark("", RemarkKind.NOTE, f"The risks of the table were not measured: {unmeasured}")
+    quasi_identifiers = sum(draft.decided and draft.role is Role.QUASI_IDENTIFIER for draft in columns)
+    if quasi_identifiers > MANY_QUASI_IDENTIFIERS:
+        text = (
+            f"{quasi_identifiers} columns are guessed to be quasi-identifiers. With so many, hardly two records are "
+            "alike before nearly everything is generalized away: make those that nobody needs IDENTIFYING."
+        )
+        yield Remark("", RemarkKind.NOTE, text)
+
+
+def _on_column(path: str, draft: ColumnDraft, figures: Figures | None) -> Iterator[Remark]:
+    name, kind = draft.facts.name, RemarkKind.GUESS if draft.decided else RemarkKind.DECIDE
+    measured = figures.of_column(name) if figures is not None else ""
+    if draft.facts.kind is None:
+        kind = RemarkKind.NOTE
+    yield Remark(f"{path}.role", kind, " ".join(filter(None, (draft.reason, measured))))
+    if draft.decided and draft.role is Role.INSENSITIVE and figures is not None and figures.tells_apart(name):
+        text = "It would be released as it is, and the figures speak against that: make it a quasi-identifier."
+        yield Remark(f"{path}.role", RemarkKind.GUESS, text)
+    if draft.role is Role.SENSITIVE and draft.facts.rows >= FEWEST_ROWS and draft.facts.telling >= NEARLY_ALL:
+        text = (
+            "Nearly every row has a value of its own: whoever knows it elsewhere finds the row. Then do not release it."
+        )
+        yield Remark(f"{path}.role", RemarkKind.GUESS, text)
+    if draft.proposal is not None:
+        yield Remark(f"{path}.hierarchy", RemarkKind.GUESS, draft.proposal.reason)
+
+
+def _on_person(person: ColumnDraft | None) -> Remark:
+    if person is None:
+        text = (
+            "k counts people. Say that every row is a different person, if that is so; or name the column that numbers "
+            "them as person_column: it must be different in every row."
+        )
+        return Remark("rows_are_people", RemarkKind.DECIDE, text)
+    name, facts = shortened(person.facts.name), person.facts
+    if unique(facts):
+        text = (
+            f"k counts people. The values of {name} seem to be different in every row: keep it as person_column if it "
+            "numbers people. If it does not, and every row is a different person, say rows_are_people: true instead."
+        )
+        return Remark("person_column", RemarkKind.DECIDE, text)
+    about = "" if facts.exact else "about "
+    text = (
+        f"k counts people. {name} has {about}{facts.distinct} different values in {facts.rows} rows: if it numbers "
+        "people, they have several rows each, and k would count some twice. Make a table of one row per person first. "
+        "Say this only if every row is a different person."
+    )
+    return Remark("rows_are_people", RemarkKind.DECIDE, text)
+
+
+def _on_models(columns: Sequence[ColumnDraft], figures: Figures | None, k: int) -> Iterator[Remark]:
+    if figures is not None and (at_risk := figures.of_all(k)):
+        yield Remark("privacy_models", RemarkKind.NOTE, at_risk)
+    sensitive = [shortened(draft.facts.name) for draft in columns if draft.role is Role.SENSITIVE]
+    if sensitive:
+        shown = ", ".join(sensitive[:5]) + (f" and {len(sensitive) - 5} more" if len(sensitive) > 5 else "")
+        text = (
+            f"k does not keep from being inferred what all records of a class share in {shown}. Add models for what "
+            "must not be inferred, such as distinct_l_diversity or t_closeness: docs/models.md."
+        )
+        yield Remark("privacy_models", RemarkKind.NOTE, text)

@@ -1,0 +1,99 @@
+"""What a column is guessed to be to a policy, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tableveil.drafting.facts import ColumnFacts
+from tableveil.drafting.meanings import Meaning, meaning_of
+from tableveil.hierarchy import ValueKind
+from tableveil.policy import Role
+
+NEARLY_ALL = 0.9
+"""Columns in which so large a share of the values are different are taken to tell every row apart; estimates of
+numbers of distinct values err by some percent."""
+
+FEWEST_ROWS = 20
+"""In smaller tables it says nothing that all values are different."""
+
+LONG_TEXT = 60
+"""Text of more characters, most of it different, is taken for free text."""
+
+_OF_MEANING = {
+    Meaning.IDENTIFIER: Role.IDENTIFYING,
+    Meaning.FREE_TEXT: Role.IDENTIFYING,
+    Meaning.AGE: Role.QUASI_IDENTIFIER,
+    Meaning.SEX: Role.QUASI_IDENTIFIER,
+    Meaning.BIRTH: Role.QUASI_IDENTIFIER,
+    Meaning.ORIGIN: Role.QUASI_IDENTIFIER,
+    Meaning.PLACE: Role.QUASI_IDENTIFIER,
+    Meaning.POSTAL_CODE: Role.QUASI_IDENTIFIER,
+    Meaning.DATE: Role.QUASI_IDENTIFIER,
+    Meaning.FAMILY: Role.QUASI_IDENTIFIER,
+    Meaning.EDUCATION: Role.QUASI_IDENTIFIER,
+    Meaning.WORK: Role.QUASI_IDENTIFIER,
+    Meaning.HEALTH: Role.SENSITIVE,
+    Meaning.MONEY: Role.SENSITIVE,
+    Meaning.BELIEF: Role.SENSITIVE,
+    Meaning.WEIGHT: Role.INSENSITIVE,
+    Meaning.TECHNICAL: Role.INSENSITIVE,
+}
+_CALENDAR = (ValueKind.DATE, ValueKind.TIMESTAMP)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleGuess:
+    """`role` None says that nothing speaks for any; `reason` is a sentence for the owner of the table."""
+
+    role: Role | None
+    meaning: Meaning | None
+    reason: str
+
+
+def identifies_by_name(facts: ColumnFacts) -> bool:
+    """Whether name and type alone make the column identifying, whatever its values are."""
+    meaning = meaning_of(facts.name)
+    return facts.kind is None or (meaning is not None and _OF_MEANING[meaning] is Role.IDENTIFYING)
+
+
+def guess_role(facts: ColumnFacts) -> RoleGuess:
+    """The role that the column's type, name and number of different values suggest, in this order of trust."""
+    meaning = meaning_of(facts.name)
+    if facts.kind is None:
+        return RoleGuess(Role.IDENTIFYING, meaning, "A column of this type cannot be released.")
+    if meaning is not None and identifies_by_name(facts):
+        return RoleGuess(Role.IDENTIFYING, meaning, f"Its name says that it holds {meaning.value}.{_recurring(facts)}")
+    if facts.kind in _CALENDAR and meaning not in (Meaning.BIRTH, Meaning.TECHNICAL):
+        meaning = Meaning.DATE
+    if facts.constant:
+        return RoleGuess(Role.INSENSITIVE, meaning, "All rows have the same value: it tells nobody apart.")
+    tells_all_apart = facts.rows >= FEWEST_ROWS and facts.telling >= NEARLY_ALL
+    if meaning is not None:
+        role: Role | None = _OF_MEANING[meaning]
+        if role is Role.INSENSITIVE and tells_all_apart:
+            # Released as it is, it would lead back to the rows of the source.
+            reason = f"Its name says that it holds {meaning.value}, but nearly every row has a value of its own."
+            return RoleGuess(None, meaning, reason)
+        return RoleGuess(role, meaning, f"Its name says that it holds {meaning.value}.")
+    if tells_all_apart and facts.kind in (ValueKind.INTEGER, ValueKind.TEXT, ValueKind.OTHER):
+        return RoleGuess(Role.IDENTIFYING, None, "Nearly every row has a value of its own, as numbers of persons do.")
+    if facts.kind is ValueKind.TEXT and (facts.longest or 0) > LONG_TEXT and facts.telling > 0.5:
+        return RoleGuess(Role.IDENTIFYING, Meaning.FREE_TEXT, "Long texts, most of them different: free text.")
+    return RoleGuess(None, None, "Neither its name nor its type says what it holds.")
+
+
+def _recurring(facts: ColumnFacts) -> str:
+    if facts.rows < FEWEST_ROWS or facts.telling > 0.5:
+        return ""
+    return " Its values recur: if they are those of places or groups, it may be a quasi-identifier."
+
+
+def guessed_quasi_identifiers(columns: Sequence[ColumnFacts]) -> tuple[list[str], bool]:
+    """The names of those that are guessed to be quasi-identifiers, in table order, and whether something says so.
+
+    Where nothing does, of any column, they are all those of which nothing is known.
+    """
+    guesses = [(facts.name, guess_role(facts).role) for facts in columns]
+    said = [name for name, role in guesses if role is Role.QUASI_IDENTIFIER]
+    return (said, True) if said else ([name for name, role in guesses if role is None], False)

@@ -1,0 +1,87 @@
+"""Values in a declared order, grouped by how many follow each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from tableveil.errors import Fault, shortened
+from tableveil.hierarchy.definition import InlineLevels, OrderBased, OrderLabels
+from tableveil.hierarchy.labelled import TOP_LABEL, ValueKind
+
+
+def check(rule: OrderBased, field: str, kind: ValueKind | None) -> list[Fault]:
+    """Everything wrong with the rule; values are compared as text, so it fits every column."""
+    faults: list[Fault] = []
+    if len(rule.values) < 2:
+        found = f"{len(rule.values)} values"
+        faults.append(Fault(f"{field}.values", found, "at least two values, in their order"))
+    repeated = [value for value, count in Counter(rule.values).items() if count > 1]
+    if repeated:
+        first = rule.values.index(repeated[0])
+        second = rule.values.index(repeated[0], first + 1)
+        found = f"{shortened(repeated[0])} as in values[{first}]; {len(repeated):,} repeated"
+        faults.append(Fault(f"{field}.values[{second}]", found, "every value once"))
+    faults += _fan_out_faults(rule, field)
+    return faults or _alike(rule, field)
+
+
+def _fan_out_faults(rule: OrderBased, field: str) -> list[Fault]:
+    if not rule.fan_outs:
+        hint = "To release the value itself or '*', use suppression_only."
+        return [Fault(f"{field}.fan_outs", "no fan-outs", "how many values make a group of level 1, at least", hint)]
+    faults = []
+    groups = len(rule.values)
+    for index, fan_out in enumerate(rule.fan_outs):
+        path = f"{field}.fan_outs[{index}]"
+        below = "groups of the level below" if index else "values"
+        if fan_out < 2:
+            faults.append(Fault(path, str(fan_out), f"at least 2 {below} in a group"))
+        elif 2 <= groups <= fan_out:
+            hint = "One group of all is the top, which every hierarchy has."
+            faults.append(Fault(path, str(fan_out), f"fewer than the {groups} {below}", hint))
+        else:
+            groups = -(-groups // fan_out)
+    return faults
+
+
+def _alike(rule: OrderBased, field: str) -> list[Fault]:
+    """Values can look like the label of other values, and labels of different values alike."""
+    for level, groups in enumerate(_groups(rule), start=1):
+        seen: dict[str, int] = {}
+        for number, group in enumerate(groups):
+            label = _label(rule, group)
+            if label == TOP_LABEL or seen.setdefault(label, number) != number:
+                found = f"{shortened(label)} for more than one group of level {level}"
+                hint = "Choose other labels, or write the groups out as a grouping."
+                return [Fault(f"{field}.labels", found, "a label of its own for every group, but '*'", hint)]
+    return []
+
+
+def rows(rule: OrderBased) -> InlineLevels:
+    """The levels written out.
+
+    Level 1 has groups of `fan_outs[0]` values that follow each other, level i of `fan_outs[i - 1]` groups of the level
+    below; the last of a level has what is left. A group of one value is called as it. |H| is the number of values.
+    """
+    columns = [[label for group in groups for label in [_label(rule, group)] * len(group)] for groups in _groups(rule)]
+    top = [TOP_LABEL] * len(rule.values)
+    return InlineLevels(tuple(zip(rule.values, *columns, top, strict=True)))
+
+
+def _groups(rule: OrderBased) -> list[list[tuple[str, ...]]]:
+    """Per level from 1 on the groups, as their values."""
+    size = 1
+    levels = []
+    for fan_out in rule.fan_outs:
+        size *= fan_out
+        levels.append([rule.values[start : start + size] for start in range(0, len(rule.values), size)])
+    return levels
+
+
+def _label(rule: OrderBased, group: Sequence[str]) -> str:
+    if len(group) == 1:
+        return group[0]
+    if rule.labels is OrderLabels.SET:
+        return f"{{{', '.join(group)}}}"
+    return f"[{group[0]}, {group[-1]}]"

@@ -1,0 +1,95 @@
+"""A hierarchy as people look at it before they use it: per level its groups, their sizes, and what is not covered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.hierarchy.labelled import LabelledValues
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewGroup:
+    """A label, the leaves under it (see `LabelledValues`), and the values and records of the column that have it."""
+
+    label: str
+    leaves: float
+    values: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewLevel:
+    """A level: its groups in the order of their first values, or only the `first` and the `last` of them.
+
+    `fewest_leaves` to `most_records` are over all `groups`, and 0 if there is none.
+    """
+
+    level: int
+    groups: int
+    first: tuple[PreviewGroup, ...]
+    last: tuple[PreviewGroup, ...]
+    fewest_leaves: float
+    most_leaves: float
+    fewest_records: int
+    most_records: int
+
+    @property
+    def left_out(self) -> int:
+        """Number of groups between the first and the last."""
+        return self.groups - len(self.first) - len(self.last)
+
+
+def preview_levels(
+    labelled: LabelledValues, texts: Sequence[str], records: NDArray[np.int64], most_groups: int, with_values: bool
+) -> tuple[PreviewLevel, ...]:
+    """The levels from 0 to the top, with up to `most_groups` groups each.
+
+    Args:
+        labelled: What the hierarchy makes of values in their order.
+        texts: These values as text.
+        records: How many records have each of them.
+        most_groups: How many groups of a level are told at most.
+        with_values: Whether level 0 tells its groups, which are single values.
+    """
+    covered = labelled.covered
+    values = np.array(texts, dtype=np.object_)[covered].tolist()
+    smallest = np.full(len(values), 0.0 if labelled.continuous else 1.0)
+    levels = [_level(0, values, smallest, records[covered], most_groups if with_values else 0)]
+    for number, (labels, leaves) in enumerate(zip(labelled.labels, labelled.leaves, strict=True), start=1):
+        known = [label for label in labels if label is not None]
+        levels.append(_level(number, known, leaves[covered], records[covered], most_groups))
+    return tuple(levels)
+
+
+def _level(
+    number: int, labels: Sequence[str], leaves: NDArray[np.float64], records: NDArray[np.int64], shown: int
+) -> PreviewLevel:
+    """The level at which the values have these labels; their leaves and records are given per value."""
+    numbers = {label: group for group, label in enumerate(dict.fromkeys(labels))}
+    groups = np.fromiter(map(numbers.__getitem__, labels), np.int64, len(labels))
+    group_leaves = np.zeros(len(numbers))
+    # All values of a group have the same leaves, so it does not matter whose are kept.
+    group_leaves[groups] = leaves
+    group_values = np.bincount(groups, minlength=len(numbers))
+    group_records = np.zeros(len(numbers), dtype=np.int64)
+    np.add.at(group_records, groups, records)
+    told = [
+        PreviewGroup(label, float(group_leaves[group]), int(group_values[group]), int(group_records[group]))
+        for label, group in numbers.items()
+        if group < -(-shown // 2) or group >= len(numbers) - shown // 2
+    ]
+    first = told[: -(-shown // 2)]
+    return PreviewLevel(
+        level=number,
+        groups=len(numbers),
+        first=tuple(first),
+        last=tuple(told[len(first) :]),
+        fewest_leaves=float(group_leaves.min()) if numbers else 0.0,
+        most_leaves=float(group_leaves.max(initial=0.0)),
+        fewest_records=int(group_records.min()) if numbers else 0,
+        most_records=int(group_records.max(initial=0)),
+    )

@@ -1,0 +1,153 @@
+"""Times of day: intervals that divide the day, and parts of it, of which the last may last beyond midnight."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.errors import Fault, shortened
+from tableveil.hierarchy.definition import TimeLevel, TimesOfDay
+from tableveil.hierarchy.labelled import TOP_LABEL, LabelledValues, ValueKind, misfit
+from tableveil.hierarchy.notation import MICROSECONDS, NO_TIME, Notation, microseconds_of, seconds_of_day
+
+_DAY = 86_400
+_HOUR = 3_600
+
+
+def check(rule: TimesOfDay, field: str, kind: ValueKind | None) -> list[Fault]:
+    """Everything wrong with the rule, and with using it on a column of `kind` if that is known."""
+    faults = misfit(field, "times_of_day", kind, (ValueKind.TIME, ValueKind.TIMESTAMP))
+    if not rule.levels:
+        hint = "To release the value itself or '*', use suppression_only."
+        return [*faults, Fault(f"{field}.levels", "no levels", "at least one level", hint)]
+    for number, level in enumerate(rule.levels):
+        path = f"{field}.levels[{number}]"
+        if level.width and level.parts:
+            faults.append(Fault(f"{path}.parts", f"{len(level.parts)} parts beside a width", "a width or parts"))
+        elif level.parts:
+            faults += _part_faults(level, f"{path}.parts")
+        else:
+            faults += _width_faults(level, f"{path}.width")
+    return faults or [*_not_nesting(rule, field)]
+
+
+def _width_faults(level: TimeLevel, path: str) -> Iterator[Fault]:
+    width = Notation.DURATION.read(level.width)
+    if width is None:
+        yield Fault(path, shortened(level.width), f"{Notation.DURATION.value}, or parts of the day")
+    elif not 0 < width < _DAY or _DAY % width:
+        yield Fault(path, level.width, "a part of 24 hours that divides them, such as '15 minutes' or '6 hours'")
+
+
+def _part_faults(level: TimeLevel, path: str) -> Iterator[Fault]:
+    before = None
+    for index, part in enumerate(level.parts):
+        start = Notation.TIME_OF_DAY.read(part.start)
+        if start is None:
+            yield Fault(f"{path}[{index}].start", shortened(part.start), Notation.TIME_OF_DAY.value)
+        elif before is not None and start <= before:
+            hint = "A part lasts until the next one starts, the last one until the first does, beyond midnight."
+            expected = f"a time after that of the part before, {level.parts[index - 1].start}"
+            yield Fault(f"{path}[{index}].start", part.start, expected, hint)
+        if part.label == TOP_LABEL:
+            yield Fault(f"{path}[{index}].label", part.label, f"a label other than {TOP_LABEL!r}, the top's")
+        before = start
+    alike = len(level.parts) == 1 or (level.parts[0].label and len({part.label for part in level.parts}) == 1)
+    if alike:
+        hint = "One label for the whole day is the top, which every hierarchy has."
+        yield Fault(path, "one label for the whole day", "parts with at least two labels", hint)
+
+
+def _not_nesting(rule: TimesOfDay, field: str) -> Iterator[Fault]:
+    """The first time of each level that has another label above than one with the same label below."""
+    starts = _cuts(rule)
+    below: list[str] = []
+    for number, level in enumerate(rule.levels):
+        labels = _labels(level, starts)
+        parents: dict[str, tuple[str, int]] = {}
+        for start, label, parent in zip(starts.tolist(), below, labels, strict=False):
+            first, at = parents.setdefault(label, (parent, start))
+            if first != parent:
+                found = (
+                    f"{_text(at)} in {shortened(first)} and {_text(start)} in {shortened(parent)}, although "
+                    f"{shortened(label)} of levels[{number - 1}] has both"
+                )
+                yield Fault(f"{field}.levels[{number}]", found, "the same label above equal labels")
+                return
+        if number and len(set(labels)) >= len(set(below)):
+            found = f"{len(set(labels))} labels"
+            expected = f"fewer labels than the {len(set(below))} of levels[{number - 1}]"
+            yield Fault(f"{field}.levels[{number}]", found, expected)
+        below = labels
+
+
+def label(rule: TimesOfDay, kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> LabelledValues:
+    """Labels each time of day with the interval or the part of the day that it lies in, at every level.
+
+    The domain is the day: |H| is 24, and the leaves of a label are the hours that have it. Intervals are half-open,
+    `[06:00, 12:00)`; the last part of a day lasts until the first one starts: `[22:00, 06:00)`. Of timestamps the time
+    in UTC counts, and the date is lost from level 1 on. 24:00, infinities and years beyond Python's are not covered.
+    """
+    found = _seconds(kind, values, texts)
+    covered = found != NO_TIME
+    starts = _cuts(rule)
+    # What comes before the first cut belongs to the last piece, which lasts beyond midnight.
+    piece = np.searchsorted(starts, found[covered], side="right") - 1
+    hours = np.diff(starts, append=starts[0] + _DAY) / _HOUR
+
+    def levels() -> Iterator[tuple[NDArray[np.object_], NDArray[np.float64]]]:
+        for level in rule.levels:
+            names = _labels(level, starts)
+            leaves: Counter[str] = Counter()
+            for name, lasting in zip(names, hours.tolist(), strict=True):
+                leaves[name] += lasting
+            measured = np.array([leaves[name] for name in names], dtype=np.float64)
+            yield np.array(names, dtype=np.object_)[piece], measured[piece]
+
+    return LabelledValues.of(covered, levels(), _DAY / _HOUR, continuous=True)
+
+
+def _seconds(kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> NDArray[np.int64]:
+    """Whole seconds from midnight on; `NO_TIME` for what is no time of a day."""
+    if kind is ValueKind.TIMESTAMP:
+        times = microseconds_of(values, texts)
+        return np.where(times == NO_TIME, NO_TIME, times // MICROSECONDS % _DAY)
+    seconds = (seconds_of_day(text) for text in texts)
+    return np.fromiter((NO_TIME if second is None else second for second in seconds), np.int64, len(texts))
+
+
+def _starts(level: TimeLevel) -> list[int]:
+    if not level.parts:
+        return list(range(0, _DAY, _read(level.width, Notation.DURATION)))
+    return [_read(part.start, Notation.TIME_OF_DAY) for part in level.parts]
+
+
+def _read(text: str, notation: Notation) -> int:
+    number = notation.read(text)
+    if number is None:
+        raise ValueError(f"{shortened(text)} was not checked to be {notation.value}")
+    return int(number)
+
+
+def _cuts(rule: TimesOfDay) -> NDArray[np.int64]:
+    """Where an interval or a part of any level starts, in seconds, ascending; all levels consist of these pieces."""
+    return np.array(sorted({start for level in rule.levels for start in _starts(level)}), dtype=np.int64)
+
+
+def _labels(level: TimeLevel, pieces: NDArray[np.int64]) -> list[str]:
+    """The level's label of each piece."""
+    starts = _starts(level)
+    names = [part.label for part in level.parts] or [""] * len(starts)
+    # A width's last interval ends with the day, a part's with the start of the first on the next.
+    ends = [*starts[1:], starts[0] or _DAY]
+    labels = [name or f"[{_text(start)}, {_text(end)})" for name, start, end in zip(names, starts, ends, strict=True)]
+    return [labels[i] for i in (np.searchsorted(starts, pieces, side="right") - 1).tolist()]
+
+
+def _text(second: int) -> str:
+    hours, rest = divmod(second, _HOUR)
+    minutes, seconds = divmod(rest, 60)
+    return f"{hours:02d}:{minutes:02d}" + f":{seconds:02d}" * bool(seconds)

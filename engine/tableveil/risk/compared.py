@@ -1,0 +1,16 @@
+"""The risks by some of the columns only, from the combinations of all: what if an adversary knows no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tableveil.risk.frequencies import Frequencies
+from tableveil.risk.prosecutor import ClassSizes
+from tableveil.risk.subsets import records_by_values
+
+
+def class_sizes_by(frequencies: Frequencies, attributes: Sequence[int]) -> ClassSizes:
+    """The sizes of the classes by quasi-identifiers at these positions, of which there is at least one."""
+    if len(set(attributes)) == len(frequencies.values):
+        return frequencies.sizes
+    return ClassSizes.of(records_by_values(frequencies, tuple(sorted(set(attributes)))))

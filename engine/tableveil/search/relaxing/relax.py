@@ -1,0 +1,242 @@
+"""Which requirements of a policy conflict, and the least that has to be asked less for something to be valid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tableveil.errors import Change, Relaxation
+from tableveil.lattice import Transformation
+from tableveil.policy import Policy
+from tableveil.search.control import Control
+from tableveil.search.relaxing.parameters import Parameter
+from tableveil.search.relaxing.requirements import Requirement, other_levels, requirements_of
+from tableveil.search.relaxing.searching import ProblemOf, Questions, Step
+
+MOST = 8
+"""Relaxations told of: more are no help."""
+
+SHARE_OF_CONFLICT = 0.4
+"""Of the time, for what conflicts: what would do instead is worth more."""
+
+LIMIT = "suppression_limit"
+
+Steps = Mapping[str, int]
+"""By the field of a parameter, its step; 0 for those that are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """What was found out in time about a policy that nothing seems to meet.
+
+    If a `valid` transformation is given, it meets the policy as it is. Else if it is `proven`, none does. Of the
+    requirements in `conflict` nothing meets all, if that is `proven`; it is `minimal` if something meets all but any
+    one of them. An empty one means that nothing can be released, whatever is required.
+    """
+
+    valid: Transformation | None
+    proven: bool
+    conflict: tuple[Requirement, ...] = ()
+    minimal: bool = False
+    relaxations: tuple[Relaxation, ...] = ()
+
+
+def relax(
+    policy: Policy,
+    problem_of: ProblemOf,
+    tops: Sequence[int],
+    records: int,
+    control: Control,
+    seconds: float,
+    proven: bool = False,
+) -> Relaxed:
+    """Looks for a minimal conflict in the policy and for its least relaxations, for so many seconds at most.
+
+    Args:
+        policy: With a role for every column.
+        problem_of: The search's problem for this policy, and for others of the same source.
+        tops: Those of the quasi-identifiers' hierarchies, in policy order.
+        records: All of the source.
+        control: May cancel it.
+        seconds: By the control's clock. What is not finished by then is not told, or not told as proven.
+        proven: Whether it is known already that nothing meets the policy.
+
+    Raises:
+        CancelledError: the control was cancelled.
+    """
+    started = control.now()
+    questions = Questions(problem_of, control, seconds * SHARE_OF_CONFLICT)
+    if not proven:
+        found = questions.find(policy)
+        if found.at is not None:
+            return Relaxed(found.at, proven=True)
+        proven = found.proven
+    requirements = requirements_of(policy, tops, records)
+    conflict, minimal = _conflict(policy, requirements, questions)
+    questions = Questions(problem_of, control, seconds - (control.now() - started))
+    search = _Relaxing(policy, requirements, conflict, questions, tops)
+    return Relaxed(None, proven, tuple(conflict), minimal and proven, tuple(search.found()[:MOST]))
+
+
+def _conflict(
+    policy: Policy, requirements: Sequence[Requirement], questions: Questions
+) -> tuple[list[Requirement], bool]:
+    """Leaves out one requirement after the other as long as nothing is valid without them, and tells if that is proven.
+
+    What is left is a minimal infeasible subset (Chinneck and Dravnieks 1991, the deletion filter).
+    """
+    levels = [r for r in requirements if r.field.startswith(("attributes", "search"))]
+    without = _without(policy, levels)
+    if levels and _infeasible(without, questions):
+        policy, requirements = without, [r for r in requirements if r not in levels]
+    conflict, minimal = [], True
+    for requirement in requirements:
+        without = requirement.dropped(policy)
+        found = questions.find(without)
+        if found.at is None and found.proven:
+            policy = without
+        else:
+            conflict.append(requirement)
+            minimal &= found.proven
+    return conflict, minimal
+
+
+def _without(policy: Policy, requirements: Iterable[Requirement]) -> Policy:
+    for requirement in requirements:
+        policy = requirement.dropped(policy)
+    return policy
+
+
+def _infeasible(policy: Policy, questions: Questions) -> bool:
+    found = questions.find(policy)
+    return found.at is None and found.proven
+
+
+class _Relaxing:
+    """Changes of the policy that would do; the search for them is one question after the other."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        requirements: Sequence[Requirement],
+        conflict: Sequence[Requirement],
+        questions: Questions,
+        tops: Sequence[int],
+    ) -> None:
+        self._policy = policy
+        self._conflict = conflict
+        self._questions = questions
+        self._tops = tops
+        self._parameters = _parameters(requirements)
+
+    def found(self) -> list[Relaxation]:
+        """Changes of one field each, then of several at once."""
+        singles = self._of_one_field()
+        relaxations = [relaxation for relaxation, _ in singles.values()]
+        if self._policy.search.levels:
+            relaxations += self._other_levels()
+        for together in self._of_several_fields(singles):
+            if together not in relaxations:
+                relaxations.append(together)
+        return relaxations
+
+    # --- one field ---
+
+    def _of_one_field(self) -> dict[str, tuple[Relaxation, int]]:
+        """By field, and with its step. Only what is in the conflict can end it alone."""
+        singles = {}
+        for field, parameter in _parameters(self._conflict).items():
+            found = self._strictest(field, {field: parameter.last})
+            if found.step is not None:
+                relaxation = Relaxation((Change(field, parameter.spelled(found.step)),), found.nearest)
+                singles[field] = relaxation, found.step
+        return singles
+
+    def _other_levels(self) -> list[Relaxation]:
+        """For each column the nearest other level that would do if all others keep theirs."""
+        relaxations = []
+        for choices in other_levels(self._policy, self._tops):
+            nearest = True
+            for choice in choices:
+                found = self._questions.find(choice.applied(self._policy, 1))
+                if found.at is not None:
+                    relaxations.append(Relaxation((Change(choice.field, choice.spelled(1)),), nearest))
+                    break
+                nearest &= found.proven
+        return relaxations
+
+    # --- several fields ---
+
+    def _of_several_fields(self, singles: Mapping[str, tuple[Relaxation, int]]) -> list[Relaxation]:
+        """If nothing but the limit would do alone, what would together; and half as much of the limit with a model."""
+        relaxations = []
+        levels = [field for field in self._parameters if field.startswith(("attributes", "search"))]
+        others = [field for field in self._parameters if field not in levels and field != LIMIT]
+        if not any(field != LIMIT for field in singles):
+            # What comes first stays as it is if it can.
+            relaxations += self._least({}, [LIMIT, *levels, *others])
+            relaxations += self._least({}, [LIMIT, *others, *levels])
+        if not singles:
+            relaxations += self._least({}, [*levels, *others, LIMIT])
+        if LIMIT in singles and singles[LIMIT][1] > 1:
+            _, limit = singles[LIMIT]
+            for field in (field for field in _parameters(self._conflict) if field in others):
+                order = [*levels, *(other for other in others if other != field), field, LIMIT]
+                relaxations += self._least({LIMIT: limit // 2}, order)
+        return [relaxation for relaxation in relaxations if len(relaxation.changes) > 1]
+
+    def _least(self, steps: Steps, fields: Sequence[str]) -> list[Relaxation]:
+        """From the most lenient values back as far as possible, field by field in this order; no further than `steps`.
+
+        First those are left as they are that need not change. Each is as strict as it can be in its turn; because
+        others only become stricter after it, that stays true.
+        """
+        known = {field: self._parameters[field].last for field in self._parameters} | dict(steps)
+        if self._questions.find(self._at(known)).at is None:
+            return []
+        # What is refused at a step may do at an earlier one of another field then.
+        nearest = all(parameter.monotone for parameter in self._parameters.values())
+        for field in fields:
+            if field not in steps:
+                nearest &= self._left(field, known)
+        for field in fields:
+            if field in steps:
+                nearest &= self._left(field, known)
+            if known[field]:
+                strictest = self._strictest(field, known)
+                if strictest.step is None:
+                    # The time is over: the most lenient value would do, and helps nobody.
+                    return []
+                nearest &= strictest.nearest
+                known[field] = strictest.step
+        changes = [Change(f, self._parameters[f].spelled(step)) for f, step in known.items() if step]
+        return [Relaxation(tuple(changes), nearest)]
+
+    def _left(self, field: str, known: dict[str, int]) -> bool:
+        """Leaves a field as it is if that will do with what is known of the others; whether that is proven."""
+        found = self._questions.find(self._at({**known, field: 0}))
+        if found.at is not None:
+            known[field] = 0
+        return found.proven
+
+    def _strictest(self, field: str, steps: Steps) -> Step:
+        """The strictest step of a field, up to the one given, if the others have these."""
+        return self._questions.strictest(
+            lambda step: self._at({**steps, field: step}), steps[field], self._parameters[field].monotone
+        )
+
+    def _at(self, steps: Steps) -> Policy:
+        policy = self._policy
+        for field, step in steps.items():
+            policy = self._parameters[field].applied(policy, step)
+        return policy
+
+
+def _parameters(requirements: Iterable[Requirement]) -> dict[str, Parameter]:
+    """By field; models may share those of the game."""
+    return {
+        parameter.field: parameter
+        for requirement in requirements
+        for parameter in requirement.parameters
+        if parameter.last
+    }

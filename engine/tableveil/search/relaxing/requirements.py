@@ -1,0 +1,198 @@
+"""What a policy requires of a release, one by one: its privacy models, the suppression limit, its limits of levels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from tableveil.errors import shortened
+from tableveil.policy import (
+    Choose,
+    Inclusion,
+    NoAttack,
+    Policy,
+    PopulationUniqueness,
+    PrivacyModel,
+    Profitability,
+    SensitiveModel,
+    Success,
+    SuppressedRecords,
+)
+from tableveil.policy.validate_search import level_field
+from tableveil.search.relaxing.parameters import (
+    Parameter,
+    levels,
+    limit_parameter,
+    model_parameters,
+    number_parameter,
+)
+
+DIGITS_OF_LIMIT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One thing that a policy requires, by its field, and what is `asked` there, in words; of a model nothing.
+
+    `dropped` gives a policy that does not require it, which need not be one that anybody could ask for; `parameters`
+    are the fields by which less of it can be asked. `model` is the position of its privacy model, if it is one.
+    """
+
+    field: str
+    dropped: Callable[[Policy], Policy]
+    parameters: tuple[Parameter, ...] = ()
+    model: int | None = None
+    asked: str = ""
+
+    def has(self, field: str) -> bool:
+        """Whether a change of the field asks less of this."""
+        return field in {parameter.field for parameter in self.parameters} or field.startswith(f"{self.field}[")
+
+
+def requirements_of(policy: Policy, tops: Sequence[int], records: int) -> list[Requirement]:
+    """Those that can be relaxed or left out: first limits of levels, then suppressed records, models, the limit.
+
+    `tops` are those of the quasi-identifiers' hierarchies, in policy order, `records` are all of the source.
+    """
+    return [
+        *_fixed_levels(policy),
+        *_linked(policy),
+        *_level_limits(policy, tops),
+        *_kept(policy),
+        *_models(policy, records),
+        Requirement("suppression_limit", lambda policy: _suppressing_most(policy, records), (limit_parameter(policy),)),
+    ]
+
+
+def _models(policy: Policy, records: int) -> Iterator[Requirement]:
+    choosing = policy.search.choose is Choose.ALL_MODELS
+    # What may be left out comes last: the positions of others change with it.
+    for i, model in sorted(enumerate(policy.privacy_models), key=lambda of: isinstance(of[1], Inclusion)):
+        if choosing or not isinstance(model, SensitiveModel):
+            parameters = tuple(model_parameters(policy, i, records, _follows(policy, model)))
+            if isinstance(model, Inclusion):
+                parameters = (_left_out(f"privacy_models[{i}]", _without_model(model)),)
+            yield Requirement(f"privacy_models[{i}]", _without_model(model), parameters, i)
+
+
+def _follows(policy: Policy, model: PrivacyModel) -> bool:
+    """Whether all that a stricter parameter of the model leaves valid is valid for a more lenient one.
+
+    Suppressed records that are kept have to hold together: with fewer of them they may not. Estimates, and sets of
+    classes that pay together, need not become better with more classes.
+    """
+    if policy.suppressed_records is SuppressedRecords.KEEP:
+        return False
+    by_sample = isinstance(model, PopulationUniqueness) or _by_marketer(model)
+    return not by_sample and not any(
+        isinstance(other, PopulationUniqueness) or _by_marketer(other) for other in policy.privacy_models
+    )
+
+
+def _by_marketer(model: PrivacyModel) -> bool:
+    return isinstance(model, Profitability | NoAttack) and model.success is Success.MARKETER
+
+
+def _without_model(model: PrivacyModel) -> Callable[[Policy], Policy]:
+    def dropped(policy: Policy) -> Policy:
+        return replace(policy, privacy_models=tuple(other for other in policy.privacy_models if other != model))
+
+    return dropped
+
+
+def _left_out(field: str, dropped: Callable[[Policy], Policy]) -> Parameter:
+    return Parameter(field, 1, lambda step: "", lambda policy, step: dropped(policy))
+
+
+def _suppressing_most(policy: Policy, records: int) -> Policy:
+    """All records but one may be suppressed: with all of them nothing would be released, and nothing asked."""
+    units = -(-(records - 1) * 10**DIGITS_OF_LIMIT // records)
+    limit = Decimal(units).scaleb(-DIGITS_OF_LIMIT)
+    return replace(policy, suppression_limit=max(policy.suppression_limit, limit))
+
+
+def _kept(policy: Policy) -> Iterator[Requirement]:
+    if policy.suppressed_records is SuppressedRecords.KEEP:
+        field = "suppressed_records.handling"
+        parameter = Parameter(field, 1, lambda step: "DROP", lambda policy, step: _dropping(policy))
+        yield Requirement(field, _dropping, (parameter,), asked="KEEP, of suppressed records that hold together")
+
+
+def _dropping(policy: Policy) -> Policy:
+    return replace(policy, suppressed_records=SuppressedRecords.DROP)
+
+
+# --- levels ---------------------------------------------------------------------------------------------------------
+
+
+def _fixed_levels(policy: Policy) -> Iterator[Requirement]:
+    if policy.search.levels:
+        asked = "a level for every quasi-identifier"
+        yield Requirement("search.levels", _without_levels, (_left_out("search.levels", _without_levels),), asked=asked)
+
+
+def _without_levels(policy: Policy) -> Policy:
+    return _searching(policy, levels=())
+
+
+def other_levels(policy: Policy, tops: Sequence[int]) -> list[list[Parameter]]:
+    """Per quasi-identifier, the other levels that `search.levels` may give it, each as a field with one more value.
+
+    The nearest come first, of those as near the less general.
+    """
+    given = dict(policy.search.levels)
+    choices: list[list[Parameter]] = []
+    for attribute, top in zip(policy.quasi_identifiers, tops, strict=True):
+        own = given[attribute.column]
+        most = top if attribute.maximum_level is None else attribute.maximum_level
+        others = [level for level in range(policy.least_level(attribute), most + 1) if level != own]
+        others.sort(key=lambda level: (abs(level - own), level))
+        choices.append([_level_of(attribute.column, level) for level in others])
+    return choices
+
+
+def _level_of(column: str, level: int) -> Parameter:
+    def change(policy: Policy, step: int) -> Policy:
+        given = tuple((name, level if name == column else old) for name, old in policy.search.levels)
+        return _searching(policy, levels=given)
+
+    return Parameter(level_field(column), 1, lambda step: str(level), change)
+
+
+def _linked(policy: Policy) -> Iterator[Requirement]:
+    for i, group in enumerate(policy.search.linked):
+        field, dropped, asked = f"search.linked[{i}]", _unlinked(group), f"the same level for {len(group)} columns"
+        yield Requirement(field, dropped, (_left_out(field, dropped),), asked=asked)
+
+
+def _unlinked(group: tuple[str, ...]) -> Callable[[Policy], Policy]:
+    return lambda policy: _searching(policy, linked=tuple(other for other in policy.search.linked if other != group))
+
+
+def _level_limits(policy: Policy, tops: Sequence[int]) -> Iterator[Requirement]:
+    columns = [attribute.column for attribute in policy.attributes]
+    for attribute, top in zip(policy.quasi_identifiers, tops, strict=True):
+        i, most = columns.index(attribute.column), attribute.maximum_level
+        if most is not None and most < top:
+            yield _level_limit(i, attribute.column, "maximum_level", most, top)
+        # Below that is what `safe_harbor` asks for, which is a requirement of its own.
+        least = policy.least_level(replace(attribute, minimum_level=0))
+        if attribute.minimum_level > least:
+            yield _level_limit(i, attribute.column, "minimum_level", attribute.minimum_level, least)
+
+
+def _level_limit(i: int, column: str, name: str, own: int, end: int) -> Requirement:
+    def change(policy: Policy, level: int) -> Policy:
+        attributes: list[Any] = list(policy.attributes)
+        attributes[i] = replace(attributes[i], **{name: level})
+        return replace(policy, attributes=tuple(attributes))
+
+    field = f"attributes[{i}].{name}"
+    parameter = number_parameter(field, levels(own, end), change)
+    return Requirement(field, lambda policy: change(policy, end), (parameter,), asked=f"{own}, for {shortened(column)}")
+
+
+def _searching(policy: Policy, **options: Any) -> Policy:
+    return replace(policy, search=replace(policy.search, **options))

@@ -1,0 +1,175 @@
+"""Whether anything is valid, and how little a field has to be relaxed until something is, within a budget of time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tableveil.classes import Check
+from tableveil.lattice import Lattice, Transformation
+from tableveil.policy import Policy
+from tableveil.search.control import Control, Stopped
+from tableveil.search.problem import Problem, valid
+from tableveil.search.relaxing.candidates import Candidates
+
+SHARE = 4
+"""Each question may take up to this part of the time that is left, so that none takes the time of all others."""
+
+MOST_TRIED = 32
+"""Values that are all tried where nothing follows from one for the next; of more, so many."""
+
+ProblemOf = Callable[[Policy], Problem | None]
+"""What is searched for a policy; None if there is no such policy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A valid transformation, or None: if that is `proven`, there is none."""
+
+    at: Transformation | None
+    proven: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The strictest step found with which something is valid, None if none was.
+
+    If it is `nearest`, nothing is valid at any step before it; or, if there is none, at any step at all.
+    """
+
+    step: int | None
+    nearest: bool
+
+
+class Questions:
+    """Answers questions about policies for as long as there is time, each by counting transformations.
+
+    What is said to be valid was counted and judged under the very policy of which it is said.
+    """
+
+    def __init__(self, problem_of: ProblemOf, control: Control, seconds: float) -> None:
+        self._problem_of = problem_of
+        self._control = control
+        self._deadline = control.now() + seconds
+
+    def find(self, policy: Policy) -> Found:
+        """Anything that is valid for the policy.
+
+        Raises:
+            CancelledError: the control was cancelled.
+        """
+        problem = self._problem_of(policy)
+        if problem is None:
+            return Found(None, proven=True)
+        candidates = Candidates(problem.lattice, self._control)
+        with self._limited() as stopped:
+            while check := candidates.next(problem):
+                if is_valid(problem, check.at):
+                    return Found(check.at, proven=True)
+        return Found(None, proven=not stopped)
+
+    def strictest(self, policy_at: Callable[[int], Policy], last: int, monotone: bool) -> Step:
+        """The least step from 1 to `last` for whose policy anything is valid.
+
+        Every later step must leave open at least the transformations of an earlier one. If it is `monotone`, whatever
+        is valid at a step is valid at every later one.
+
+        Raises:
+            CancelledError: the control was cancelled.
+        """
+        # A rule may remember much.
+        problem_at = lru_cache(maxsize=2)(lambda step: self._problem_of(policy_at(step)))
+        search = _Strictest(problem_at, last, monotone, self._control)
+        with self._limited() as stopped:
+            search.run()
+        return Step(search.least if search.least <= last else None, search.exact and not stopped)
+
+    @contextmanager
+    def _limited(self) -> Iterator[list[Stopped]]:
+        """Gives what is done inside a part of the time that is left; tells afterwards what stopped it, if anything."""
+        stopped: list[Stopped] = []
+        now = self._control.now()
+        try:
+            self._control.limit(now + (self._deadline - now) / SHARE)
+            yield stopped
+        except Stopped as stop:
+            self._control.raise_if_cancelled()
+            stopped.append(stop)
+        finally:
+            self._control.limit(None)
+
+
+class _Strictest:
+    """The least step, `least`, for which something valid was found so far; no lesser one has any if it is `exact`."""
+
+    def __init__(
+        self, problem_at: Callable[[int], Problem | None], last: int, monotone: bool, control: Control
+    ) -> None:
+        self.least = last + 1
+        self.exact = True
+        self._problem_at = problem_at
+        self._monotone = monotone
+        self._control = control
+
+    def run(self) -> None:
+        """Looks at all transformations that may be valid at a step before the least one found."""
+        lattice, candidates = None, None
+        while self.least > 1:
+            problem = self._problem_at(self.least - 1)
+            if problem is None:
+                self.exact = False
+                return
+            if candidates is None or problem.lattice != lattice:
+                lattice, candidates = problem.lattice, Candidates(problem.lattice, self._control)
+            check = candidates.next(problem)
+            if check is None:
+                return
+            if self._monotone:
+                self._bisect(check, 0, self.least - 1)
+            else:
+                self._try(check)
+
+    def _try(self, check: Check) -> None:
+        most = self.least - 1
+        if most > MOST_TRIED:
+            self.exact = False
+            self._bisect(check, 0, most)
+            if self.least <= most:
+                return
+        before, steps = 0, sorted({max(1, most * i // MOST_TRIED) for i in range(1, MOST_TRIED + 1)})
+        for step in steps:
+            self._bisect(check, before, step)
+            if self.least <= step:
+                return
+            before = step
+
+    def _bisect(self, check: Check, refused: int, step: int) -> None:
+        """Takes the transformation to be valid from some step on: after one where it is not, and up to `step`."""
+        if not self._valid(check, step):
+            return
+        self.least = step
+        while self.least - refused > 1:
+            middle = (refused + self.least) // 2
+            if self._valid(check, middle):
+                self.least = middle
+            else:
+                refused = middle
+
+    def _valid(self, check: Check, step: int) -> bool:
+        self._control.raise_if_stopped()
+        problem = self._problem_at(step)
+        return problem is not None and within(problem.lattice, check.at) and is_valid(problem, check.at)
+
+
+def is_valid(problem: Problem, at: Transformation) -> bool:
+    """Whether a transformation is valid for the problem, by its classes."""
+    classes = problem.counter.classes(at)
+    return valid(problem, classes, problem.privacy.releasable(classes))
+
+
+def within(lattice: Lattice, at: Transformation) -> bool:
+    """Whether a transformation is one of the lattice."""
+    inside = all(low <= level <= high for low, level, high in zip(lattice.bottom, at, lattice.top, strict=True))
+    return inside and all(len({at[j] for j in axis}) == 1 for axis in lattice.axes)

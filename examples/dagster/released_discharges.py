@@ -1,0 +1,95 @@
+"""A Dagster asset that is a Tableveil release: submitted, followed in the run's log, its figures kept as metadata."""
+
+# Dagster reads the types of an asset's parameters as they are: they must not be postponed.
+from collections.abc import Mapping
+from pathlib import Path
+
+import dagster as dg
+
+from tableveil.client import Client
+from tableveil.client.failures import error_from
+from tableveil.document import load_policy
+from tableveil.errors import TableveilError
+from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
+
+POLICY = Path(__file__).with_name("policy.yaml")
+
+# What may go by itself, by the codes of failures: a retry of the step asks again, anything else needs a person.
+PASSING = frozenset({"QUEUE_FULL", "STOPPING", "UNREACHABLE", "OUT_OF_MEMORY", "DISK_FULL", "WRITE_CONFLICT"})
+
+
+class Tableveil(dg.ConfigurableResource):  # type: ignore[misc]  # Dagster's base class is not typed for subclasses
+    """Where the server listens, and how long to wait for what may go by itself."""
+
+    address: str = "127.0.0.1:50651"
+    seconds_between_attempts: float = 60.0
+
+    def release(self, context: dg.AssetExecutionContext, policy: policy_pb2.Policy) -> release_service_pb2.Release:
+        """The release of a policy. A step that is tried again is given the job of its first attempt, if that goes on.
+
+        Raises:
+            dagster.RetryRequested: what stands in the way may go by itself.
+            dagster.Failure: the policy, or the table, has to be changed.
+        """
+        policy.request_id = f"dagster {context.run.run_id} {context.asset_key.to_user_string()}"
+        policy.repeat_reason = f"Dagster's run {context.run.run_id} of {context.asset_key.to_user_string()}"
+        with Client(self.address) as client:
+            try:
+                return client.get_release(self._followed(context, client, policy).release)
+            except TableveilError as error:
+                if error.code in PASSING:
+                    raise dg.RetryRequested(3, self.seconds_between_attempts) from error
+                raise dg.Failure(description=str(error), allow_retries=False) from error
+
+    def _followed(
+        self, context: dg.AssetExecutionContext, client: Client, policy: policy_pb2.Policy
+    ) -> job_service_pb2.Job:
+        """The job, once it has succeeded; a run that is terminated takes its job with it."""
+        name = client.submit(policy, POLICY.parent).name
+        try:
+            for job in client.watch_job(name):
+                context.log.info(progress(job))
+        except dg.DagsterExecutionInterruptedError:
+            client.cancel_job(name)
+            raise
+        if job.state != job_service_pb2.JOB_STATE_SUCCEEDED:
+            raise error_from(job.failure)
+        return job
+
+
+def progress(job: job_service_pb2.Job) -> str:
+    """What to log of a job: where it stands and how far its search is, which tells no value of the table."""
+    state = job_service_pb2.JobState.Name(job.state).removeprefix("JOB_STATE_").lower()
+    phase = job_service_pb2.JobPhase.Name(job.phase).removeprefix("JOB_PHASE_").lower()
+    said = f"{job.name} {state}" + (f", {phase}" if job.state == job_service_pb2.JOB_STATE_RUNNING else "")
+    if job.HasField("progress"):
+        said += f": {job.progress.transformations_checked} of {job.progress.lattice_size} transformations checked"
+    return said
+
+
+def figures(release: release_service_pb2.Release) -> Mapping[str, dg.MetadataValue]:
+    """What Dagster keeps of a release and draws over time."""
+    return {
+        "release": dg.MetadataValue.text(release.name),
+        "dagster/row_count": dg.MetadataValue.int(release.records - release.suppressed_records),
+        "suppressed_records": dg.MetadataValue.int(release.suppressed_records),
+        "classes": dg.MetadataValue.int(release.classes),
+        "score": dg.MetadataValue.float(release.score),
+        "optimal": dg.MetadataValue.bool(release.proof.optimal),
+        "highest_risk": dg.MetadataValue.float(release.risk_after.highest),
+        "average_risk": dg.MetadataValue.float(release.risk_after.average),
+        "levels": dg.MetadataValue.json({found.column: found.level for found in release.attributes}),
+        "source_fingerprint": dg.MetadataValue.text(release.source_fingerprint),
+    }
+
+
+@dg.asset(deps=[dg.AssetKey("discharges")], kinds={"duckdb"})
+def discharges_released(context: dg.AssetExecutionContext, tableveil: Tableveil) -> dg.MaterializeResult[None]:
+    """The discharges as analysts may see them."""
+    policy, faults = load_policy(POLICY)
+    if faults:
+        raise dg.Failure(description="\n".join(map(str, faults)), allow_retries=False)
+    return dg.MaterializeResult(metadata=figures(tableveil.release(context, policy)))
+
+
+defs = dg.Definitions(assets=[discharges_released], resources={"tableveil": Tableveil()})

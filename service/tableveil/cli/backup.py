@@ -1,0 +1,54 @@
+"""The commands `backup`, on a running server, and `restore`, without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tableveil.cli.doctor import show_findings
+from tableveil.cli.output import Output
+from tableveil.cli.verb import Session, verb
+from tableveil.v1 import admin_service_pb2
+
+
+@click.command()
+@click.argument("name")
+@verb
+def backup(session: Session, name: str) -> None:
+    """Write a backup NAME.duckdb on a running server.
+
+    The server copies its database, as of one moment, into its --backup-directory, checks the copy, and gives it its
+    name then. Jobs go on meanwhile. Ctrl-C gives it up and leaves nothing behind.
+    """
+    found, output = session.client.back_up(name), session.output
+    if output.as_json:
+        output.json(admin_service_pb2.BackupDatabaseResponse(backup=found))
+        return
+    size = f"{found.size_bytes:,} bytes, {found.tables} tables with {found.rows:,} rows"
+    output.show(f"{found.path}: {size}, in {found.seconds:.1f} seconds.")
+
+
+@click.command()
+@click.argument("backup", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--database",
+    required=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The new file; nothing is ever overwritten. Best named as the database was.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, with the field names of the protos.")
+def restore(backup: Path, database: Path, as_json: bool) -> None:
+    """Make a new database file of a backup.
+
+    The copy is read from end to end and examined before it gets its name; start a server on it then. The backup stays
+    as it is.
+    """
+    # DuckDB takes longer to load than most commands take.
+    from tableveil.convert import finding_to_proto
+    from tableveil.operate import restore as restored
+
+    output = Output(as_json)
+    with output.reporting():
+        findings = list(map(finding_to_proto, restored(backup, database)))
+        show_findings(output, str(database.resolve()), findings)

@@ -1,0 +1,77 @@
+"""The commands `tables` and `describe`."""
+
+from __future__ import annotations
+
+import click
+from rich.console import Group
+from rich.text import Text
+
+from tableveil.cli import wording
+from tableveil.cli.tables import listing
+from tableveil.cli.verb import Session, verb
+from tableveil.v1 import policy_pb2, table_service_pb2
+
+
+@click.command()
+@verb
+def tables(session: Session) -> None:
+    """List the tables and views of the server's database."""
+    output = session.output
+    found = list(session.client.list_tables())
+    if output.as_json:
+        output.json(table_service_pb2.ListTablesResponse(tables=found))
+        return
+    rows = [
+        (
+            wording.table_name(info.table),
+            "view" if info.is_view else "table",
+            wording.count(info.estimated_rows) if info.HasField("estimated_rows") else "",
+            wording.count(len(info.columns)),
+        )
+        for info in found
+    ]
+    output.show(listing(("name", "kind", "rows", "columns"), rows, "No tables yet.", numbers=("rows", "columns")))
+
+
+@click.command()
+@click.argument("table")
+@click.option("--schema", default="", help="The table's schema.  [default: main]")
+@click.option(
+    "--values",
+    type=click.IntRange(0, 1000),
+    default=0,
+    show_default=True,
+    help="How many of the most frequent values of each column to show, with the least and greatest.",
+)
+@verb
+def describe(session: Session, table: str, schema: str, values: int) -> None:
+    """Show the columns of a table: types, NULLs, how many different values. No values unless asked."""
+    output = session.output
+    found = session.client.describe_table(policy_pb2.TableReference(schema=schema, table=table), values)
+    if output.as_json:
+        output.json(table_service_pb2.DescribeTableResponse(description=found))
+        return
+    rows = [
+        (
+            wording.short(column.name),
+            wording.short(column.type) + ("" if column.releasable else " (not releasable)"),
+            wording.count(column.nulls),
+            ("" if column.distinct_exact else "~") + wording.count(column.distinct_values),
+            f"{column.shortest} to {column.longest}" if column.HasField("shortest") else "",
+        )
+        for column in found.columns
+    ]
+    columns = ("column", "type", "NULLs", "distinct", "characters")
+    parts = [
+        Text(f"{wording.table_name(found.table)}: {wording.count(found.rows)} rows"),
+        listing(columns, rows, "No columns.", numbers=columns[2:]),
+    ]
+    if values:
+        parts += [Text(""), *(_values(column) for column in found.columns)]
+    output.show(Group(*parts))
+
+
+def _values(column: table_service_pb2.ColumnDescription) -> Text:
+    shown = ", ".join(f"{wording.short(one.value)} ({wording.count(one.rows)})" for one in column.values)
+    extremes = f" [{wording.short(column.minimum)} … {wording.short(column.maximum)}]" if column.values else ""
+    return Text(f"{wording.short(column.name)}{extremes}: {shown or 'no values'}")

@@ -1,0 +1,45 @@
+"""The command that drafts a policy for a table: `draft-policy`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tableveil.cli.files import require_free, write_text
+from tableveil.cli.table_names import named_table
+from tableveil.cli.verb import Session, verb
+from tableveil.document import to_commented_yaml
+from tableveil.v1 import draft_service_pb2
+
+
+@click.command()
+@click.argument("table")
+@click.option(
+    "--schema", metavar="NAME", help="The table's schema. TABLE is then its name as it is, with all its dots."
+)
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write it. Default: stdout.")
+@click.option("--overwrite", is_flag=True, help="Let --output replace a file.")
+@verb
+def draft_policy(session: Session, table: str, schema: str | None, output: Path | None, overwrite: bool) -> None:
+    """Write a policy for a table, with guesses for its columns and marks where you have to decide.
+
+    Guesses are made from names, types, numbers of values and the risks of the table. Check them all; then fill in what
+    is marked DECIDE: without that, it cannot be submitted. With --json, the draft as the server gives it.
+    """
+    if output is not None:
+        require_free(output, "output", overwrite)
+    draft = session.client.draft_policy(named_table(table, schema))
+    text = to_commented_yaml(draft)
+    if output is not None:
+        write_text(output, text, "output", overwrite)
+    if session.output.as_json:
+        session.output.json(draft)
+    elif output is None:
+        click.echo(text, nl=False)
+    else:
+        left = sum(remark.kind == draft_service_pb2.DRAFT_REMARK_KIND_DECIDE for remark in draft.remarks)
+        session.output.show(
+            f"Draft written: {output}. Check its guesses, decide the {left} fields that are marked DECIDE, and check "
+            "it with `tableveil check-policy`."
+        )

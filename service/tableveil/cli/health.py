@@ -1,0 +1,19 @@
+"""The command `health`: for probes of containers that speak no gRPC."""
+
+from __future__ import annotations
+
+import click
+
+from tableveil.cli.verb import Session, verb
+
+
+@click.command()
+@click.option("--ready", is_flag=True, help="Whether it takes calls, not only whether it lives: not while stopping.")
+@verb
+def health(session: Session, ready: bool) -> None:
+    """Ask a server whether it lives; end with 0 if so, else with 5."""
+    session.client.check_health(ready)
+    if session.output.as_json:
+        session.output.json({"ready" if ready else "alive": True})
+    else:
+        session.output.show("ready" if ready else "alive")

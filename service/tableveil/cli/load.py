@@ -1,0 +1,147 @@
+"""The command `load`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console, Group
+from rich.status import Status
+from rich.text import Text
+
+from tableveil.cli import wording
+from tableveil.cli.interruptible import interruptible
+from tableveil.cli.tables import facts, listing
+from tableveil.cli.verb import Session, verb
+from tableveil.v1 import policy_pb2, table_service_pb2
+
+_PARQUET_SUFFIXES = {".parquet", ".pq"}
+_ENCODINGS = {
+    "utf-8": table_service_pb2.CSV_ENCODING_UTF_8,
+    "latin-1": table_service_pb2.CSV_ENCODING_LATIN_1,
+    "utf-16": table_service_pb2.CSV_ENCODING_UTF_16,
+}
+_MOST_LINES_SHOWN = 20
+
+
+@click.command()
+@click.argument("file")
+@click.argument("table")
+@click.option("--schema", default="", help="The table's schema.  [default: main]")
+@click.option("--append", is_flag=True, help="Append to the table instead of creating it.")
+@click.option("--on-server", is_flag=True, help="The file is the server's, below one of its --load-directory.")
+@click.option("--request-id", default="", help="A name for this load: asked again, it loads nothing twice.")
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["csv", "parquet"]),
+    help="Default: parquet if the file ends in .parquet or .pq, else csv.",
+)
+@click.option("--delimiter", default="", help="CSV: what tells columns apart.  [default: ,]")
+@click.option("--quote", default="", help='CSV: what encloses values.  [default: "]')
+@click.option("--no-header", is_flag=True, help="CSV: the first line holds values; columns are column1, column2, …")
+@click.option("--null", "null_text", default="", help="CSV: what stands for NULL.  [default: nothing]")
+@click.option("--quoted-nulls", is_flag=True, help="CSV: it stands for NULL in quotes, too.")
+@click.option("--encoding", type=click.Choice(list(_ENCODINGS)), default="utf-8", show_default=True, help="CSV.")
+@click.option("--type", "types", multiple=True, metavar="COLUMN=TYPE", help="CSV: a column's type; may be repeated.")
+@click.option("--all-text", is_flag=True, help="CSV: columns without --type are text.")
+@click.option(
+    "--max-rejected",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="CSV: lines that may be left out because they cannot be read or do not fit.",
+)
+@verb
+def load(
+    session: Session,
+    file: str,
+    table: str,
+    schema: str,
+    append: bool,
+    on_server: bool,
+    request_id: str,
+    format_name: str | None,
+    encoding: str,
+    types: tuple[str, ...],
+    **csv: object,
+) -> None:
+    """Load a CSV or Parquet file into a table: all of it, or nothing."""
+    by_suffix = "parquet" if Path(file).suffix.lower() in _PARQUET_SUFFIXES else "csv"
+    read = table_service_pb2.ServerFile(path=file)
+    if (format_name or by_suffix) == "parquet":
+        read.parquet.SetInParent()
+    else:
+        how = table_service_pb2.CsvFormat(types=_types(types), encoding=_ENCODINGS[encoding], **csv)  # type: ignore[arg-type]
+        read.csv.CopyFrom(how)
+    start = table_service_pb2.LoadStart(
+        table=policy_pb2.TableReference(schema=schema, table=table),
+        mode=table_service_pb2.LOAD_MODE_APPEND if append else table_service_pb2.LOAD_MODE_CREATE,
+        request_id=request_id,
+    )
+    client, output = session.client, session.output
+    with _Sent(output.err) as sent:
+        if on_server:
+            start.file.CopyFrom(read)
+            loaded = interruptible(client, lambda: client.load(start))
+        else:
+            loaded = interruptible(client, lambda: client.load_file(start, read, sent.show))
+    if output.as_json:
+        output.json(loaded)
+    else:
+        output.show(_report(loaded))
+
+
+def _types(stated: tuple[str, ...]) -> dict[str, str]:
+    types = {}
+    for one in stated:
+        # Names may have an equals sign in them, types have none.
+        column, equals, type_ = one.rpartition("=")
+        if not (column and equals and type_):
+            raise click.BadParameter(f"{one!r} is not COLUMN=TYPE", param_hint="--type")
+        types[column] = type_
+    return types
+
+
+class _Sent:
+    """Shows how many rows were sent, on a terminal only."""
+
+    def __init__(self, console: Console) -> None:
+        self._status = Status("loading", console=console) if console.is_terminal else None
+
+    def __enter__(self) -> _Sent:
+        if self._status is not None:
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def show(self, rows: int) -> None:
+        """Replaces the number."""
+        if self._status is not None:
+            self._status.update(f"{wording.count(rows)} rows sent")
+
+
+def _report(loaded: table_service_pb2.LoadTableResponse) -> Group:
+    done = loaded.load
+    told = [
+        ("table", wording.table_name(done.table)),
+        ("rows", wording.count(done.rows)),
+        ("lines left out", wording.count(done.rejected_lines)),
+        ("seconds", wording.seconds(done.seconds)),
+    ]
+    if loaded.repeated:
+        told.append(("note", "loaded before by this request id; nothing was loaded now"))
+    columns = [(wording.short(column.name), wording.short(column.type)) for column in done.columns]
+    parts = [facts(told), Text(""), listing(("column", "type"), columns, "No columns.")]
+    if loaded.rejected_lines:
+        lines = [
+            (wording.count(line.line), wording.short(line.column), wording.printable(line.reason))
+            for line in loaded.rejected_lines[:_MOST_LINES_SHOWN]
+        ]
+        parts += [Text(""), listing(("line", "column", "left out for"), lines, "", numbers=("line",))]
+        more = len(loaded.rejected_lines) - len(lines)
+        parts += [Text(f"… and {wording.count(more)} more; --json lists all")] if more else []
+    return Group(*parts)

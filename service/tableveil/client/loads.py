@@ -1,0 +1,93 @@
+"""Rows on their way to the server: those of a file of this machine, or any Arrow stream, in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from tableveil.backend import Session
+from tableveil.backend.interrupter import Interrupter
+from tableveil.convert.arrow_pieces import arrow_pieces
+from tableveil.convert.loads import csv_format_from_proto, rejected_line_to_proto
+from tableveil.errors import Fault, InvalidError, shortened
+from tableveil.loading import RejectedLine, csv_rows, parquet_rows
+from tableveil.v1 import table_service_pb2 as v1
+
+# Rows; as many as DuckDB's own row groups have.
+_ROWS_PER_BATCH = 122_880
+
+Progress = Callable[[int], None]
+"""Is told how many rows were sent."""
+
+
+class LoadRequests:
+    """The messages of a load, made as they are sent. What goes wrong while they are made is kept: gRPC loses it."""
+
+    def __init__(
+        self,
+        start: v1.LoadStart,
+        reader: pa.RecordBatchReader,
+        rejected: Callable[[], tuple[RejectedLine, ...]] = tuple,
+        progress: Progress | None = None,
+    ) -> None:
+        """`rejected` is asked, once all rows were read, for the lines that were left out."""
+        self._start = start
+        self._reader = reader
+        self._rejected = rejected
+        self._progress = progress
+        self._sent = 0
+        self.failure: BaseException | None = None
+
+    def __iter__(self) -> Iterator[v1.LoadTableRequest]:
+        try:
+            yield from self._made()
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            self.failure = error
+            raise
+
+    def _made(self) -> Iterator[v1.LoadTableRequest]:
+        yield v1.LoadTableRequest(start=self._start)
+        counted = pa.RecordBatchReader.from_batches(self._reader.schema, self._counted())
+        for piece in arrow_pieces(counted):
+            yield v1.LoadTableRequest(arrow_ipc=piece)
+        rejected = map(rejected_line_to_proto, self._rejected())
+        yield v1.LoadTableRequest(end=v1.LoadEnd(row_count=self._sent, rejected_lines=rejected))
+
+    def _counted(self) -> Iterator[pa.RecordBatch]:
+        for batch in self._reader:
+            yield batch
+            self._sent += batch.num_rows
+            if self._progress is not None:
+                self._progress(self._sent)
+
+
+@contextmanager
+def file_requests(start: v1.LoadStart, file: v1.ServerFile, progress: Progress | None = None) -> Iterator[LoadRequests]:
+    """The messages that load a file of this machine.
+
+    Raises:
+        InvalidError: it cannot be read; nothing was sent.
+    """
+    path = Path(file.path).absolute()
+    if not path.is_file():
+        raise InvalidError.of("FILE_NOT_FOUND", "file", shortened(file.path), "a file")
+    # Text that looks like a time is taken for one of UTC; types that Arrow does not have travel as DuckDB's own.
+    with duckdb.connect() as connection, closing(Interrupter()) as interrupter:
+        connection.execute("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL arrow_lossless_conversion = true")
+        with Session(connection, interrupter) as session:
+            if file.HasField("csv"):
+                faults: list[Fault] = []
+                how = csv_format_from_proto(file.csv, faults)
+                if faults:
+                    raise InvalidError.about("CSV_FORMAT", "the CSV format is invalid", faults)
+                rows = csv_rows(session, path, how)
+            else:
+                rows = parquet_rows(session, path)
+            with session.batches(rows.query, _ROWS_PER_BATCH) as reader:
+                yield LoadRequests(start, reader, lambda: rows.rejected(session), progress)

@@ -1,0 +1,23 @@
+"""Findings and backups as messages."""
+
+from __future__ import annotations
+
+from tableveil.operate import Backup, Finding
+from tableveil.v1 import admin_service_pb2 as v1
+
+
+def finding_to_proto(finding: Finding) -> v1.Finding:
+    """A finding."""
+    level = v1.FindingLevel.Value(f"FINDING_LEVEL_{finding.level}")
+    return v1.Finding(level=level, subject=finding.subject, found=finding.found, advice=finding.advice)
+
+
+def backup_to_proto(backup: Backup) -> v1.Backup:
+    """A backup, by its whole path."""
+    return v1.Backup(
+        path=str(backup.path),
+        size_bytes=backup.size,
+        tables=backup.tables,
+        rows=backup.rows,
+        seconds=backup.seconds,
+    )

@@ -1,0 +1,57 @@
+"""Policy drafts as messages."""
+
+from __future__ import annotations
+
+from tableveil.convert.enums import ROLES
+from tableveil.convert.hierarchies import hierarchy_to_proto
+from tableveil.convert.tables import table_to_proto
+from tableveil.drafting import ColumnDraft, PolicyDraft, Remark, RemarkKind
+from tableveil.policy import TableReference
+from tableveil.v1 import draft_service_pb2 as v1
+from tableveil.v1 import policy_pb2
+
+SUPPRESSION_LIMIT = "0.05"
+
+_KINDS = {
+    RemarkKind.NOTE: v1.DRAFT_REMARK_KIND_NOTE,
+    RemarkKind.GUESS: v1.DRAFT_REMARK_KIND_GUESS,
+    RemarkKind.DECIDE: v1.DRAFT_REMARK_KIND_DECIDE,
+}
+
+
+def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
+    """The message for a draft: the proposal, and a policy without what has to be decided."""
+    proposal = policy_pb2.Policy(
+        # The catalog is the name of the database's file, which others may give another name.
+        source=table_to_proto(TableReference("", draft.source.schema, draft.source.table)),
+        attributes=map(_attribute, draft.columns),
+        privacy_models=[policy_pb2.PrivacyModel(k_anonymity=policy_pb2.KAnonymity(k=draft.k))],
+        suppression_limit=SUPPRESSION_LIMIT,
+        release=policy_pb2.ReleaseTarget(
+            schema=draft.source.schema,
+            name=f"{draft.source.table}_released",
+            kind=policy_pb2.RELEASE_KIND_TABLE,
+        ),
+    )
+    if draft.person_column is None:
+        proposal.rows_are_people = True
+    else:
+        proposal.person_column = draft.person_column
+    policy = policy_pb2.Policy()
+    policy.CopyFrom(proposal)
+    for column, attribute in zip(draft.columns, policy.attributes, strict=True):
+        if not column.decided:
+            attribute.ClearField("role")
+            attribute.ClearField("hierarchy")
+    policy.ClearField("person")
+    policy.ClearField("privacy_models")
+    return v1.DraftPolicyResponse(policy=policy, proposal=proposal, remarks=map(_remark, draft.remarks))
+
+
+def _attribute(draft: ColumnDraft) -> policy_pb2.Attribute:
+    hierarchy = None if draft.proposal is None else hierarchy_to_proto(draft.proposal.hierarchy)
+    return policy_pb2.Attribute(column=draft.facts.name, role=ROLES.to_proto(draft.role), hierarchy=hierarchy)
+
+
+def _remark(remark: Remark) -> v1.DraftRemark:
+    return v1.DraftRemark(field=remark.field, kind=_KINDS[remark.kind], text=remark.text)

@@ -1,0 +1,131 @@
+"""Looks at hierarchies: what is asked for, and previews and comparisons as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tableveil.convert.collect import Faults
+from tableveil.convert.hierarchies import hierarchy_from_proto, stored_hierarchy_to_proto
+from tableveil.convert.tables import table_from_proto
+from tableveil.dictionary import Coverage, Preview, PreviewRequest
+from tableveil.errors import InvalidError
+from tableveil.hierarchy import HierarchyDefinition, InlineLevels, PreviewGroup, PreviewLevel, StoredLevels
+from tableveil.state.compare_hierarchies import Comparison, LevelDifference
+from tableveil.v1 import hierarchy_service_pb2 as v1
+from tableveil.v1 import policy_pb2
+
+DEFAULT_GROUPS = 20
+MOST_GROUPS = 1000
+MOST_EXAMPLES = 1000
+
+
+def preview_request_from_proto(message: v1.PreviewHierarchyRequest, rows: Sequence[tuple[str, ...]]) -> PreviewRequest:
+    """What is to be looked at; `rows` are those of an inline hierarchy, however they came.
+
+    Raises:
+        InvalidError: with everything that is wrong with the message.
+    """
+    faults = Faults()
+    definition: HierarchyDefinition | None
+    if message.hierarchy.WhichOneof("kind") == "inline":
+        definition = InlineLevels(tuple(rows))
+    else:
+        definition = hierarchy_from_proto(message.hierarchy, message.column, "hierarchy", faults, before_upload=False)
+    if bool(message.table.table) != bool(message.column):
+        missing, given = ("column", "table") if message.table.table else ("table", "column")
+        faults.add(missing, f"nothing beside a {given}", "a table and its column, or neither")
+    _check_limit("groups", message.groups, MOST_GROUPS, faults)
+    if definition is None or faults:
+        raise InvalidError.about("PREVIEW_INVALID", "the hierarchy cannot be shown", faults.all())
+    return PreviewRequest(
+        definition,
+        table_from_proto(message.table) if message.table.table else None,
+        message.column,
+        min(message.groups or DEFAULT_GROUPS, MOST_GROUPS),
+        message.values,
+    )
+
+
+def stored_levels_from_proto(message: policy_pb2.StoredHierarchy) -> StoredLevels:
+    """The reference to a stored hierarchy."""
+    return StoredLevels(message.name, message.version)
+
+
+def example_limit(message: v1.CompareHierarchiesRequest) -> int:
+    """How many examples of each kind of difference are asked for, cut to the most there are."""
+    faults = Faults()
+    _check_limit("examples", message.examples, MOST_EXAMPLES, faults)
+    if faults:
+        raise InvalidError.about("COMPARISON_INVALID", "the hierarchies cannot be compared", faults.all())
+    return min(message.examples, MOST_EXAMPLES)
+
+
+def _check_limit(field: str, number: int, most: int, faults: Faults) -> None:
+    if number < 0:
+        faults.add(field, str(number), f"a number from 0 to {most:,}")
+
+
+def preview_to_proto(preview: Preview) -> v1.PreviewHierarchyResponse:
+    """The message for a preview."""
+    return v1.PreviewHierarchyResponse(
+        stored=stored_hierarchy_to_proto(preview.stored) if preview.stored else None,
+        domain_size=preview.domain_size,
+        continuous=preview.continuous,
+        levels=[_level(level) for level in preview.levels],
+        coverage=_coverage(preview.coverage) if preview.coverage else None,
+    )
+
+
+def _level(level: PreviewLevel) -> v1.PreviewLevel:
+    return v1.PreviewLevel(
+        level=level.level,
+        groups=level.groups,
+        first=[_group(group) for group in level.first],
+        last=[_group(group) for group in level.last],
+        left_out=level.left_out,
+        fewest_leaves=level.fewest_leaves,
+        most_leaves=level.most_leaves,
+        fewest_rows=level.fewest_records,
+        most_rows=level.most_records,
+    )
+
+
+def _group(group: PreviewGroup) -> v1.PreviewGroup:
+    return v1.PreviewGroup(label=group.label, leaves=group.leaves, values=group.values, rows=group.records)
+
+
+def _coverage(coverage: Coverage) -> v1.Coverage:
+    return v1.Coverage(
+        values=coverage.values,
+        rows=coverage.rows,
+        null_rows=coverage.null_rows,
+        uncovered_values=coverage.uncovered_values,
+        uncovered_rows=coverage.uncovered_rows,
+        examples=coverage.examples,
+    )
+
+
+def comparison_to_proto(comparison: Comparison) -> v1.CompareHierarchiesResponse:
+    """The message for a comparison."""
+    return v1.CompareHierarchiesResponse(
+        earlier=stored_hierarchy_to_proto(comparison.earlier),
+        later=stored_hierarchy_to_proto(comparison.later),
+        values_added=comparison.added,
+        values_removed=comparison.removed,
+        values_unchanged=comparison.unchanged,
+        levels=[_difference(level) for level in comparison.levels],
+        added_examples=comparison.added_examples,
+        removed_examples=comparison.removed_examples,
+    )
+
+
+def _difference(level: LevelDifference) -> v1.LevelDifference:
+    return v1.LevelDifference(
+        level=level.level,
+        relabelled=level.relabelled,
+        labels_added=level.labels_added,
+        labels_removed=level.labels_removed,
+        examples=[
+            v1.Relabelling(value=value, earlier=earlier, later=later) for value, earlier, later in level.examples
+        ],
+    )

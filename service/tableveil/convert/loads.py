@@ -1,0 +1,144 @@
+"""Tables and loads: requests from protos, and what was found and loaded to them."""
+
+from __future__ import annotations
+
+from tableveil.convert.enums import EnumMap
+from tableveil.convert.tables import table_from_proto, table_to_proto
+from tableveil.convert.times import timestamp
+from tableveil.errors import Fault, InvalidError
+from tableveil.jobs.loads import Loaded, LoadRequest
+from tableveil.jobs.tables import ListedTable
+from tableveil.loading import CsvEncoding, CsvFormat, FileFormat, ParquetFormat, RejectedLine
+from tableveil.policy import TableReference
+from tableveil.source.description import ColumnDescription, TableDescription
+from tableveil.state.loads import Load, LoadMode
+from tableveil.v1 import table_service_pb2 as v1
+
+MOST_VALUES = 1000
+
+LOAD_MODES = EnumMap(v1.LoadMode, LoadMode)
+CSV_ENCODINGS = EnumMap(v1.CsvEncoding, CsvEncoding)
+
+
+def load_request_from_proto(message: v1.LoadStart) -> LoadRequest:
+    """What is asked for.
+
+    Raises:
+        InvalidError: a number stands for nothing, or a file has no format.
+    """
+    faults = []
+    mode = LOAD_MODES.from_proto(message.mode)
+    if message.mode and mode is None:
+        faults.append(Fault("mode", f"the unknown number {message.mode}", f"one of {LOAD_MODES.names}"))
+    path, file_format = "", None
+    if message.HasField("file"):
+        path, file_format = message.file.path, _format_from_proto(message.file, faults)
+    if faults:
+        raise InvalidError.about("LOAD_INVALID", "the load is invalid", faults)
+    return LoadRequest(table_from_proto(message.table), mode or LoadMode.CREATE, message.request_id, path, file_format)
+
+
+def _format_from_proto(message: v1.ServerFile, faults: list[Fault]) -> FileFormat | None:
+    match message.WhichOneof("format"):
+        case "parquet":
+            return ParquetFormat()
+        case "csv":
+            return csv_format_from_proto(message.csv, faults)
+    faults.append(Fault("file.format", "nothing", "csv or parquet"))
+    return None
+
+
+def csv_format_from_proto(message: v1.CsvFormat, faults: list[Fault]) -> CsvFormat:
+    """How a CSV file is written; adds a fault if its encoding is an unknown number."""
+    encoding = CSV_ENCODINGS.from_proto(message.encoding)
+    if message.encoding and encoding is None:
+        found = f"the unknown number {message.encoding}"
+        faults.append(Fault("file.csv.encoding", found, f"one of {CSV_ENCODINGS.names}"))
+    return CsvFormat(
+        delimiter=message.delimiter,
+        quote=message.quote,
+        header=not message.no_header,
+        null_text=message.null_text,
+        quoted_nulls=message.quoted_nulls,
+        encoding=encoding or CsvEncoding.UTF_8,
+        max_rejected=message.max_rejected,
+        types=dict(message.types),
+        all_text=message.all_text,
+    )
+
+
+def most_values(requested: int) -> int:
+    """How many values of each column are asked for; `InvalidError` if they are too many or fewer than none."""
+    if not 0 <= requested <= MOST_VALUES:
+        raise InvalidError.of("VALUES_INVALID", "values", str(requested), f"0 to {MOST_VALUES}")
+    return requested
+
+
+def rejected_line_from_proto(message: v1.RejectedLine) -> RejectedLine:
+    """A line that a client left out."""
+    return RejectedLine(message.line, message.column, message.reason)
+
+
+def rejected_line_to_proto(line: RejectedLine) -> v1.RejectedLine:
+    """The message of a line that was left out."""
+    return v1.RejectedLine(line=line.line, column=line.column, reason=line.reason)
+
+
+def loaded_to_proto(loaded: Loaded) -> v1.LoadTableResponse:
+    """The message of what was loaded."""
+    return v1.LoadTableResponse(
+        load=load_to_proto(loaded.load),
+        rejected_lines=map(rejected_line_to_proto, loaded.rejected),
+        repeated=loaded.repeated,
+    )
+
+
+def load_to_proto(load: Load) -> v1.Load:
+    """The message of a load."""
+    return v1.Load(
+        number=load.number,
+        table=table_to_proto(TableReference("", load.schema, load.table)),
+        mode=LOAD_MODES.to_proto(load.mode),
+        file=load.file,
+        request_id=load.request_id,
+        create_time=timestamp(load.created_at),
+        rows=load.rows,
+        rejected_lines=load.rejected_lines,
+        columns=[v1.ColumnInfo(name=name, type=type_) for name, type_ in load.columns],
+        seconds=load.seconds,
+    )
+
+
+def listed_table_to_proto(table: ListedTable) -> v1.TableInfo:
+    """The message of a table or view."""
+    return v1.TableInfo(
+        table=table_to_proto(TableReference("", table.schema, table.name)),
+        is_view=table.is_view,
+        estimated_rows=table.rows,
+        columns=[v1.ColumnInfo(name=name, type=type_) for name, type_ in table.columns],
+    )
+
+
+def description_to_proto(description: TableDescription) -> v1.TableDescription:
+    """The message of what a table holds."""
+    return v1.TableDescription(
+        table=table_to_proto(description.reference),
+        rows=description.rows,
+        columns=map(_column_to_proto, description.columns),
+    )
+
+
+def _column_to_proto(column: ColumnDescription) -> v1.ColumnDescription:
+    return v1.ColumnDescription(
+        name=column.name,
+        type=column.type,
+        releasable=column.kind is not None,
+        nulls=column.nulls,
+        distinct_values=column.distinct,
+        distinct_exact=column.distinct_exact,
+        shortest=column.shortest,
+        longest=column.longest,
+        minimum=column.minimum,
+        maximum=column.maximum,
+        values=[v1.ValueCount(value=value, rows=rows) for value, rows in column.values],
+    )

@@ -1,0 +1,84 @@
+"""Writes a policy draft as YAML with comments: what is a guess, why, and, commented out, what has to be decided."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from tableveil.document.write import dumped, to_document
+from tableveil.v1 import draft_service_pb2 as v1
+
+WIDTH = 120
+
+_HEADER = (
+    "A draft, made from the names, types and values of the table's columns. Everything in it is a guess: nothing here "
+    "knows what the columns mean, or what somebody may know of the people. Bounds are rounded outwards, but come from "
+    "the data.",
+    "Roles: IDENTIFYING is not released. QUASI_IDENTIFIER is what somebody may know of people: it is generalized. "
+    "SENSITIVE is released as it is, and is what must not be learned of people. INSENSITIVE is released as it is.",
+    'What is marked DECIDE is commented out: remove the "# " before what is right, or write what is. `tableveil '
+    "check-policy` names what is left. A default_role decides for all columns that have no role.",
+)
+
+_MARKS = {v1.DRAFT_REMARK_KIND_GUESS: "guess: ", v1.DRAFT_REMARK_KIND_DECIDE: "DECIDE: "}
+
+
+def to_commented_yaml(draft: v1.DraftPolicyResponse) -> str:
+    """The draft as a document that `read_policy` reads as the draft's policy, without what has to be decided."""
+    remarks: dict[str, list[v1.DraftRemark]] = {}
+    for remark in draft.remarks:
+        remarks.setdefault(remark.field, []).append(remark)
+    paragraphs = [*(_comment(text, "") for text in _HEADER), _comments(remarks.get("", []), "")]
+    lines = ["\n#\n".join("\n".join(paragraph) for paragraph in paragraphs if paragraph)]
+    for field, value in to_document(draft.proposal).items():
+        lines += ["", *_comments(remarks.get(field, []), "")]
+        if field == "attributes":
+            lines.append("attributes:")
+            for position, attribute in enumerate(value):
+                lines += _attribute(attribute, f"attributes[{position}]", remarks)
+        else:
+            lines += _commented_out({field: value}, _undecided(remarks.get(field, [])), "")
+    return "\n".join(lines) + "\n"
+
+
+def _attribute(attribute: dict[str, Any], path: str, remarks: dict[str, list[v1.DraftRemark]]) -> Iterator[str]:
+    """An item of the list of attributes, of which the column is always there."""
+    yield ""
+    of_role = remarks.get(f"{path}.role", [])
+    yield from _comments([*of_role, *remarks.get(f"{path}.hierarchy", [])], "  ")
+    column = dumped({"column": attribute["column"]}).rstrip("\n")
+    yield f"  - {column}"
+    rest = {field: value for field, value in attribute.items() if field != "column"}
+    yield from _commented_out(rest, _undecided(of_role), "    ")
+
+
+def _undecided(remarks: list[v1.DraftRemark]) -> bool:
+    return any(remark.kind == v1.DRAFT_REMARK_KIND_DECIDE for remark in remarks)
+
+
+def _commented_out(fields: dict[str, Any], undecided: bool, indent: str) -> list[str]:
+    """The fields, all of their lines as comments if they are to be decided."""
+    mark = "# " if undecided else ""
+    # Not `splitlines`: YAML keeps characters in quoted texts that Python takes for the end of a line.
+    return [f"{indent}{mark}{line}" for line in dumped(fields).rstrip("\n").split("\n")]
+
+
+def _comments(remarks: list[v1.DraftRemark], indent: str) -> list[str]:
+    return [
+        line
+        for remark in remarks
+        for line in _comment(f"{_MARKS.get(remark.kind, '')}{_printable(remark.text)}", indent)
+    ]
+
+
+def _comment(text: str, indent: str) -> list[str]:
+    prefix = f"{indent}# "
+    return textwrap.wrap(text, WIDTH, initial_indent=prefix, subsequent_indent=prefix, break_on_hyphens=False)
+
+
+def _printable(text: str) -> str:
+    """The text without characters that YAML allows in no comment, or that end one."""
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
+    )

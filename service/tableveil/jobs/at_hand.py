@@ -1,0 +1,24 @@
+"""Which job the running thread works for, so that every line it logs can say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_JOB: ContextVar[int | None] = ContextVar("job", default=None)
+
+
+@contextmanager
+def at_hand(number: int) -> Iterator[None]:
+    """While the block runs, what this thread logs is about the job of that number."""
+    token = _JOB.set(number)
+    try:
+        yield
+    finally:
+        _JOB.reset(token)
+
+
+def job_at_hand() -> int | None:
+    """The number of the job that the running thread works for."""
+    return _JOB.get()

@@ -1,0 +1,66 @@
+"""The memory that jobs share: what one is taken to need, and whether it fits beside those that run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tableveil.backend import Session
+from tableveil.policy import TableReference
+from tableveil.source.tables import STATE_SCHEMA
+
+BYTES_PER_JOB = 96 * 2**20
+"""What a job needs for a table of any size: dictionaries, buffers of threads, pages of what it writes."""
+
+BYTES_PER_VALUE = 16
+"""What a job keeps of each value of its source, if all combinations are different and nothing is spilled: DuckDB's size
+of a text that it refers to, or two 64-bit numbers."""
+
+
+@dataclass(slots=True)
+class MemoryBudget:
+    """Divides `total` bytes between up to `jobs` running jobs. Guard it by a lock of your own.
+
+    DuckDB's limit is for the whole instance, and a job that finds it used up by others fails. So each job is granted
+    what it needs, but at least an equal share, so that small jobs are never held up; one that needs more than there is
+    gets all, and spills. What numpy holds is outside of DuckDB's limit and counts as if it were inside.
+    """
+
+    total: int
+    jobs: int
+    _granted: dict[int, int] = field(default_factory=dict)
+
+    def share(self, need: int) -> int:
+        """What a job with that need is granted, in bytes."""
+        return min(max(need, self.total // self.jobs), self.total)
+
+    def fits(self, need: int) -> bool:
+        """Whether a job with that need can start beside those that run."""
+        return sum(self._granted.values()) + self.share(need) <= self.total
+
+    def grant(self, job: int, need: int) -> int:
+        """Takes the job's share and returns it."""
+        self._granted[job] = self.share(need)
+        return self._granted[job]
+
+    def release(self, job: int) -> None:
+        """Gives the job's share back."""
+        del self._granted[job]
+
+
+def estimated_need(session: Session, reads: Iterable[TableReference]) -> int:
+    """The bytes that a job that reads these tables is taken to need.
+
+    It is known before anything is read: by their rows and columns. A view may read any table, and is taken for the one
+    with the most values.
+    """
+    rows = session.rows(
+        "SELECT schema_name, table_name, estimated_size * column_count FROM duckdb_tables() "
+        "WHERE database_name = current_database() AND schema_name != ? AND NOT temporary",
+        [STATE_SCHEMA],
+    )
+    values: dict[tuple[str, str], int] = {(schema, name): count for schema, name, count in rows}
+    largest = max(values.values(), default=0)
+    return BYTES_PER_JOB + BYTES_PER_VALUE * sum(
+        values.get((table.schema or "main", table.table), largest) for table in reads
+    )

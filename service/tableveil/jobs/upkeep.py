@@ -1,0 +1,40 @@
+"""Looking after the database of a running server: how it is, and backups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from tableveil.backend import Database
+from tableveil.errors import CancelledError
+from tableveil.operate import Backup, Backups, Finding, examine_file, examine_state
+from tableveil.search import Control, Stopped
+
+
+class Upkeep:
+    """Examines the database and copies it. May be used from any thread."""
+
+    def __init__(
+        self, database: Database, backup_directory: Path | None, at_work: Callable[[], Collection[int]]
+    ) -> None:
+        """`at_work` names the jobs that have not ended; see `Backups` for what a directory may be refused for."""
+        self.database = database.path.resolve()
+        self._database = database
+        self._at_work = at_work
+        self._backups = Backups(database, backup_directory)
+
+    def examine(self) -> list[Finding]:
+        """Everything that was looked at, and how it is."""
+        with self._database.session() as session:
+            return [*examine_file(self.database, served=True), *examine_state(session, self._at_work)]
+
+    def back_up(self, name: str, control: Control) -> Backup:
+        """Writes a backup; see `Backups.make`.
+
+        Raises:
+            CancelledError: `control` said so; nothing is left of it.
+        """
+        try:
+            return self._backups.make(name, control)
+        except Stopped:
+            raise CancelledError("CANCELLED", "the backup was given up") from None

@@ -1,0 +1,31 @@
+"""Policy drafts over gRPC."""
+
+from __future__ import annotations
+
+import grpc
+
+from tableveil.convert.drafts import policy_draft_to_proto
+from tableveil.convert.tables import table_from_proto
+from tableveil.search import Control
+from tableveil.server.ports import Drafts
+from tableveil.server.slots import Slots
+from tableveil.v1 import draft_service_pb2 as v1
+from tableveil.v1 import draft_service_pb2_grpc
+
+
+class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
+    """Each method converts, calls, converts."""
+
+    def __init__(self, drafts: Drafts, checks: Slots) -> None:
+        """`checks` bounds how many calls read tables at once."""
+        self._drafts = drafts
+        self._checks = checks
+
+    def DraftPolicy(  # noqa: N802
+        self, request: v1.DraftPolicyRequest, context: grpc.ServicerContext
+    ) -> v1.DraftPolicyResponse:
+        """Reads the table until it is done, or the client is gone."""
+        control = Control()
+        context.add_callback(control.cancel)
+        with self._checks.taken():
+            return policy_draft_to_proto(self._drafts.draft(table_from_proto(request.table), control))

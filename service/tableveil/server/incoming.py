@@ -1,0 +1,116 @@
+"""Rows that come with a call: an Arrow IPC stream, read from its messages as the database asks for more."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from tableveil.convert.loads import rejected_line_from_proto
+from tableveil.errors import InvalidError
+from tableveil.loading import RejectedLine
+from tableveil.v1 import table_service_pb2 as v1
+
+
+class IncomingRows:
+    """The batches of an Arrow stream in messages, each checked before the database sees it."""
+
+    def __init__(self, requests: Iterator[v1.LoadTableRequest]) -> None:
+        """Waits for the schema.
+
+        Raises:
+            InvalidError: it is no Arrow stream.
+        """
+        self._bytes = _MessageBytes(requests)
+        try:
+            stream = pa.ipc.open_stream(io.BufferedReader(self._bytes, 2**20))
+        except (pa.ArrowException, OSError, EOFError) as error:
+            raise self._bytes.failure or _not_arrow() from error
+        self.reader: pa.RecordBatchReader = pa.RecordBatchReader.from_batches(stream.schema, self._checked(stream))
+
+    def end(self) -> tuple[int, tuple[RejectedLine, ...]]:
+        """See `tableveil.jobs.loads.Stream`."""
+        if self._bytes.failure is not None:
+            raise self._bytes.failure
+        end = self._bytes.end
+        if end is None:
+            raise InvalidError.of(
+                "STREAM_INCOMPLETE",
+                "end",
+                "no end of the stream",
+                "a last message that says how many rows there were",
+                "The stream was cut off; nothing was loaded.",
+            )
+        return end.row_count, tuple(map(rejected_line_from_proto, end.rejected_lines))
+
+    def _checked(self, stream: pa.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:
+        try:
+            for batch in stream:
+                # Text that is no UTF-8, or offsets that lead astray, must not reach the database.
+                batch.validate(full=True)
+                yield batch
+            self._bytes.drain()
+        except BaseException as error:
+            # What is raised here reaches the database as a text, so that it is kept.
+            if self._bytes.failure is None:
+                self._bytes.failure = _not_arrow() if isinstance(error, (pa.ArrowException, OSError)) else error
+            raise
+
+
+class _MessageBytes(io.RawIOBase):
+    """The bytes of the messages up to the one that says that it is the last."""
+
+    def __init__(self, requests: Iterator[v1.LoadTableRequest]) -> None:
+        super().__init__()
+        self._requests = requests
+        self._piece = memoryview(b"")
+        self.end: v1.LoadEnd | None = None
+        self.failure: BaseException | None = None
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # typeshed has no name for buffers here
+        """Fills the start of the buffer; 0 at the end."""
+        while not self._piece:
+            if not self._next():
+                return 0
+        size = min(len(buffer), len(self._piece))
+        buffer[:size] = self._piece[:size]
+        self._piece = self._piece[size:]
+        return size
+
+    def drain(self) -> None:
+        """Reads on to the end: the stream's own end comes before it."""
+        while self._next():
+            pass
+
+    def _next(self) -> bool:
+        """Takes the next piece; whether there was one."""
+        if self.end is not None:
+            return False
+        try:
+            request = next(self._requests, None)
+        except BaseException as error:
+            # The client is gone, or sent what is no message.
+            self.failure = error
+            raise
+        if request is None:
+            return False
+        match request.WhichOneof("part"):
+            case "end":
+                self.end = request.end
+                return False
+            case "arrow_ipc":
+                self._piece = memoryview(request.arrow_ipc)
+                return True
+        self.failure = InvalidError.of("LOAD_INVALID", "part", "neither rows nor their end", "arrow_ipc or end")
+        raise self.failure
+
+
+def _not_arrow() -> InvalidError:
+    error = InvalidError.of("ARROW_INVALID", "arrow_ipc", "bytes that are no Arrow IPC stream", "an Arrow IPC stream")
+    assert isinstance(error, InvalidError)
+    return error

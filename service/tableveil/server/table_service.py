@@ -1,0 +1,90 @@
+"""Tables and loads over gRPC."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import grpc
+
+from tableveil.convert.loads import (
+    description_to_proto,
+    listed_table_to_proto,
+    load_request_from_proto,
+    load_to_proto,
+    loaded_to_proto,
+    most_values,
+)
+from tableveil.convert.pages import number_token, page_size, read_number_token, read_table_token, table_token
+from tableveil.convert.tables import table_from_proto
+from tableveil.errors import CancelledError, InvalidError
+from tableveil.search import Control
+from tableveil.server.incoming import IncomingRows
+from tableveil.server.paging import fill_page
+from tableveil.server.ports import Loads, Tables
+from tableveil.server.slots import Slots
+from tableveil.v1 import table_service_pb2 as v1
+from tableveil.v1 import table_service_pb2_grpc
+
+
+class TableService(table_service_pb2_grpc.TableServiceServicer):
+    """Each method converts, calls, converts."""
+
+    def __init__(self, tables: Tables, loads: Loads, checks: Slots, running: Slots) -> None:
+        """`checks` bounds how many calls read tables at once, `running` how many load."""
+        self._tables = tables
+        self._loads = loads
+        self._checks = checks
+        self._running = running
+
+    def ListTables(  # noqa: N802
+        self, request: v1.ListTablesRequest, context: grpc.ServicerContext
+    ) -> v1.ListTablesResponse:
+        """A page of tables."""
+        size = page_size(request.page_size)
+        found = self._tables.page(read_table_token(request.page_token), size + 1)
+        tables, more = fill_page(found, size, listed_table_to_proto)
+        last = found[len(tables) - 1] if more else None
+        return v1.ListTablesResponse(
+            tables=tables, next_page_token=table_token((last.schema, last.name)) if last else ""
+        )
+
+    def DescribeTable(  # noqa: N802
+        self, request: v1.DescribeTableRequest, context: grpc.ServicerContext
+    ) -> v1.DescribeTableResponse:
+        """Reads the table until it is done, or the client is gone."""
+        control = _control(context)
+        values = most_values(request.values)
+        with self._checks.taken():
+            description = self._tables.describe(table_from_proto(request.table), values, control)
+        return v1.DescribeTableResponse(description=description_to_proto(description))
+
+    def LoadTable(  # noqa: N802
+        self, request_iterator: Iterator[v1.LoadTableRequest], context: grpc.ServicerContext
+    ) -> v1.LoadTableResponse:
+        """Loads what the messages bring or name; a client that goes away before the end leaves nothing."""
+        control = _control(context)
+        with self._running.taken():
+            first = next(request_iterator, None)
+            if first is None or first.WhichOneof("part") != "start":
+                raise InvalidError.of("LOAD_INVALID", "start", "nothing", "what to load, in the first message")
+            request = load_request_from_proto(first.start)
+            loaded = self._loads.load(request, lambda: IncomingRows(request_iterator), control)
+        return loaded_to_proto(loaded)
+
+    def ListLoads(  # noqa: N802
+        self, request: v1.ListLoadsRequest, context: grpc.ServicerContext
+    ) -> v1.ListLoadsResponse:
+        """A page of loads."""
+        size = page_size(request.page_size)
+        found = self._loads.page(read_number_token("loads", request.page_token), size + 1)
+        loads, more = fill_page(found, size, load_to_proto)
+        token = number_token("loads", found[len(loads) - 1].number) if more else ""
+        return v1.ListLoadsResponse(loads=loads, next_page_token=token)
+
+
+def _control(context: grpc.ServicerContext) -> Control:
+    """Stops what is done for a client that is gone."""
+    control = Control()
+    if not context.add_callback(control.cancel):
+        raise CancelledError("CANCELLED", "the client is gone")
+    return control

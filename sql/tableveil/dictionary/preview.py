@@ -1,0 +1,207 @@
+"""A look at a hierarchy before it is used: what its levels make of a column, and what of the column it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, cast, column, table
+from tableveil.dictionary.listed import listed_levels
+from tableveil.dictionary.values import EXAMPLES, check_fit, readable
+from tableveil.errors import Fault, InvalidError, NotFoundError, nearest, shortened
+from tableveil.hierarchy import (
+    HierarchyDefinition,
+    InlineLevels,
+    LabelledValues,
+    ListedHierarchy,
+    PreviewLevel,
+    RuleHierarchy,
+    StoredLevels,
+    field_of,
+    label_values,
+    preview_levels,
+    representatives,
+)
+from tableveil.policy import AttributePolicy, Role, TableReference, check_hierarchy
+from tableveil.source import Column, columns_of, find_table
+from tableveil.state import hierarchies
+from tableveil.state.hierarchies import Stored
+
+FIELD = "hierarchy"
+"""Path of the definition in what is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewRequest:
+    """What to look at: a hierarchy, beside a column of a table or by itself, and how much of it to tell.
+
+    `most_groups` of each level are told; single values of the column only `with_values`.
+    """
+
+    definition: HierarchyDefinition
+    table: TableReference | None = None
+    column: str = ""
+    most_groups: int = 20
+    with_values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Values of a column, without NULL, and their rows; how many the hierarchy has no labels for, and some of these."""
+
+    values: int
+    rows: int
+    null_rows: int
+    uncovered_values: int
+    uncovered_rows: int
+    examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The levels from 0, or from 1 of a rule by itself, to the top; `stored` is the version, of a stored hierarchy.
+
+    `domain_size` and `continuous` are as in `LabelledValues`; there is a coverage beside a column only.
+    """
+
+    stored: Stored | None
+    domain_size: float
+    continuous: bool
+    levels: tuple[PreviewLevel, ...]
+    coverage: Coverage | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """Distinct values of a column in their order, as rules read them and as text, with their rows; NULL apart."""
+
+    column: Column
+    read: list[object]
+    texts: list[str]
+    rows: NDArray[np.int64]
+    null_rows: int
+
+
+def preview_hierarchy(session: Session, request: PreviewRequest) -> Preview:
+    """Looks at a hierarchy; nothing is stored.
+
+    Raises:
+        InvalidError: with everything that is wrong with the hierarchy, or with using it on the column.
+    """
+    faults = list(check_hierarchy(request.definition, FIELD))
+    stored, hierarchy, found = _hierarchy(session, request.definition) if not faults else (None, None, [])
+    faults += found
+    if request.table is None:
+        if hierarchy is None:
+            raise _invalid(faults)
+        return _alone(request, stored, hierarchy)
+    # One transaction, so that NULLs are counted in the rows that the values are of.
+    with session.transaction():
+        values, found = _values(session, request.table, request.column)
+    faults += found
+    if hierarchy is not None and values is not None:
+        attribute = AttributePolicy(request.column, Role.QUASI_IDENTIFIER, request.definition)
+        faults += check_fit(attribute, hierarchy, values.column.kind, FIELD)
+    if hierarchy is None or values is None or faults:
+        raise _invalid(faults)
+    labelled = label_values(hierarchy, values.column.kind, values.read, values.texts)
+    uncovered = np.flatnonzero(~labelled.covered)
+    shown = uncovered[:EXAMPLES].tolist() if request.with_values else []
+    coverage = Coverage(
+        values=len(values.texts),
+        rows=int(values.rows.sum()),
+        null_rows=values.null_rows,
+        uncovered_values=len(uncovered),
+        uncovered_rows=int(values.rows[uncovered].sum()),
+        examples=tuple(values.texts[value] for value in shown),
+    )
+    return _told(request, stored, labelled, values.texts, values.rows, coverage)
+
+
+def _hierarchy(
+    session: Session, definition: HierarchyDefinition
+) -> tuple[Stored | None, InlineLevels | RuleHierarchy | None, list[Fault]]:
+    """The stored version that is meant, if one is, the hierarchy with its rows if it is listed, and all faults."""
+    if isinstance(definition, InlineLevels) or not isinstance(definition, ListedHierarchy):
+        return None, definition, []
+    stored = None
+    if isinstance(definition, StoredLevels):
+        with suppress(NotFoundError):
+            stored = hierarchies.find(session, definition.name, definition.version)
+            # The newest version may be another one in a moment.
+            definition = replace(definition, version=stored.version)
+    levels, _, faults = listed_levels(session, definition, FIELD, "", store=False)
+    return stored, levels, faults
+
+
+def _alone(request: PreviewRequest, stored: Stored | None, hierarchy: InlineLevels | RuleHierarchy) -> Preview:
+    found = representatives(hierarchy)
+    if found is None:
+        rule = field_of(request.definition)
+        hint = "Name a table and a column: the preview then shows what becomes of the values that are there."
+        expected = "a hierarchy whose labels can be listed without values"
+        raise InvalidError.of("TABLE_NEEDED", f"{FIELD}.{rule}", "no table to look at", expected, hint)
+    labelled = label_values(hierarchy, found.kind, found.values, found.texts)
+    told = _told(request, stored, labelled, found.texts, np.zeros(len(found.texts), dtype=np.int64), None)
+    # What stands for the labels of a rule is not all of its values.
+    return told if isinstance(hierarchy, InlineLevels) else replace(told, levels=told.levels[1:])
+
+
+def _told(
+    request: PreviewRequest,
+    stored: Stored | None,
+    labelled: LabelledValues,
+    texts: Sequence[str],
+    rows: NDArray[np.int64],
+    coverage: Coverage | None,
+) -> Preview:
+    levels = preview_levels(labelled, texts, rows, request.most_groups, request.with_values)
+    return Preview(stored, labelled.domain_size, labelled.continuous, levels, coverage)
+
+
+def _values(session: Session, wanted: TableReference, name: str) -> tuple[_Values | None, list[Fault]]:
+    reference, faults = find_table(session, wanted, "table")
+    if reference is None:
+        return None, faults
+    columns = columns_of(session, reference)
+    found = next((known for known in columns if isinstance(known, Column) and known.name == name), None)
+    if found is None:
+        other = next((known for known in columns if not isinstance(known, Column) and known[0] == name), None)
+        if other is not None:
+            shown = f"{shortened(name)} of type {shortened(other[1])}"
+            return None, [Fault("column", shown, "a column of a type that can be released")]
+        names = [known.name if isinstance(known, Column) else known[0] for known in columns]
+        expected = f"a column of {shortened(reference.table)}"
+        return None, [Fault("column", shortened(name), expected, nearest(name, names))]
+    source = table(reference.table, reference.schema, reference.catalog)
+    counted = (
+        exp.select(alias(column(name), "value"), alias(exp.Count(this=exp.Star()), "row_count"))
+        .from_(source)
+        .group_by(column(name))
+    )
+    with_text = exp.select(column("value"), alias(cast(column("value"), "VARCHAR"), "text"), column("row_count")).from_(
+        counted.subquery("counted")
+    )
+    rows = session.rows(
+        exp.select(readable(found), column("text"), column("row_count"))
+        .from_(with_text.subquery("distinct_values"))
+        .order_by(exp.Ordered(this=column("value"), nulls_first=False))
+    )
+    null_rows = sum(count for _, text, count in rows if text is None)
+    known = [row for row in rows if row[1] is not None]
+    return _Values(
+        column=found,
+        read=[value for value, _, _ in known],
+        texts=[text for _, text, _ in known],
+        rows=np.fromiter((count for _, _, count in known), np.int64, len(known)),
+        null_rows=null_rows,
+    ), []
+
+
+def _invalid(faults: list[Fault]) -> InvalidError:
+    return InvalidError.about("PREVIEW_INVALID", "the hierarchy cannot be shown", faults)

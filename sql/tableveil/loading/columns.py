@@ -1,0 +1,51 @@
+"""Whether columns can be loaded: their names differ, and their types hold single values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from tableveil.backend import Session, render
+from tableveil.errors import Fault, InvalidError, shortened
+from tableveil.source.tables import kind_of
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Raises `InvalidError` if some names are empty, or equal but for their case."""
+    faults = [
+        Fault(f"column {position}", "no name", "a name for every column")
+        for position, name in enumerate(names, start=1)
+        if not name.strip() or "\0" in name
+    ]
+    shown = {name.casefold(): name for name in reversed(names) if name.strip()}
+    for folded, times in Counter(name.casefold() for name in names if name.strip()).items():
+        if times > 1:
+            positions = ", ".join(str(i) for i, name in enumerate(names, start=1) if name.casefold() == folded)
+            found = f"{shortened(shown[folded])} {times} times, as columns {positions}"
+            faults.append(Fault("columns", found, "names that differ, and not only in case"))
+    if faults:
+        raise InvalidError.about("COLUMNS_INVALID", "the columns cannot be loaded", faults)
+
+
+def check_types(session: Session, query: exp.Select) -> tuple[tuple[str, str], ...]:
+    """The columns of a query as (name, type).
+
+    Raises:
+        InvalidError: with every column whose values are made of others.
+    """
+    columns = tuple((name, type_) for name, type_, *_ in session.rows(f"DESCRIBE {render(query)}"))
+    faults = [
+        Fault(
+            shortened(name),
+            f"type {shortened(type_)}",
+            "a type of single values",
+            "Take its values apart, or make them text, before you load them.",
+        )
+        for name, type_ in columns
+        if kind_of(type_) is None and type_ != "INTERVAL"
+    ]
+    if faults:
+        raise InvalidError.about("TYPES_INVALID", "some columns cannot be loaded", faults)
+    return columns

@@ -1,0 +1,166 @@
+"""CSV files as rows to be loaded: every line is read, or rejected by its number."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from sqlglot import exp
+
+from tableveil.backend import Session, number, text
+from tableveil.errors import Fault, InternalError, InvalidError, nearest, shortened
+from tableveil.loading.columns import check_types
+from tableveil.loading.csv_header import DEFAULT_DELIMITER, DEFAULT_QUOTE, csv_columns
+from tableveil.loading.csv_types import found_types
+from tableveil.loading.model import MOST_LINES_LISTED, CsvFormat, RejectedLine, Rows
+from tableveil.loading.paths import pattern
+
+_REASONS = {
+    "CAST": "a value that does not fit the type",
+    "MISSING COLUMNS": "fewer columns than there are",
+    "TOO MANY COLUMNS": "more columns than there are",
+    "UNQUOTED VALUE": "a quote that does not end where the value ends",
+    "LINE SIZE OVER MAXIMUM": "more than 2,000,000 bytes",
+    "INVALID ENCODING": "bytes that are not of the encoding",
+}
+
+# What lies behind a quote that is never closed cannot be told, so that no number of lines may be left out for it.
+_NEVER_LEFT_OUT = "UNQUOTED VALUE"
+
+_numbers = itertools.count()
+
+Result = TypeVar("Result")
+
+
+def csv_rows(session: Session, path: Path, how: CsvFormat) -> Rows:
+    """The rows of a CSV file, with the types that are stated or found.
+
+    Raises:
+        InvalidError: it cannot be read as it is said to be written, or more lines than may be are no rows.
+    """
+    _check_format(how)
+    names = csv_columns(path, how)
+    unknown = [name for name in how.types if name not in names]
+    if unknown:
+        faults = [Fault("types", shortened(name), "a column of the file", nearest(name, names)) for name in unknown]
+        raise InvalidError.about("CSV_TYPES", "some columns are not in the file", faults)
+    types = dict.fromkeys(names, "VARCHAR")
+    untold = [name for name in names if name not in how.types]
+    if untold and not how.all_text:
+        rows, rejected = _scan(path, how, types)
+        types |= _readable(path, lambda: found_types(session, rows, untold))
+        rejected(session)
+    types |= how.types
+    rows, rejected = _scan(path, how, types)
+    query = exp.select("*").from_(rows)
+    columns = _readable(path, lambda: check_types(session, query))
+    return Rows(query, columns, rejected)
+
+
+def _check_format(how: CsvFormat) -> None:
+    faults = [
+        Fault(field, shortened(character), "a single character")
+        for field, character in (("delimiter", how.delimiter), ("quote", how.quote))
+        if len(character) > 1 or character in ("\r", "\n", "\0")
+    ]
+    if how.max_rejected < 0:
+        faults.append(Fault("max_rejected", str(how.max_rejected), "0 or more"))
+    if faults:
+        raise InvalidError.about("CSV_FORMAT", "the CSV format is invalid", faults)
+
+
+def _scan(
+    path: Path, how: CsvFormat, types: Mapping[str, str]
+) -> tuple[exp.Expr, Callable[[Session], tuple[RejectedLine, ...]]]:
+    """The file in a FROM clause, and what asks which of its lines were rejected once it has been read."""
+    # Of its own, because the file may be read again by the same session.
+    table = f"tableveil_rejected_{next(_numbers)}"
+    most = max((how.max_rejected + 1) * len(types), MOST_LINES_LISTED)
+    options: dict[str, exp.Expr] = {
+        # The keys' order is the columns'.
+        "columns": exp.Struct(
+            expressions=[exp.PropertyEQ(this=text(name), expression=text(type_)) for name, type_ in types.items()]
+        ),
+        "auto_detect": exp.false(),
+        "header": exp.convert(how.header),
+        "delim": text(how.delimiter or DEFAULT_DELIMITER),
+        "quote": text(how.quote or DEFAULT_QUOTE),
+        "escape": text(how.quote or DEFAULT_QUOTE),
+        "nullstr": text(how.null_text),
+        "allow_quoted_nulls": exp.convert(how.quoted_nulls),
+        "encoding": text(how.encoding.value),
+        "strict_mode": exp.true(),
+        "hive_partitioning": exp.false(),
+        "store_rejects": exp.true(),
+        "rejects_table": text(table),
+        "rejects_scan": text(f"{table}_scans"),
+        "rejects_limit": number(most),
+    }
+    arguments = [exp.EQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()]
+    rows = exp.Anonymous(this="read_csv", expressions=[text(pattern(path)), *arguments])
+
+    def rejected(session: Session) -> tuple[RejectedLine, ...]:
+        found = _rejected(session, table, types, how)
+        for name in (table, f"{table}_scans"):
+            session.execute(f"DROP TABLE {name}")
+        _check_rejected(found, how.max_rejected)
+        return tuple(line for line, _ in found)
+
+    return rows, rejected
+
+
+def _rejected(session: Session, table: str, types: Mapping[str, str], how: CsvFormat) -> list[tuple[RejectedLine, str]]:
+    """One entry per line, with the kind of what is wrong first with it."""
+    rows = session.rows(
+        f"SELECT DISTINCT ON (line) line, coalesce(column_name, ''), error_type::VARCHAR FROM {table} "
+        "ORDER BY line, column_name"
+    )
+    found = []
+    for line, column, kind in rows:
+        reason = _REASONS.get(kind, kind.lower())
+        if kind == "CAST":
+            reason = f"a value that is no {types[column]}"
+        found.append((RejectedLine(line, column, reason), kind))
+    return found
+
+
+def _check_rejected(found: Sequence[tuple[RejectedLine, str]], most: int) -> None:
+    broken = [line for line, kind in found if kind == _NEVER_LEFT_OUT]
+    if len(found) <= most and not broken:
+        return
+    listed = broken or [line for line, _ in found]
+    faults = [
+        Fault(
+            f"line {line.line}" + (f", column {shortened(line.column)}" if line.column else ""),
+            line.reason,
+            "a line with one value of its type for every column",
+            _hint(line.reason, most),
+        )
+        for line in listed[:MOST_LINES_LISTED]
+    ]
+    raise InvalidError.about("CSV_LINES_REJECTED", "some lines cannot be loaded, and nothing was", faults)
+
+
+def _hint(reason: str, most: int) -> str:
+    if reason == _REASONS[_NEVER_LEFT_OUT]:
+        return "Correct the line; how many it swallowed cannot be told."
+    if reason.startswith("a value"):
+        return "Correct it, load the column as text (--type COLUMN=VARCHAR), or leave lines out (--max-rejected)."
+    return f"Correct it, or leave such lines out (--max-rejected, now {most})."
+
+
+def _readable(path: Path, read: Callable[[], Result]) -> Result:
+    """What `read` returns; how the database fails to read a file says nothing about it but values."""
+    try:
+        return read()
+    except InternalError as error:
+        if error.code != "DATABASE_ERROR":
+            raise
+        raise InvalidError.of(
+            "CSV_UNREADABLE",
+            "file",
+            f"{shortened(path.name)}, which the database cannot read as CSV",
+            "lines that all end alike, types that there are, and quotes in pairs",
+        ) from None

@@ -1,0 +1,149 @@
+"""Rows into a table: a new one, or one that is there, whose types they must fit without loss."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, call, cast, column, create_table, drop, table, try_cast
+from tableveil.errors import ConflictError, Fault, InvalidError, nearest, shortened
+from tableveil.policy import TableReference
+
+_numbers = itertools.count()
+
+
+def create(session: Session, target: TableReference, query: exp.Select) -> int:
+    """Creates the table with the query's rows, and returns how many they are; call it in a transaction."""
+    session.execute(create_table(_named(target), query))
+    return _count(session, _named(target))
+
+
+def append(session: Session, target: TableReference, query: exp.Select, columns: Sequence[tuple[str, str]]) -> int:
+    """Appends the query's rows by the names of their columns, and returns how many; call it in a transaction.
+
+    Raises:
+        InvalidError: the columns are others, or values do not fit the table's types.
+        ConflictError: the rows break a constraint of the table.
+    """
+    into = columns_there(session, target)
+    _check_columns([name for name, _ in columns], [name for name, _ in into])
+    # Read once, before anything is compared: the rows may come from a stream.
+    staged = table(f"tableveil_staged_{next(_numbers)}", "", "temp")
+    session.execute(create_table(staged, query, temporary=True))
+    types = {name.casefold(): type_ for name, type_ in into}
+    own = {name.casefold(): name for name, _ in into}
+    _check_fit(session, staged, [(name, type_, types[name.casefold()]) for name, type_ in columns])
+    rows = _count(session, staged)
+    values = [cast(column(name), types[name.casefold()]) for name, _ in columns]
+    names = [exp.to_identifier(own[name.casefold()], quoted=True) for name, _ in columns]
+    into_columns = exp.Schema(this=_named(target), expressions=names)
+    session.execute(exp.Insert(this=into_columns, expression=exp.select(*values).from_(staged)))
+    session.execute(drop("TABLE", staged))
+    return rows
+
+
+def columns_there(session: Session, target: TableReference) -> list[tuple[str, str]]:
+    """The table's columns as (name, type)."""
+    return session.rows(
+        "SELECT column_name, data_type FROM duckdb_columns() "
+        "WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index",
+        [target.catalog, target.schema, target.table],
+    )
+
+
+def _check_columns(names: Sequence[str], there: Sequence[str]) -> None:
+    known, given = {name.casefold() for name in there}, {name.casefold() for name in names}
+    faults = [
+        Fault("columns", shortened(name), "a column of the table", nearest(name, there))
+        for name in names
+        if name.casefold() not in known
+    ]
+    faults += [
+        Fault("columns", f"no {shortened(name)}", "every column of the table")
+        for name in there
+        if name.casefold() not in given
+    ]
+    if faults:
+        raise InvalidError.about("COLUMNS_DIFFER", "the columns are not the table's", faults)
+
+
+def _check_fit(session: Session, staged: exp.Table, columns: Sequence[tuple[str, str, str]]) -> None:
+    """Refuses values that would not come back from the table's type as they were."""
+    changed = [(name, from_, to) for name, from_, to in columns if from_ != to]
+    if not changed:
+        return
+    counts = [
+        call("count_if", exp.NullSafeNEQ(this=try_cast(try_cast(column(name), to), from_), expression=column(name)))
+        for name, from_, to in changed
+    ]
+    figures = session.row(exp.select(*(alias(e, f"f{i}") for i, e in enumerate(counts))).from_(staged))
+    faults = [
+        Fault(
+            shortened(name), f"{misfits:,} of type {from_} that {to} does not hold as they are", f"values of type {to}"
+        )
+        for (name, from_, to), misfits in zip(changed, figures, strict=True)
+        if misfits
+    ]
+    if faults:
+        raise InvalidError.about("VALUES_DO_NOT_FIT", "some values do not fit the table", faults)
+
+
+def check_place(session: Session, target: TableReference, existing: bool) -> None:
+    """Raises an error if the table is not there but must be, or is there but must not.
+
+    Raises:
+        InvalidError: there is no such schema, no name, or no such table to append to.
+        ConflictError: there is something of that name already, or the table is a release's.
+    """
+    found = session.rows(
+        "SELECT table_name, 'table' FROM duckdb_tables() WHERE database_name = ? AND schema_name = ? "
+        "UNION ALL SELECT view_name, 'view' FROM duckdb_views() WHERE database_name = ? AND schema_name = ? "
+        "AND NOT internal",
+        [target.catalog, target.schema] * 2,
+    )
+    kinds = {name.casefold(): kind for name, kind in found}
+    kind = kinds.get(target.table.casefold())
+    if not existing and kind is not None:
+        raise ConflictError.of(
+            "TARGET_EXISTS",
+            "table.table",
+            f"a {kind} {shortened(target.table)} in schema {shortened(target.schema)}",
+            "nothing of that name",
+            "Choose another name, or append to it." if kind == "table" else "Choose another name.",
+        )
+    if existing and kind != "table":
+        what = f"the view {shortened(target.table)}" if kind else shortened(target.table)
+        names = [name for name, kind in found if kind == "table"]
+        hint = nearest(target.table, names)
+        raise InvalidError.of(
+            "TABLE_NOT_FOUND", "table.table", what, f"a table of schema {shortened(target.schema)}", hint
+        )
+    if existing:
+        _check_not_released(session, target)
+
+
+def _check_not_released(session: Session, target: TableReference) -> None:
+    releases = session.rows(
+        "SELECT r.number FROM tableveil.release_objects o JOIN tableveil.releases r ON o.release = r.number "
+        "WHERE lower(r.target_schema) = lower(?) AND lower(o.name) = lower(?) ORDER BY r.number DESC",
+        [target.schema, target.table],
+    )
+    if releases:
+        raise ConflictError.of(
+            "TABLE_RELEASED",
+            "table.table",
+            f"{shortened(target.table)}, which releases/{releases[0][0]} wrote",
+            "a table that is no release's",
+            "What was released must stay as it was verified.",
+        )
+
+
+def _named(target: TableReference) -> exp.Table:
+    return table(target.table, target.schema, target.catalog)
+
+
+def _count(session: Session, of: exp.Table) -> int:
+    rows: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(of.copy()))
+    return rows

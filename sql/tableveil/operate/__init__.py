@@ -1,0 +1,19 @@
+"""Keeping a database: its state of health, backups while it is in use, and restoring them."""
+
+from tableveil.operate.backup import Backup, Backups
+from tableveil.operate.disk import LEAST_FREE_BYTES, check_free_space
+from tableveil.operate.examine import examine_file, examine_state
+from tableveil.operate.finding import Finding, Level
+from tableveil.operate.restore import restore
+
+__all__ = [
+    "LEAST_FREE_BYTES",
+    "Backup",
+    "Backups",
+    "Finding",
+    "Level",
+    "check_free_space",
+    "examine_file",
+    "examine_state",
+    "restore",
+]

@@ -1,0 +1,186 @@
+"""Backups of a database that is in use: a copy as of one moment, checked before it gets its name."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tableveil.backend import Database, Session, identifier, render, text
+from tableveil.errors import BusyError, ConflictError, InternalError, InvalidError, TableveilError, shortened
+from tableveil.operate.catalog import next_values, parts, row_counts
+from tableveil.operate.disk import check_free_space, failed_writing, publish_file
+from tableveil.search import Control
+
+SUFFIX = ".duckdb"
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
+_PARTIAL = ".partial"
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A finished backup: its file, bytes, and how many tables with how many rows in all it holds."""
+
+    path: Path
+    size: int
+    tables: int
+    rows: int
+    seconds: float
+
+
+class Backups:
+    """Makes backups, one at a time, in a directory of the operator's. May be used from any thread."""
+
+    def __init__(self, database: Database, directory: Path | None) -> None:
+        """Removes what an earlier process may have left half-written; None as directory: there are no backups.
+
+        Raises:
+            InvalidError: the directory is none that can be written.
+        """
+        self._database = database
+        self._directory = directory.resolve() if directory else None
+        self._making = threading.Lock()
+        if self._directory is not None:
+            _check_directory(self._directory)
+            for left in self._directory.glob(f".{database.path.name}.*{_PARTIAL}*"):
+                left.unlink(missing_ok=True)
+
+    def make(self, name: str, control: Control) -> Backup:
+        """Writes the backup `name`, and ends early when `control` says so; jobs go on meanwhile.
+
+        Raises:
+            InvalidError: the name is none for a file, or the server has no directory for backups.
+            ConflictError: there is a backup of that name.
+            BusyError: another backup is being made, or the disk is full.
+        """
+        path = self._path(name)
+        if not self._making.acquire(blocking=False):
+            raise BusyError.of("BACKUP_RUNNING", "backup", "another backup that is being made", "none", "Wait for it.")
+        try:
+            with self._database.session() as session:
+                check_free_space(path.parent, "backup directory", _size(session))
+                session.control = control
+                return self._make(session, path)
+        finally:
+            self._making.release()
+
+    def _make(self, session: Session, path: Path) -> Backup:
+        began = time.monotonic()
+        partial = path.with_name(f".{self._database.path.name}.{secrets.token_hex(8)}{_PARTIAL}")
+        try:
+            with _attached(session, partial) as copy:
+                tables = _copy(session, copy)
+            _finish(partial, path)
+        except OSError as error:
+            raise failed_writing(path, error) from None
+        finally:
+            for left in (partial, partial.with_name(f"{partial.name}.wal")):
+                left.unlink(missing_ok=True)
+        return Backup(path, path.stat().st_size, len(tables), sum(tables.values()), time.monotonic() - began)
+
+    def _path(self, name: str) -> Path:
+        if self._directory is None:
+            raise InvalidError.of(
+                "BACKUPS_OFF",
+                "name",
+                "a backup for a server without a directory for backups",
+                "a server that was started with one",
+                "Start it with --backup-directory.",
+            )
+        if not _NAME.fullmatch(name):
+            expected = "up to 200 letters, digits, '.', '_' and '-', the first no '.' or '-'"
+            raise InvalidError.of("BACKUP_NAME_INVALID", "name", shortened(name), expected)
+        path = self._directory / f"{name.removesuffix(SUFFIX)}{SUFFIX}"
+        if path.exists():
+            raise _exists(path)
+        return path
+
+
+def _copy(session: Session, copy: str) -> dict[tuple[str, str], int]:
+    """Copies everything as of one moment, and returns the numbers of rows of the tables, once they are checked."""
+    own: str = session.value("SELECT current_database()")
+    with session.transaction():
+        # Sequences do not belong to the transaction: read before, they are at least what the copy's must reach.
+        least = next_values(session, own)
+        session.execute(f"COPY FROM DATABASE {render(identifier(own))} TO {copy}")
+        rows = row_counts(session, own)
+        _check("rows", row_counts(session, copy) == rows)
+        copied = parts(session, copy)
+        for name, original in parts(session, own).items():
+            _check(name, copied[name] == original)
+        reached = next_values(session, copy)
+        _check("sequences", reached.keys() == least.keys() and all(reached[key] >= least[key] for key in least))
+    return rows
+
+
+def _check(what: str, equal: bool) -> None:
+    if not equal:
+        raise InternalError("BACKUP_DIFFERS", f"the {what} of the copy are not those of the database; it was removed")
+
+
+@contextmanager
+def _attached(session: Session, path: Path) -> Iterator[str]:
+    """A new database file under a name that nothing else has, while the block runs; folded into one file at its end."""
+    name = f"backup_{secrets.token_hex(8)}"
+    session.execute(f"ATTACH {render(text(str(path)))} AS {name}")
+    try:
+        path.chmod(0o600)
+        yield name
+    except BaseException:
+        # Whatever keeps it from being folded does not matter any more.
+        session.control = None
+        _detach_anyway(session, name)
+        raise
+    session.execute(f"CHECKPOINT {name}")
+    session.execute(f"DETACH {name}")
+
+
+def _detach_anyway(session: Session, name: str) -> None:
+    try:
+        session.execute(f"DETACH {name}")
+    except TableveilError:
+        # It detaches even where folding fails.
+        return
+
+
+def _finish(partial: Path, path: Path) -> None:
+    """Gives a written file its name, when it is safe on the disk; never that of another."""
+    if partial.with_name(f"{partial.name}.wal").exists():
+        raise InternalError("BACKUP_DIFFERS", "the copy was not folded into one file; it was removed")
+    try:
+        publish_file(partial, path)
+    except FileExistsError:
+        raise _exists(path) from None
+
+
+def _exists(path: Path) -> ConflictError:
+    found, hint = (
+        f"{shortened(path.name)}, which is there already",
+        "Backups are never overwritten: choose another name.",
+    )
+    return ConflictError.of("BACKUP_EXISTS", "name", found, "a name that no backup has", hint)
+
+
+def _size(session: Session) -> int:
+    """Bytes of the database's blocks in use: what a copy takes at most, nearly."""
+    size: int = session.value(
+        "SELECT used_blocks * block_size FROM pragma_database_size() WHERE database_name = current_database()"
+    )
+    return size
+
+
+def _check_directory(directory: Path) -> None:
+    if not (directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)):
+        raise InvalidError.of(
+            "BACKUP_DIRECTORY",
+            "backup_directory",
+            f"{shortened(str(directory))}, which is no directory that the server may write",
+            "an existing directory that it may write",
+        )

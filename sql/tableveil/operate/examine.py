@@ -1,0 +1,186 @@
+"""The examination of a database: its file, and what Tableveil keeps in it. Nothing is written."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Collection, Iterator
+from importlib import metadata
+from pathlib import Path
+
+import duckdb
+
+from tableveil.backend import Session
+from tableveil.errors import shortened
+from tableveil.operate.disk import LEAST_FREE_BYTES, free_bytes, in_bytes
+from tableveil.operate.finding import Finding, Level
+from tableveil.operate.objects import examine_releases, orphans
+from tableveil.state.jobs import unfinished
+from tableveil.state.migrate import SCHEMA, migrations
+
+MOST_NAMED = 5
+"""How many of many things a finding names."""
+
+
+def examine_file(path: Path, served: bool) -> Iterator[Finding]:
+    """The file, what lies beside it, and the room for it; `served`: a server has it open."""
+    if not path.is_file():
+        yield Finding(Level.PROBLEM, "file", f"{shortened(str(path))} is not there", "Check the path.")
+        return
+    yield _access(path)
+    yield from _permissions(path)
+    yield _log(path)
+    yield _spill(path.with_name(f".{path.name}.spill"), served)
+    yield _room(path)
+
+
+def examine_state(session: Session, at_work: Callable[[], Collection[int]] = tuple) -> Iterator[Finding]:
+    """Versions, migrations, jobs and releases of an open database; `at_work` names the jobs that a process runs."""
+    yield _versions(session)
+    migrated = _migrations(session)
+    yield migrated
+    if migrated.level is not Level.OK:
+        # Tables of other versions may look different.
+        return
+    yield _key(session)
+    yield _name(session)
+    yield _jobs(session, at_work)
+    yield from examine_releases(session)
+    yield _orphans(session)
+
+
+def _access(path: Path) -> Finding:
+    size = in_bytes(path.stat().st_size)
+    if not os.access(path, os.R_OK | os.W_OK):
+        advice = "Let it belong to the user that runs the server."
+        return Finding(Level.PROBLEM, "file", f"{shortened(str(path))} ({size}) may not be read or written", advice)
+    return Finding(Level.OK, "file", f"{shortened(str(path))} ({size})")
+
+
+def _permissions(path: Path) -> Iterator[Finding]:
+    mode = path.stat().st_mode & 0o777
+    if mode & 0o077:
+        advice = f"It holds raw values: chmod 600 {path.name}"
+        yield Finding(Level.WARNING, "permissions", f"mode {mode:03o}: others than its owner may open the file", advice)
+
+
+def _log(path: Path) -> Finding:
+    log = path.with_name(f"{path.name}.wal")
+    size = log.stat().st_size if log.exists() else 0
+    return Finding(
+        Level.OK, "log", f"{in_bytes(size)} not yet folded into the file" if size else "folded into the file"
+    )
+
+
+def _spill(directory: Path, served: bool) -> Finding:
+    subject = "spill directory"
+    if not directory.exists():
+        return (
+            Finding(Level.PROBLEM, subject, "gone, although a server runs", "Restart the server.")
+            if served
+            else (Finding(Level.OK, subject, "nothing left over"))
+        )
+    mode = directory.stat().st_mode & 0o777
+    if mode & 0o077:
+        advice = f"It holds raw values: chmod 700 {directory.name}"
+        return Finding(Level.PROBLEM, subject, f"mode {mode:03o}: others than its owner may look into it", advice)
+    sizes = [file.stat().st_size for file in directory.iterdir()]
+    found = f"{len(sizes)} files, {in_bytes(sum(sizes))}"
+    if served or not sizes:
+        return Finding(Level.OK, subject, found)
+    advice = f"Raw values that a killed server left; the next start removes them, or you do: {directory.name}"
+    return Finding(Level.WARNING, subject, found, advice)
+
+
+def _room(path: Path) -> Finding:
+    free, size = free_bytes(path.parent), path.stat().st_size
+    found = f"{in_bytes(free)} free where the file is"
+    if free < LEAST_FREE_BYTES:
+        advice = f"No job is taken below {in_bytes(LEAST_FREE_BYTES)}: free space."
+        return Finding(Level.PROBLEM, "disk", found, advice)
+    if free < size:
+        return Finding(
+            Level.WARNING, "disk", found, "A release of a large table may need as much as the table: free space."
+        )
+    return Finding(Level.OK, "disk", found)
+
+
+def _versions(session: Session) -> Finding:
+    storage = session.value(
+        "SELECT tags['storage_version'] FROM duckdb_databases() WHERE database_name = current_database()"
+    )
+    try:
+        own = metadata.version("tableveil")
+    except metadata.PackageNotFoundError:
+        own = "(not installed)"
+    return Finding(
+        Level.OK,
+        "versions",
+        f"Tableveil {own}, DuckDB {duckdb.__version__} (file of {storage or 'an unknown version'}), "
+        f"Python {platform.python_version()}",
+    )
+
+
+def _migrations(session: Session) -> Finding:
+    subject, known = "state", migrations()
+    tables = "SELECT count(*) FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = ?"
+    if not session.value(f"{tables} AND table_name = 'migrations'", [SCHEMA]):
+        return Finding(Level.WARNING, subject, "none: no server has had this file yet", "The first start makes it.")
+    applied = session.rows("SELECT number, name FROM tableveil.migrations ORDER BY number")
+    if len(applied) > len(known):
+        advice = "It was written by a newer Tableveil: upgrade this one."
+        return Finding(Level.PROBLEM, subject, f"version {len(applied)}, newer than {len(known)}", advice)
+    if applied != [(migration.number, migration.name) for migration in known[: len(applied)]]:
+        advice = "It was written by another Tableveil: use that one, or restore a backup."
+        return Finding(Level.PROBLEM, subject, "migrations that this version does not know", advice)
+    if len(applied) < len(known):
+        advice = f"The next start brings it to version {len(known)}; make a copy of the file before."
+        return Finding(Level.WARNING, subject, f"version {len(applied)} of {len(known)}", advice)
+    return Finding(Level.OK, subject, f"version {len(applied)}, all migrations applied")
+
+
+def _key(session: Session) -> Finding:
+    if session.rows("SELECT 1 FROM tableveil.secrets WHERE name = 'fingerprint'"):
+        return Finding(Level.OK, "key", "fingerprints of sources have their key")
+    advice = "Restore a backup: with another key, earlier releases of the same records are not recognized."
+    return Finding(Level.PROBLEM, "key", "the key of fingerprints is gone", advice)
+
+
+def _name(session: Session) -> Finding:
+    own: str = session.value("SELECT current_database()")
+    others = [
+        name
+        for (name,) in session.rows(
+            "SELECT DISTINCT source_catalog FROM tableveil.releases WHERE source_catalog <> ? ORDER BY 1", [own]
+        )
+    ]
+    if not others:
+        return Finding(Level.OK, "name", f"the database is called {shortened(own)}, as its releases know it")
+    advice = "Views that name the database do not work, nor what compares old releases with their source: rename it."
+    return Finding(
+        Level.WARNING, "name", f"releases know the database as {_some(others)}, not as {shortened(own)}", advice
+    )
+
+
+def _jobs(session: Session, at_work: Callable[[], Collection[int]]) -> Finding:
+    # Looked at again afterwards: a job may have ended in between.
+    stale = set(unfinished(session)) - set(at_work())
+    stale &= set(unfinished(session))
+    if not stale:
+        return Finding(Level.OK, "jobs", "none is unfinished without a process that runs it")
+    names = [f"jobs/{number}" for number in sorted(stale)]
+    advice = "The next start of the server ends them as interrupted; submit them again then."
+    return Finding(Level.WARNING, "jobs", f"{len(names)} unfinished, and no process runs them: {_some(names)}", advice)
+
+
+def _orphans(session: Session) -> Finding:
+    found = orphans(session)
+    if not found:
+        return Finding(Level.OK, "tables of the state", "each belongs to something")
+    advice = "Nothing reads them, and they may hold raw values: drop them while no server runs."
+    return Finding(Level.WARNING, "tables of the state", f"{len(found)} belong to nothing: {_some(found)}", advice)
+
+
+def _some(names: list[str]) -> str:
+    more = f", and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(map(shortened, names[:MOST_NAMED])) + more

@@ -1,0 +1,77 @@
+"""What the state says is in the database against what is there: the objects of releases, and tables of the state."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from tableveil.backend import Session, table
+from tableveil.errors import shortened
+from tableveil.operate.finding import Finding, Level
+from tableveil.state.migrate import SCHEMA
+
+# Neither withdrawn nor replaced by a later one. Only the rows of a release can be a view.
+_CURRENT = """
+    SELECT r.number, r.target_schema, o.name, CASE WHEN o.kind = 'ROWS' THEN r.kind ELSE 'TABLE' END, o.row_count
+    FROM tableveil.releases r JOIN tableveil.release_objects o ON o.release = r.number
+    ANTI JOIN tableveil.withdrawals w ON w.release = r.number
+    WHERE NOT EXISTS (SELECT 1 FROM tableveil.releases l WHERE l.target_schema = r.target_schema
+        AND lower(l.target_name) = lower(r.target_name) AND l.number > r.number)
+    ORDER BY r.number, o.name"""
+
+# Tables that are numbered, and the table in which what they belong to has its number.
+_NUMBERED = {"hierarchy": "hierarchies", "snapshot": "releases", "record_risks": "risk_analyses"}
+
+
+def examine_releases(session: Session) -> Iterator[Finding]:
+    """A finding per object of a current release that is not as it was written, as far as kind and rows tell."""
+    kinds = _kinds(session)
+    objects = session.rows(_CURRENT)
+    for release, schema, name, kind, rows in objects:
+        wrong = _wrong(session, schema, name, kind, rows, kinds.get((schema, name)))
+        if wrong:
+            advice = "Somebody changed it beside the server: make the release again, or restore a backup."
+            yield Finding(Level.PROBLEM, f"releases/{release}", f"{shortened(name)} {wrong}", advice)
+    yield Finding(Level.OK, "releases", f"{len(objects)} objects of current releases looked at")
+
+
+def orphans(session: Session) -> list[str]:
+    """Numbered tables of the state that belong to nothing."""
+    found = []
+    for name, numbering in _NUMBERED.items():
+        known = {number for (number,) in session.rows(f"SELECT number FROM {SCHEMA}.{numbering}")}
+        for (made,) in session.rows(
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = ? "
+            "ORDER BY table_name",
+            [SCHEMA],
+        ):
+            match = re.fullmatch(rf"{name}_(\d+)", made)
+            if match and int(match[1]) not in known:
+                found.append(f"{SCHEMA}.{made}")
+    return found
+
+
+def _wrong(session: Session, schema: str, name: str, kind: str, rows: int, found: str | None) -> str:
+    if found is None:
+        return "is gone"
+    if found != kind:
+        return f"is a {found.lower()}, not a {kind.lower()}"
+    # A view is to be read by those who want to know, not by whoever looks after the server.
+    count = _rows(session, schema, name) if kind == "TABLE" else rows
+    return f"has {count} rows, not the {rows} that were written" if count != rows else ""
+
+
+def _rows(session: Session, schema: str, name: str) -> int:
+    own: str = session.value("SELECT current_database()")
+    count: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(table(name, schema, own)))
+    return count
+
+
+def _kinds(session: Session) -> dict[tuple[str, str], str]:
+    rows = session.rows(
+        "SELECT schema_name, table_name, 'TABLE' FROM duckdb_tables() WHERE database_name = current_database() "
+        "UNION ALL SELECT schema_name, view_name, 'VIEW' FROM duckdb_views() WHERE database_name = current_database()"
+    )
+    return {(schema, name): kind for schema, name, kind in rows}

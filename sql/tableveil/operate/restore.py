@@ -1,0 +1,97 @@
+"""Restoring a backup: a new database file, which gets its name when it was read from end to end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, call, read_only, table
+from tableveil.errors import ConflictError, InternalError, InvalidError, NotFoundError, TableveilError, shortened
+from tableveil.operate.disk import failed_writing, publish_file
+from tableveil.operate.examine import examine_state
+from tableveil.operate.finding import Finding
+
+
+def restore(backup: Path, database: Path) -> list[Finding]:
+    """Makes a new database file of a backup, which stays as it is, and returns what an examination of it finds.
+
+    Raises:
+        NotFoundError: there is no such backup.
+        ConflictError: there is something in the place of the new file; nothing is ever overwritten.
+        InvalidError: the backup is damaged, unfinished, or no database.
+        BusyError: the disk is full, or a process has the backup open.
+    """
+    _check(backup, database)
+    try:
+        # Under its own name, by which its views may know it, in a directory that others may not look into.
+        with tempfile.TemporaryDirectory(prefix=f".{database.name}.", dir=database.parent) as directory:
+            partial = Path(directory) / database.name
+            shutil.copyfile(backup, partial)
+            partial.chmod(0o600)
+            findings = _examined(partial, backup)
+            publish_file(partial, database)
+    except FileExistsError:
+        raise _exists(database) from None
+    except OSError as error:
+        raise failed_writing(database, error) from None
+    return findings
+
+
+def _check(backup: Path, database: Path) -> None:
+    if not backup.is_file():
+        raise NotFoundError.of("BACKUP_NOT_FOUND", "backup", shortened(str(backup)), "an existing file")
+    if backup.with_name(f"{backup.name}.wal").exists():
+        raise InvalidError.of(
+            "BACKUP_IN_USE",
+            "backup",
+            f"{shortened(str(backup))} with a log beside it",
+            "a backup as `tableveil backup` made it, which is a single file",
+            "Somebody opened it: close it there, or restore another one.",
+        )
+    if not os.access(database.parent, os.W_OK | os.X_OK):
+        found = f"{shortened(str(database))}, in a directory that is not there or cannot be written"
+        raise InvalidError.of("DATABASE_UNWRITABLE", "database", found, "a path in an existing, writable directory")
+    for taken in (database, database.with_name(f"{database.name}.wal")):
+        if os.path.lexists(taken):
+            raise _exists(taken)
+
+
+def _exists(path: Path) -> ConflictError:
+    hint = "Nothing is overwritten: choose another name, or move that file away, with its log (.wal)."
+    return ConflictError.of(
+        "DATABASE_EXISTS", "database", f"{shortened(str(path))}, which is there", "a new file", hint
+    )
+
+
+def _examined(copy: Path, backup: Path) -> list[Finding]:
+    try:
+        with read_only(copy) as session:
+            _read_all(session)
+            return list(examine_state(session))
+    except InternalError:
+        # A block that is not what it was when it was written shows when it is read, in many ways.
+        raise _damaged(backup) from None
+    except InvalidError as error:
+        raise _damaged(backup) if error.code == "DATABASE_UNREADABLE" else error from None
+
+
+def _damaged(backup: Path) -> TableveilError:
+    return InvalidError.of(
+        "BACKUP_DAMAGED",
+        "backup",
+        f"{shortened(str(backup))}, which cannot be read from end to end",
+        "a whole backup",
+        "Restore another one.",
+    )
+
+
+def _read_all(session: Session) -> None:
+    own: str = session.value("SELECT current_database()")
+    names = session.rows("SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ?", [own])
+    for schema, name in names:
+        rows = exp.select(alias(call("BIT_XOR", call("HASH", exp.column("row"))), "read"))
+        session.value(rows.from_(table(name, schema, own, "row")))

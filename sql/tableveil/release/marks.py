@@ -1,0 +1,27 @@
+"""Marks of public objects, by which they are known again: whether one is still what was written."""
+
+from __future__ import annotations
+
+import hashlib
+
+from sqlglot import exp
+
+from tableveil.backend import Session, call, column, table
+
+
+def mark(session: Session, schema: str, name: str) -> str:
+    """SHA-256 in hexadecimal over the columns, types, number and hashes of the rows of a table or view, in any order.
+
+    The hashes are DuckDB's: marks that different versions of it made cannot be compared.
+    """
+    # By its full name: a job's own temporary table may be called the same.
+    catalog: str = session.value("SELECT current_database()")
+    columns = session.rows(
+        "SELECT column_name, data_type FROM duckdb_columns() "
+        "WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index",
+        [catalog, schema, name],
+    )
+    hashes = exp.select(exp.alias_(call("hash", *(column(found) for found, _ in columns)), "h"))
+    totals = exp.select(exp.Count(this=exp.Star()), call("sum", column("h")), call("bit_xor", column("h")))
+    row = session.row(totals.from_(hashes.from_(table(name, schema, catalog)).subquery("hashed")))
+    return hashlib.sha256(repr((columns, row)).encode()).hexdigest()

@@ -1,0 +1,83 @@
+"""Takes a release back: drops what it wrote, as far as that is still there, and notes it in the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import duckdb
+import sqlglot
+from sqlglot import exp
+
+from tableveil.backend import Database, Session, drop, table
+from tableveil.errors import ConflictError, Fault, InternalError, shortened
+from tableveil.policy import ReleaseKind
+from tableveil.release.marks import mark
+from tableveil.release.objects import snapshot
+from tableveil.release.target import count_rows, objects_called
+from tableveil.source.tables import STATE_SCHEMA
+from tableveil.state import withdrawals
+from tableveil.state.releases import ObjectKind, Release, ReleaseObject
+
+
+def withdraw(database: Database, release: Release, reason: str) -> None:
+    """Drops the objects of a current release and notes the withdrawal, in one transaction; the ledger entry stays.
+
+    Objects that are not what was written any more are kept, and named in the withdrawal. Call it while no job writes
+    the release's target.
+
+    Raises:
+        ConflictError: views that are not the release's read its objects.
+        InternalError: the commit left nothing behind.
+    """
+    with database.session() as session:
+        with session.transaction():
+            there = objects_called(session, release.target_schema, [item.name for item in release.objects])
+            own = [item for item in release.objects if _is_as_written(session, release, item, there)]
+            _check_dependants(session, release, own)
+            catalog: str = session.value("SELECT current_database()")
+            for item in own:
+                session.execute(drop(there[item.name].upper(), table(item.name, release.target_schema, catalog)))
+            session.execute(drop("TABLE", snapshot(release.number), if_exists=True))
+            kept = [item.name for item in release.objects if item.name in there and item not in own]
+            withdrawals.insert(session, release.number, reason, kept)
+        if not withdrawals.of_releases(session, [release.number]):
+            message = f"the withdrawal of releases/{release.number} reported success but left nothing behind"
+            raise InternalError("COMMIT_LOST", message)
+
+
+def _is_as_written(session: Session, release: Release, item: ReleaseObject, there: dict[str, str]) -> bool:
+    is_view = release.kind is ReleaseKind.VIEW and item.kind is ObjectKind.ROWS
+    if there.get(item.name) != ("view" if is_view else "table"):
+        return False
+    if item.mark and release.versions.get("duckdb") == duckdb.__version__:
+        return mark(session, release.target_schema, item.name) == item.mark
+    return count_rows(session, item.name, release.target_schema) == item.row_count
+
+
+def _check_dependants(session: Session, release: Release, own: list[ReleaseObject]) -> None:
+    """Raises `ConflictError` for views that would break: DuckDB drops a table whoever reads it."""
+    dropped = {(release.target_schema.casefold(), item.name.casefold()) for item in own}
+    read = {*dropped, (STATE_SCHEMA, f"snapshot_{release.number}")}
+    faults = [
+        Fault(
+            "name",
+            f"view {shortened(name)} in schema {shortened(schema)}, which reads what would be dropped",
+            "no view that needs the release",
+            "Drop the view, or let it read something else.",
+        )
+        for schema, name, text in session.rows(
+            "SELECT schema_name, view_name, sql FROM duckdb_views() "
+            "WHERE database_name = current_database() AND NOT internal ORDER BY ALL"
+        )
+        if (schema.casefold(), name.casefold()) not in dropped and not read.isdisjoint(_tables(schema, text))
+    ]
+    if faults:
+        message = f"releases/{release.number} cannot be withdrawn while others read it"
+        raise ConflictError.about("RELEASE_HAS_DEPENDANTS", message, faults)
+
+
+def _tables(schema: str, view: str) -> Iterator[tuple[str, str]]:
+    """Schemas and names of what a view in that schema reads, in lower case; a name alone may be found in several."""
+    for found in sqlglot.parse_one(view, dialect="duckdb").find_all(exp.Table):
+        name = found.name.casefold()
+        yield from [(found.db.casefold(), name)] if found.db else [(schema.casefold(), name), ("main", name)]

@@ -1,0 +1,133 @@
+"""What a table holds, as far as it can be told without showing values: names, types, counts; values only if asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, call, cast, column, number, table
+from tableveil.hierarchy import ValueKind
+from tableveil.policy import TableReference
+from tableveil.source.model import Column
+from tableveil.source.tables import columns_of
+
+MOST_ROWS_COUNTED_EXACTLY = 1_000_000
+"""From here on, distinct values are estimated: counting them takes memory for every one of them."""
+
+MOST_COLUMNS_COUNTED_EXACTLY = 400
+
+# Columns looked at in one scan. What DuckDB takes to plan exact counts grows with their square.
+_AT_ONCE_EXACTLY = 8
+_AT_ONCE = 200
+
+_ENUM = re.compile(r"ENUM\(.*\)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDescription:
+    """What a column holds.
+
+    `kind` is None if the type cannot be released. `type` is DuckDB's spelling, but for the values of an ENUM, which are
+    left out. `distinct` counts the values without NULL, estimated if not `distinct_exact`. `shortest` and `longest` are
+    lengths in characters of the values as text. Only if values were asked for: the least and greatest value, and the
+    most frequent `values` with their numbers of rows, as text.
+    """
+
+    name: str
+    type: str
+    kind: ValueKind | None
+    nulls: int
+    distinct: int
+    distinct_exact: bool
+    shortest: int | None
+    longest: int | None
+    minimum: str | None = None
+    maximum: str | None = None
+    values: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableDescription:
+    """A table, its rows, and its columns in table order."""
+
+    reference: TableReference
+    rows: int
+    columns: tuple[ColumnDescription, ...]
+
+
+def describe(session: Session, reference: TableReference, most_values: int = 0) -> TableDescription:
+    """Describes an existing table by its full name, with up to `most_values` values of each column.
+
+    Call it in a transaction if others may change the table meanwhile.
+    """
+    rows: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(_named(reference)))
+    columns = columns_of(session, reference)
+    exactly = rows <= MOST_ROWS_COUNTED_EXACTLY and len(columns) <= MOST_COLUMNS_COUNTED_EXACTLY
+    at_once = _AT_ONCE_EXACTLY if exactly else _AT_ONCE
+    described: list[ColumnDescription] = []
+    for start in range(0, len(columns), at_once):
+        described += _counted(session, reference, columns[start : start + at_once], rows, exactly)
+    if most_values:
+        described = [_with_values(session, reference, found, most_values) for found in described]
+    return TableDescription(reference, rows, tuple(described))
+
+
+def _counted(
+    session: Session, reference: TableReference, columns: Sequence[Column | tuple[str, str]], rows: int, exactly: bool
+) -> list[ColumnDescription]:
+    """The columns without values, in one scan."""
+    wanted: list[exp.Expr] = []
+    for found in columns:
+        value = _comparable(*_name_and_kind(found))
+        length = call("length", cast(value.copy(), "VARCHAR"))
+        distinct = (
+            exp.Count(this=exp.Distinct(expressions=[value])) if exactly else call("approx_count_distinct", value)
+        )
+        wanted += [exp.Count(this=value.copy()), distinct, exp.Min(this=length), exp.Max(this=length.copy())]
+    query = exp.select(*(alias(e, f"f{i}") for i, e in enumerate(wanted))).from_(_named(reference))
+    figures = session.row(query)
+    described = []
+    for position, found in enumerate(columns):
+        present, distinct_values, shortest, longest = figures[4 * position : 4 * position + 4]
+        name, kind = _name_and_kind(found)
+        type_ = _ENUM.sub("ENUM", found.type if isinstance(found, Column) else found[1])
+        # An estimate may exceed what there is.
+        distinct_values = min(distinct_values, present)
+        described.append(
+            ColumnDescription(name, type_, kind, rows - present, distinct_values, exactly, shortest, longest)
+        )
+    return described
+
+
+def _with_values(
+    session: Session, reference: TableReference, described: ColumnDescription, most: int
+) -> ColumnDescription:
+    value = _comparable(described.name, described.kind)
+    text = cast(value, "VARCHAR")
+    extremes = [cast(aggregate(this=value.copy()), "VARCHAR") for aggregate in (exp.Min, exp.Max)]
+    minimum, maximum = session.row(exp.select(*extremes).from_(_named(reference)))
+    frequent = (
+        exp.select(alias(text, "value"), alias(exp.Count(this=exp.Star()), "records"))
+        .from_(_named(reference))
+        .where(column(described.name).is_(exp.null()).not_())
+        .group_by(number(1))
+        .order_by(column("records").desc(), column("value"))
+        .limit(most)
+    )
+    return replace(described, minimum=minimum, maximum=maximum, values=tuple(session.rows(frequent)))
+
+
+def _comparable(name: str, kind: ValueKind | None) -> exp.Expr:
+    """The column's values as something that can be compared and counted, which a MAP by itself cannot."""
+    return column(name) if kind is not None else cast(column(name), "VARCHAR")
+
+
+def _name_and_kind(found: Column | tuple[str, str]) -> tuple[str, ValueKind | None]:
+    return (found.name, found.kind) if isinstance(found, Column) else (found[0], None)
+
+
+def _named(reference: TableReference) -> exp.Table:
+    return table(reference.table, reference.schema, reference.catalog)

@@ -1,0 +1,132 @@
+"""What a policy draft needs to know of a table's columns.
+
+It is less than `describe` tells, and takes less time: a risk analysis that guesses its columns waits for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, call, cast, column, table, text
+from tableveil.drafting import ColumnFacts, identifies_by_name, may_be_code
+from tableveil.hierarchy import ValueKind
+from tableveil.policy import TableReference
+from tableveil.source.description import MOST_ROWS_COUNTED_EXACTLY
+from tableveil.source.model import Column
+from tableveil.source.tables import columns_of
+
+MOST_COLUMNS_COUNTED_EXACTLY = 50
+"""Of wider tables, distinct values are estimated, which is enough to guess by."""
+
+# Columns looked at in one scan. What DuckDB takes to plan exact counts grows with their square.
+_AT_ONCE_EXACTLY = 8
+_AT_ONCE = 100
+
+_RANGED = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT, ValueKind.DATE, ValueKind.TIMESTAMP)
+
+
+def role_facts(session: Session, reference: TableReference) -> list[ColumnFacts]:
+    """The facts of all columns of an existing table, in table order, as far as roles are guessed by them.
+
+    Nothing is counted of columns that cannot be released, or whose names alone say that they identify: those are the
+    ones with most values. Call it in a transaction if others may change the table meanwhile.
+    """
+    known = _uncounted(session, reference)
+    counted = iter(_all_counted(session, reference, [facts for facts in known if not identifies_by_name(facts)]))
+    return [facts if identifies_by_name(facts) else next(counted) for facts in known]
+
+
+def column_facts(session: Session, reference: TableReference) -> list[ColumnFacts]:
+    """The facts of all columns; of those that cannot be released nothing but name and type. Otherwise as above."""
+    counted = _all_counted(session, reference, _uncounted(session, reference))
+    found: list[ColumnFacts] = []
+    for start in range(0, len(counted), _AT_ONCE):
+        found += _with_ranges(session, reference, counted[start : start + _AT_ONCE])
+    return found
+
+
+def _uncounted(session: Session, reference: TableReference) -> list[ColumnFacts]:
+    rows: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(_named(reference)))
+    columns = columns_of(session, reference)
+    exactly = rows <= MOST_ROWS_COUNTED_EXACTLY and len(columns) <= MOST_COLUMNS_COUNTED_EXACTLY
+    return [
+        ColumnFacts(found.name, found.type, found.kind, rows, 0, 0, exactly)
+        if isinstance(found, Column)
+        else ColumnFacts(*found, None, rows, 0, 0, exactly)
+        for found in columns
+    ]
+
+
+def _all_counted(session: Session, reference: TableReference, columns: Sequence[ColumnFacts]) -> list[ColumnFacts]:
+    at_once = _AT_ONCE_EXACTLY if columns and columns[0].exact else _AT_ONCE
+    counted: list[ColumnFacts] = []
+    for start in range(0, len(columns), at_once):
+        counted += _counted(session, reference, columns[start : start + at_once])
+    return counted
+
+
+def _counted(session: Session, reference: TableReference, columns: Sequence[ColumnFacts]) -> list[ColumnFacts]:
+    wanted: dict[str, exp.Expr] = {}
+    for position, facts in enumerate(columns):
+        if facts.kind is None:
+            continue
+        value = column(facts.name)
+        exact = exp.Count(this=exp.Distinct(expressions=[value.copy()]))
+        wanted[f"present{position}"] = exp.Count(this=value)
+        wanted[f"distinct{position}"] = exact if facts.exact else call("approx_count_distinct", value.copy())
+        if facts.kind is ValueKind.TEXT:
+            length = call("length", cast(value.copy(), "VARCHAR"))
+            wanted[f"shortest{position}"] = exp.Min(this=length)
+            wanted[f"longest{position}"] = exp.Max(this=length.copy())
+    found = _row(session, reference, wanted)
+    return [
+        facts
+        if facts.kind is None
+        else replace(
+            facts,
+            nulls=facts.rows - found[f"present{position}"],
+            # An estimate may exceed what there is.
+            distinct=min(found[f"distinct{position}"], found[f"present{position}"]),
+            shortest=found.get(f"shortest{position}"),
+            longest=found.get(f"longest{position}"),
+        )
+        for position, facts in enumerate(columns)
+    ]
+
+
+def _with_ranges(session: Session, reference: TableReference, columns: Sequence[ColumnFacts]) -> list[ColumnFacts]:
+    wanted: dict[str, exp.Expr] = {}
+    for position, facts in enumerate(columns):
+        value = column(facts.name)
+        if facts.kind in _RANGED:
+            wanted[f"least{position}"] = cast(exp.Min(this=value), "VARCHAR")
+            wanted[f"greatest{position}"] = cast(exp.Max(this=value.copy()), "VARCHAR")
+        elif may_be_code(facts):
+            of_digits = call("regexp_full_match", cast(value, "VARCHAR"), text("[0-9]+"))
+            wanted[f"digits{position}"] = call("bool_and", of_digits)
+    found = _row(session, reference, wanted)
+    return [
+        replace(
+            facts,
+            minimum=found.get(f"least{position}"),
+            maximum=found.get(f"greatest{position}"),
+            digits=bool(found.get(f"digits{position}")),
+        )
+        for position, facts in enumerate(columns)
+    ]
+
+
+def _row(session: Session, reference: TableReference, wanted: dict[str, exp.Expr]) -> dict[str, Any]:
+    """One row of these expressions over the table, by their names."""
+    if not wanted:
+        return {}
+    query = exp.select(*(alias(expression, name) for name, expression in wanted.items())).from_(_named(reference))
+    return dict(zip(wanted, session.row(query), strict=True))
+
+
+def _named(reference: TableReference) -> exp.Table:
+    return table(reference.table, reference.schema, reference.catalog)

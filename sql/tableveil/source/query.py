@@ -1,0 +1,102 @@
+"""A query as source: checks the statement, tells its columns, and keeps its rows for a job."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from sqlglot import exp
+
+from tableveil.backend import Session, call, create_table, drop, table
+from tableveil.errors import ConflictError, Fault, InternalError, InvalidError, shortened
+from tableveil.policy import TableReference
+from tableveil.source.model import SNAPSHOT, Column, Source, SourceQuery
+from tableveil.source.query_functions import check_functions
+from tableveil.source.query_plan import check_plan
+from tableveil.source.query_statement import FIELD, read_statement, unnamed_columns
+from tableveil.source.query_tables import check_second_opinion, find_tables, named_in_full
+from tableveil.source.tables import columns_of
+
+_COLUMNS = TableReference("temp", "main", "source_query_columns")
+
+
+def resolve_query(session: Session, text: str) -> tuple[SourceQuery | None, list[Fault]]:
+    """The query of a text that may be a source, or all faults found at the first step that finds any.
+
+    It may if it is one SELECT that reads tables of the database and nothing else, and whose rows depend on them alone.
+    Two parsers must find the same tables in it. Nothing of it runs.
+    """
+    statement, faults = read_statement(session, text)
+    if statement is None or faults:
+        return None, faults
+    # Before DuckDB binds it: macros and table functions would be looked into by that.
+    references, missing = find_tables(session, statement.tables)
+    faults = [*missing, *check_functions(session, statement.functions)]
+    if not faults:
+        full, faults = named_in_full(session, statement, references)
+    tables = tuple(sorted(set(references), key=str))
+    if not faults:
+        faults = check_second_opinion(full, tables)
+    if not faults:
+        faults = check_plan(session, full, tables, statement)
+    if not faults:
+        faults = [*unnamed_columns(statement), *_check_names(session.columns(full))]
+    return (None if faults else SourceQuery(full, tables)), faults
+
+
+def _check_names(names: list[str]) -> list[Fault]:
+    """The database does not tell names apart that differ only in case."""
+    found = Counter(name.casefold() for name in names)
+    return [
+        Fault(FIELD, f"{count} columns called {shortened(name)}", "a name of its own for every column", "Rename one.")
+        for name, count in found.items()
+        if count > 1
+    ]
+
+
+def query_columns(session: Session, query: SourceQuery) -> list[Column | tuple[str, str]]:
+    """The columns of the result; those of a type that cannot be released as (name, type)."""
+    with_no_rows = exp.select("*").from_(_rows()).limit(0)
+    session.execute(create_table(_table(_COLUMNS), with_no_rows, temporary=True), [query.text])
+    columns = columns_of(session, _COLUMNS)
+    session.execute(drop("TABLE", _table(_COLUMNS)))
+    return columns
+
+
+def take_snapshot(session: Session, source: Source) -> None:
+    """Runs the source's query, and keeps its rows for whoever reads the source; call it in a transaction.
+
+    They are in a temporary table of the session, which goes with it, in place of those of an earlier snapshot.
+
+    Raises:
+        InvalidError: the query fails on the rows that the tables have.
+        ConflictError: it has other columns now.
+    """
+    assert source.query is not None, "of a table no snapshot is needed"
+    session.execute(drop("TABLE", _table(SNAPSHOT), if_exists=True))
+    try:
+        query = exp.select("*").from_(_rows())
+        session.execute(create_table(_table(SNAPSHOT), query, temporary=True), [source.query.text])
+    except InternalError as error:
+        if error.code != "DATABASE_ERROR":
+            raise
+        found = f"a statement that fails on the rows of its tables: {error.message}"
+        hint = "A cast, or a subquery of several rows, may be what fails: run it by itself to see."
+        raise InvalidError.of("SOURCE_QUERY_FAILED", FIELD, found, "a statement that runs to its end", hint) from None
+    found_columns = tuple(found for found in columns_of(session, SNAPSHOT) if isinstance(found, Column))
+    if found_columns != source.columns:
+        raise ConflictError.of(
+            "SOURCE_CHANGED",
+            FIELD,
+            "tables whose columns changed",
+            "those that were looked at",
+            "Submit the job again.",
+        )
+
+
+def _rows() -> exp.Table:
+    """The query's rows in a FROM clause; its text is bound, so that no log has it."""
+    return exp.Table(this=call("query", exp.Placeholder()))
+
+
+def _table(reference: TableReference) -> exp.Table:
+    return table(reference.table, reference.schema, reference.catalog)

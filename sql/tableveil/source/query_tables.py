@@ -1,0 +1,124 @@
+"""The tables of a source query: whether they may be read, and the query's text with each of them named in full."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from tableveil.backend import Session, identifier, render, table
+from tableveil.backend.render import DIALECT
+from tableveil.errors import Fault, nearest, shortened
+from tableveil.policy import TableReference
+from tableveil.source.query_statement import FIELD, Node, Statement, TableMention, described, folded, too_deep
+from tableveil.source.tables import STATE_SCHEMA
+
+_EXPECTED = "a table of the server's database"
+
+
+def find_tables(session: Session, mentions: Sequence[TableMention]) -> tuple[list[TableReference], list[Fault]]:
+    """The full name of each table, in the spelling of the database; and the faults of those that may not be read."""
+    own: str = session.value("SELECT current_database()")
+    tables, views = (
+        {
+            (folded(schema), folded(name)): TableReference(own, schema, name)
+            for schema, name in session.rows(f"SELECT schema_name, {kind}_name FROM duckdb_{kind}s() {_HERE}", [own])
+        }
+        for kind in ("table", "view")
+    )
+    found, faults = [], []
+    for mention in mentions:
+        *database, schema, name = ("main", *mention.path) if len(mention.path) == 1 else mention.path
+        shown = f"{shortened('.'.join(mention.path))}{mention.where}"
+        key = folded(schema), folded(name)
+        if database and folded(database[-1]) != folded(own):
+            hint = f"Its name is {shortened(own)}; leave it out."
+            faults.append(Fault(FIELD, f"{shown}, of another database", _EXPECTED, hint))
+        elif key[0] == STATE_SCHEMA:
+            faults.append(Fault(FIELD, f"{shown}, of Tableveil's own state", "a table of yours"))
+        elif key in tables:
+            found.append(tables[key])
+        elif key in views:
+            hint = "A view may change, and may read anything: write its query out, as a common table expression."
+            faults.append(Fault(FIELD, f"the view {shown}", "a table", hint))
+        else:
+            here = [reference.table for (where, _), reference in tables.items() if where == key[0]]
+            faults.append(Fault(FIELD, f"{shown}, which is not there", _EXPECTED, nearest(name, here)))
+    return found, faults
+
+
+_HERE = "WHERE database_name = ? AND NOT internal AND NOT temporary"
+
+
+def named_in_full(
+    session: Session, statement: Statement, references: Sequence[TableReference]
+) -> tuple[str, list[Fault]]:
+    """The query's text with full names, by which no temporary table can be meant, nor one found on another path.
+
+    DuckDB must read the same in it as before, but for the names.
+    """
+    text = statement.text.encode()
+    wanted = copy.deepcopy(statement.tree, {id(m.node): _named(m.node, r) for m, r in _with(statement, references)})
+    for mention, reference in sorted(_with(statement, references), key=lambda pair: -pair[0].start):
+        name = render(_table(mention.node, reference)).encode()
+        text = text[: mention.start] + name + text[mention.start + mention.length :]
+    full = text.decode()
+    found, unread = described(session, "json_serialize_sql", full)
+    if unread or found["error"] or [_unplaced(wanted)] != [_unplaced(tree) for tree in found["statements"]]:
+        expected = "tables in an ordinary FROM clause"
+        hint = "Name every table in full, database.schema.table, and use ordinary spaces."
+        return "", [Fault(FIELD, "table names that cannot be completed", expected, hint)]
+    return full, []
+
+
+def _with(statement: Statement, references: Sequence[TableReference]) -> list[tuple[TableMention, TableReference]]:
+    return list(zip(statement.tables, references, strict=True))
+
+
+def _named(node: Node, reference: TableReference) -> Node:
+    path = [reference.catalog, reference.schema, reference.table]
+    names = {"catalog_name": path[0], "schema_name": path[1], "table_name": path[2], "qualified_name": {"path": path}}
+    return {**node, **names}
+
+
+def _table(node: Node, reference: TableReference) -> exp.Table:
+    found = table(reference.table, reference.schema, reference.catalog, node["alias"])
+    if node["column_name_alias"]:
+        found.args["alias"].set("columns", [identifier(name) for name in node["column_name_alias"]])
+    return found
+
+
+def _unplaced(node: Any) -> Any:
+    """The tree without where its parts are in the text."""
+    if isinstance(node, dict):
+        return {key: _unplaced(value) for key, value in node.items() if not key.startswith("query_location")}
+    if isinstance(node, list):
+        return [_unplaced(part) for part in node]
+    return node
+
+
+def check_second_opinion(full: str, references: Iterable[TableReference]) -> list[Fault]:
+    """Whether sqlglot finds one query of the same tables in a text whose tables are named in full."""
+    try:
+        trees = sqlglot.parse(full, dialect=DIALECT)
+    except RecursionError:
+        return [too_deep()]
+    except (sqlglot.ParseError, sqlglot.TokenError):
+        expected, hint = "one that both parsers read alike", "Write it in plainer SQL."
+        return [Fault(FIELD, "a statement that DuckDB can read and sqlglot cannot", expected, hint)]
+    (tree, *others) = [tree for tree in trees if tree is not None]
+    common = {folded(cte.alias) for cte in tree.find_all(exp.CTE)}
+    named = {tuple(part.name for part in found.parts) for found in tree.find_all(exp.Table) if not _makes_rows(found)}
+    expected_names = {(r.catalog, r.schema, r.table) for r in references}
+    unexpected = [name for name in named - expected_names if len(name) > 1 or folded(name[0]) not in common]
+    if others or not isinstance(tree, exp.Query) or unexpected or not expected_names <= named:
+        expected, hint = "one that both parsers read alike", "Write it in plainer SQL."
+        return [Fault(FIELD, "a statement in which DuckDB and sqlglot find different tables", expected, hint)]
+    return []
+
+
+def _makes_rows(found: exp.Table) -> bool:
+    return isinstance(found.this, exp.Func)

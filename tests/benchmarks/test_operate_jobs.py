@@ -1,0 +1,28 @@
+"""The sections on jobs that share memory, and on watchers, of a small table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import discharges
+from benchmarks.operate import memory, watchers
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (discharges, memory, watchers):
+        monkeypatch.setattr(module, "CACHE", tmp_path)
+
+
+def test_jobs_share_memory() -> None:
+    section = memory.memory(rows=1_000, jobs=3, concurrent_jobs=2, memory_limit="250MiB")
+    assert section.sound, section
+    assert "shared by a budget" in str(section)
+
+
+def test_calls_are_made_beside_watchers() -> None:
+    section = watchers.watchers(rows=1_000, watching=2, calls=20)
+    assert section.sound, section
+    assert "with a job and 2 watchers" in str(section)

@@ -1,0 +1,20 @@
+"""The section on the risk of a table of which no columns are named, of a small table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import discharges
+from benchmarks.game import risk as processes
+from benchmarks.operate import risk
+
+
+def test_everything_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (discharges, processes):
+        monkeypatch.setattr(module, "CACHE", tmp_path)
+    section = risk.risk(2_000)
+    assert section.sound, section
+    for part in ("GROUP BY", "guessed columns", "guessing", "policy draft", "age"):
+        assert part in str(section)

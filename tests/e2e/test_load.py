@@ -1,0 +1,239 @@
+"""Loading, as its users do it: every type and any name arrives, and a table is whole or not there, whatever happens."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from tableveil.client import Client, ExportFormat
+from tableveil.errors import ConflictError, InvalidError, TableveilError
+from tableveil.v1 import job_service_pb2, policy_pb2
+from tableveil.v1 import table_service_pb2 as v1
+from tests.e2e import samples
+from tests.e2e.commands import tableveil
+from tests.e2e.process import Serve, ServerProcess, durable
+from tests.e2e.test_types import TYPES
+
+HOSTILE = ('qu"ote', "select", "a b; DROP TABLE t", "größe 表", "x'y", "tab\there", "l" * 300)
+
+
+def start(table: str, mode: v1.LoadMode.ValueType = v1.LOAD_MODE_CREATE, request_id: str = "") -> v1.LoadStart:
+    return v1.LoadStart(table=policy_pb2.TableReference(table=table), mode=mode, request_id=request_id)
+
+
+def parquet(path: Path | str) -> v1.ServerFile:
+    return v1.ServerFile(path=str(path), parquet=v1.ParquetFormat())
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory from which the server loads."""
+    return tmp_path_factory.mktemp("files")
+
+
+@pytest.fixture(scope="module")
+def server(serve_all_along: Serve, files: Path) -> ServerProcess:
+    return serve_all_along(files.parent / "loading.duckdb", "--load-directory", str(files))
+
+
+def written(path: Path, query: str) -> Path:
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
+    return path
+
+
+@pytest.mark.parametrize("on_server", [False, True])
+def test_types_and_names_from_file_to_export(
+    server: ServerProcess, files: Path, tmp_path: Path, on_server: bool
+) -> None:
+    # Parquet has these types as they are.
+    types = [type_ for type_, (_, _, _, read) in TYPES.items() if not read]
+    values = [f"'{TYPES[type_][0]}'::{type_}" for type_ in types]
+    hostile = [f'i % 3 AS "{name.replace(chr(34), chr(34) * 2)}"' for name in HOSTILE]
+    columns = [f"CASE WHEN i % 5 > 0 THEN {value} END AS c{j}" for j, value in enumerate(values)]
+    file = written(files / "typed.parquet", f"SELECT i AS id, {', '.join(columns + hostile)} FROM range(60) AS r(i)")
+    table = f'ty"ped {on_server}'
+    with Client(server.address) as client:
+        request = start(table)
+        if on_server:
+            request.file.CopyFrom(parquet("typed.parquet"))
+            loaded = client.load(request)
+        else:
+            loaded = client.load_file(request, parquet(file))
+        assert loaded.load.rows == 60
+        assert [column.type for column in loaded.load.columns][1 : len(types) + 1] == types
+        document = samples.policy(
+            table,
+            f"released {on_server}",
+            attributes=[
+                samples.attribute("id", "IDENTIFYING"),
+                samples.attribute("select", "QUASI_IDENTIFIER", hierarchy={"suppression_only": {}}, maximum_level=0),
+            ],
+            default_role="SENSITIVE",
+            repeat_reason="the same rows are loaded by another way",
+        )
+        job = client.wait(client.submit(samples.message(document)).name)
+        assert job.state == job_service_pb2.JOB_STATE_SUCCEEDED, job.failure
+        exported, *_ = client.export(job.release, tmp_path / "out", ExportFormat.PARQUET)
+    with duckdb.connect() as connection:
+        query = "SELECT * EXCLUDE (id) FROM '{}'"
+        before = connection.execute(f"SELECT COLUMNS(*)::VARCHAR FROM ({query.format(file)}) ORDER BY ALL").fetchall()
+        after = connection.execute(f"SELECT COLUMNS(*)::VARCHAR FROM '{exported}' ORDER BY ALL").fetchall()
+    assert after == before
+
+
+def test_commands(server: ServerProcess, tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text("id,name,zip\n1,Ann,01234\n2,Bob,90210\nx,Cy,\n")
+    refused = tableveil("load", str(file), "people", server=server.address)
+    assert refused.exit_code == 2
+    assert "line 4, column 'id'" in refused.stderr
+    loaded = tableveil("load", str(file), "people", "--max-rejected", "1", "--json", server=server.address)
+    [document] = loaded.documents
+    assert (document["load"]["rows"], document["rejected_lines"][0]["line"]) == ("2", "4")
+    assert [column["type"] for column in document["load"]["columns"]] == ["BIGINT", "VARCHAR", "VARCHAR"]
+    assert "people" in tableveil("tables", server=server.address).stdout
+    unasked = tableveil("describe", "people", server=server.address).stdout
+    assert "BIGINT" in unasked
+    assert "90210" not in unasked
+    assert "90210" in tableveil("describe", "people", "--values", "2", server=server.address).stdout
+    assert "Did you mean 'people'" in tableveil("describe", "peple", server=server.address).stderr
+
+
+def test_a_request_id_loads_once(server: ServerProcess) -> None:
+    rows = pa.table({"a": [1, 2]})
+    with Client(server.address) as client:
+        client.load(start("once"), rows.to_reader())
+        first = client.load(start("once", v1.LOAD_MODE_APPEND, "etl-1"), rows.to_reader())
+        again = client.load(start("once", v1.LOAD_MODE_APPEND, "etl-1"), rows.to_reader())
+        assert (first.repeated, again.repeated) == (False, True)
+        assert first.load == again.load
+        assert client.describe_table(policy_pb2.TableReference(table="once")).rows == 4
+        with pytest.raises(ConflictError, match="etl-1"):
+            client.load(start("other", v1.LOAD_MODE_CREATE, "etl-1"), rows.to_reader())
+        assert [load.table.table for load in client.list_loads()][:2] == ["once", "once"]
+
+
+def test_appending_loses_nothing(server: ServerProcess) -> None:
+    with Client(server.address) as client:
+        client.load(start("narrow"), pa.table({"a": pa.array([1], pa.int8()), "b": ["x"]}).to_reader())
+
+        def append(**columns: object) -> v1.LoadTableResponse:
+            return client.load(start("narrow", v1.LOAD_MODE_APPEND), pa.table(columns).to_reader())
+
+        for columns, code in (
+            ({"a": [300], "b": ["y"]}, "VALUES_DO_NOT_FIT"),
+            ({"a": [1.5], "b": ["y"]}, "VALUES_DO_NOT_FIT"),
+            ({"a": ["007"], "b": ["y"]}, "VALUES_DO_NOT_FIT"),
+            ({"a": [1]}, "COLUMNS_DIFFER"),
+            ({"a": [1], "b": ["y"], "c": [1]}, "COLUMNS_DIFFER"),
+            ({"a": [1], "b": [["nested"]]}, "TYPES_INVALID"),
+        ):
+            with pytest.raises(InvalidError) as raised:
+                append(**columns)
+            assert raised.value.code == code
+        assert append(B=["y", None], A=[2, None]).load.rows == 2
+        assert client.describe_table(policy_pb2.TableReference(table="narrow")).rows == 3
+
+
+def test_places_that_are_not_free(server: ServerProcess, files: Path) -> None:
+    rows = pa.table({"a": [1]})
+    outside = written(files.parent / "outside.parquet", "SELECT 1 AS a")
+    (files / "link.parquet").symlink_to(outside)
+    with Client(server.address) as client:
+        client.load(start("taken"), rows.to_reader())
+        with pytest.raises(ConflictError, match="nothing of that name"):
+            client.load(start("TAKEN"), rows.to_reader())
+        for table in ("", "nul\0"):
+            with pytest.raises(InvalidError):
+                client.load(start(table), rows.to_reader())
+        hidden = v1.LoadStart(table=policy_pb2.TableReference(schema="tableveil", table="mine"))
+        with pytest.raises(InvalidError, match="own state"):
+            client.load(hidden, rows.to_reader())
+        for path in (str(outside), "../outside.parquet", "link.parquet", "no.parquet", "", "."):
+            request = start("new")
+            request.file.CopyFrom(parquet(path))
+            with pytest.raises(InvalidError) as raised:
+                client.load(request)
+            assert raised.value.code == "FILE_NOT_FOUND"
+
+
+def test_streams_that_end_early(server: ServerProcess) -> None:
+    from tableveil.client.loads import LoadRequests
+
+    class Cut(LoadRequests):
+        def __iter__(self):  # type: ignore[no-untyped-def]
+            yield from list(super().__iter__())[:-1]
+
+    with Client(server.address) as client:
+        with pytest.raises(InvalidError) as raised:
+            client._load(Cut(start("cut"), pa.table({"a": [1]}).to_reader()))
+        assert raised.value.code == "STREAM_INCOMPLETE"
+        with pytest.raises(TableveilError):
+            client._load([v1.LoadTableRequest(start=start("cut")), v1.LoadTableRequest(arrow_ipc=b"no arrow")])
+        assert "cut" not in [info.table.table for info in client.list_tables()]
+
+
+def test_a_table_that_a_job_reads(server: ServerProcess) -> None:
+    with Client(server.address) as client, duckdb.connect() as connection:
+        wide = connection.sql(samples.wide(24)).to_arrow_reader()
+        client.load(start("wide"), wide)
+        job = client.submit(samples.message(samples.wide_policy(24, target="of_wide")))
+        with pytest.raises(ConflictError) as raised:
+            client.load(start("wide", v1.LOAD_MODE_APPEND), connection.sql(samples.wide(24)).to_arrow_reader())
+        assert raised.value.code == "TABLE_IN_USE"
+        assert job.name in raised.value.faults[0].found
+        client.cancel_job(job.name)
+        client.wait(job.name)
+        client.load(start("wide", v1.LOAD_MODE_APPEND), connection.sql(samples.wide(24)).to_arrow_reader())
+
+
+def test_kills_in_the_middle(serve: Serve, tmp_path: Path) -> None:
+    """A table is whole or absent, and the ledger of loads agrees."""
+    draw = random.Random(5)
+    rows = 400_000
+    files = tmp_path / "files"
+    files.mkdir()
+    written(files / "t.parquet", f"SELECT i, md5(i::VARCHAR) AS text FROM range({rows}) AS r(i)")
+    database = tmp_path / "kills.duckdb"
+    options = ("--load-directory", str(files))
+    server = serve(database, *options)
+    with Client(server.address) as client:
+        began = time.monotonic()
+        request = start("standing")
+        request.file.CopyFrom(parquet("t.parquet"))
+        client.load(request)
+        seconds = time.monotonic() - began
+    for round_ in range(4):
+        request = start("standing", v1.LOAD_MODE_APPEND) if round_ % 2 else start(f"new_{round_}")
+        request.file.CopyFrom(parquet("t.parquet"))
+        with Client(server.address) as client:
+
+            def load(client: Client = client, request: v1.LoadStart = request) -> None:
+                # The server may be killed before it answers.
+                with suppress(TableveilError):
+                    client.load(request)
+
+            thread = threading.Thread(target=load)
+            thread.start()
+            time.sleep(draw.uniform(0.1, 1) * seconds)
+            server.kill()
+            thread.join()
+        with durable(database) as connection:
+            tables = connection.execute(
+                "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' ORDER BY ALL"
+            ).fetchall()
+            ledger = connection.execute(
+                "SELECT table_name, sum(row_count) FROM tableveil.loads GROUP BY ALL ORDER BY ALL"
+            ).fetchall()
+            assert [name for name, _ in ledger] == [name for (name,) in tables]
+            for name, loaded in ledger:
+                assert connection.execute(f"SELECT count(*) FROM {name}").fetchone() == (loaded,)
+        server = serve(database, *options)

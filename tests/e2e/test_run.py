@@ -1,0 +1,124 @@
+"""`tableveil run`: one job on a file without a server, with the same answers, and nothing left if it is stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.e2e import samples
+from tests.e2e.process import Serve
+
+
+class Runs:
+    """Runs policies on a database, as a pipeline does."""
+
+    def __init__(self, directory: Path) -> None:
+        self.database = directory / "people.duckdb"
+        self.sockets = directory / "tmp"
+        self.sockets.mkdir()
+
+    def start(self, document: samples.Document, *options: str) -> subprocess.Popen[str]:
+        """The process of a run, with JSON output."""
+        policy = self.database.with_name("policy.json")
+        policy.write_text(json.dumps(document))
+        command = [sys.executable, "-m", "tableveil.cli", "run", str(policy), "--database", str(self.database)]
+        return subprocess.Popen(
+            [*command, "--json", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TMPDIR": str(self.sockets), "PYTHONUNBUFFERED": "1"},
+        )
+
+    def __call__(self, document: samples.Document, *options: str) -> tuple[int, list[samples.Document], str]:
+        """Exit code, documents on standard output, and what people read."""
+        process = self.start(document, *options)
+        out, err = process.communicate(timeout=120)
+        return process.returncode, [json.loads(line) for line in out.splitlines()], err
+
+    def rows(self, query: str) -> list[tuple[object, ...]]:
+        """What the database holds, once nobody has it open."""
+        with duckdb.connect(self.database, read_only=True) as connection:
+            return connection.execute(query).fetchall()
+
+    @property
+    def left_behind(self) -> list[str]:
+        """Files beside the database and the policy, and in the directory for temporary ones."""
+        expected = {self.database.name, "policy.json", self.sockets.name}
+        beside = {path.name for path in self.database.parent.iterdir()} - expected
+        return sorted(beside | {path.name for path in self.sockets.iterdir()})
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    made = Runs(tmp_path)
+    samples.create(made.database, people=samples.PEOPLE, wide=samples.wide(24))
+    return made
+
+
+def test_a_release_and_its_repetition(runs: Runs) -> None:
+    code, documents, _ = runs(samples.policy(), "--request-id", "tuesday")
+    assert code == 0
+    *changes, last = documents
+    assert changes[-1]["job"]["state"] == "JOB_STATE_SUCCEEDED"
+    release = last["release"]
+    (released,) = runs.rows("SELECT count(*) FROM released")
+    assert released == (int(release["records"]) - int(release["suppressed_records"]),)
+    assert runs.left_behind == []
+    # A pipeline that does not know whether its first attempt succeeded asks again, and is given the same release.
+    code, documents, _ = runs(samples.policy(), "--request-id", "tuesday")
+    assert (code, documents[-1]["release"]) == (0, release)
+    # Without the id it is a second release, in the place of the first.
+    code, documents, said = runs(samples.policy())
+    assert (code, documents[-1]["failure"]["code"]) == (6, "TARGET_EXISTS")
+    assert "if_exists: REPLACE" in said
+
+
+def test_what_a_run_says_of_bad_input(runs: Runs) -> None:
+    document = samples.policy(person_column="idd")
+    code, documents, said = runs(document)
+    assert code == 2
+    assert documents[-1]["failure"]["faults"][0]["field"] == "person_column"
+    assert "did you mean" in said.lower()
+    document = samples.policy(privacy_models=[{"k_anonymity": {"k": 1000}}])
+    assert runs(document)[0] == 3
+    assert runs.left_behind == []
+
+
+def test_a_file_that_a_server_has_open(runs: Runs, serve: Serve) -> None:
+    server = serve(runs.database)
+    code, documents, said = runs(samples.policy())
+    assert (code, documents[-1]["failure"]["code"]) == (7, "DATABASE_LOCKED")
+    assert "connect to the server" in said
+    server.terminate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_is_stopped(runs: Runs, number: signal.Signals) -> None:
+    process = runs.start(samples.wide_policy(24), "--request-id", "long")
+    assert process.stdout is not None
+    for line in process.stdout:
+        if json.loads(line)["job"]["phase"] == "JOB_PHASE_SEARCHING":
+            break
+    process.send_signal(number)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == (-9 if number is signal.SIGKILL else 128 + number)
+    if number is signal.SIGINT:
+        assert "jobs/1" in said
+    if number is not signal.SIGKILL:
+        assert runs.left_behind == []
+        assert runs.rows("SELECT state FROM tableveil.job_outcomes") == [("INTERRUPTED",)]
+    # Whatever stopped it, the next run finds a whole database.
+    code, documents, _ = runs(samples.policy(), "--request-id", "other")
+    assert (code, documents[-1]["release"]["job"]) == (0, "jobs/2")
+    assert runs.rows("SELECT job, state FROM tableveil.job_outcomes ORDER BY job") == [
+        (1, "INTERRUPTED"),
+        (2, "SUCCEEDED"),
+    ]

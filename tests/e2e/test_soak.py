@@ -1,0 +1,13 @@
+"""Many small jobs of clients that wait, vanish, cancel and ask again leave nothing behind.
+
+`make bench-operate` does the same with 500.
+"""
+
+from __future__ import annotations
+
+from benchmarks.operate.soak import soak
+
+
+def test_nothing_leaks() -> None:
+    section = soak(jobs=40, clients=4)
+    assert section.sound, section

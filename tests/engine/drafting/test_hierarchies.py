@@ -1,0 +1,115 @@
+"""Proposed hierarchies: sound, covering all values there are, and without the ends of the range."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tableveil.drafting import ColumnFacts, Meaning, propose_hierarchy
+from tableveil.hierarchy import (
+    Dates,
+    DateUnit,
+    HierarchyDefinition,
+    Intervals,
+    Redaction,
+    SuppressionOnly,
+    ValueKind,
+    check_rule,
+    label_values,
+)
+
+INTEGER, DECIMAL, FLOAT, DATE, TEXT = (
+    ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT, ValueKind.DATE, ValueKind.TEXT,
+)  # fmt: skip
+
+
+def column(kind: ValueKind, values: Sequence[Any], name: str = "x") -> ColumnFacts:
+    """The facts of a column that has each of the values once."""
+    texts = [str(value) for value in values]
+    ranged = kind is not TEXT and values
+    lengths = [len(text) for text in texts]
+    return ColumnFacts(
+        name, kind.value, kind, len(values), 0, len(set(values)), True,
+        shortest=min(lengths, default=None),
+        longest=max(lengths, default=None),
+        minimum=str(min(values)) if ranged else None,
+        maximum=str(max(values)) if ranged else None,
+        digits=bool(texts) and all(text.isascii() and text.isdigit() for text in texts),
+    )  # fmt: skip
+
+
+COLUMNS = st.one_of(
+    st.tuples(st.just(INTEGER), st.lists(st.integers(-(2**127), 2**127 - 1), max_size=30)),
+    st.tuples(st.just(INTEGER), st.lists(st.integers(-300, 300), max_size=40)),
+    st.tuples(st.just(DECIMAL), st.lists(st.decimals(-(10**9), 10**9, places=4), max_size=30)),
+    st.tuples(st.just(FLOAT), st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=30)),
+    st.tuples(st.just(FLOAT), st.lists(st.floats(-1, 1), max_size=30)),
+    st.tuples(st.just(DATE), st.lists(st.dates(), max_size=30)),
+    st.tuples(st.just(TEXT), st.lists(st.text("0123456789", min_size=5, max_size=5), max_size=30)),
+    st.tuples(st.just(TEXT), st.lists(st.text(max_size=8), max_size=30)),
+)
+
+
+@given(COLUMNS, st.sampled_from([None, *Meaning]))
+def test_a_proposal_is_sound_and_covers_all_values(drawn: tuple[ValueKind, list[Any]], meaning: Meaning | None) -> None:
+    kind, values = drawn
+    facts = column(kind, values)
+    rule = propose_hierarchy(facts, meaning).hierarchy
+    assert check_rule(rule, "", kind) == []  # type: ignore[arg-type]  # only rules are proposed
+    distinct = list(dict.fromkeys(values))
+    labelled = label_values(rule, kind, distinct, [str(value) for value in distinct])  # type: ignore[arg-type]
+    assert labelled.covered.all()
+
+
+@given(st.lists(st.decimals(-(10**6), 10**6, places=3), min_size=11, unique=True))
+def test_bounds_are_rounded_outwards_to_multiples_of_the_finest_width(values: list[Decimal]) -> None:
+    rule = propose_hierarchy(column(DECIMAL, values), None).hierarchy
+    assert isinstance(rule, Intervals)
+    finest = Decimal(rule.widths[0])
+    assert 0 <= min(values) - Decimal(rule.minimum) < finest
+    assert 0 <= Decimal(rule.maximum) - max(values) < finest
+    assert Decimal(rule.minimum) % finest == Decimal(rule.maximum) % finest == 0
+    assert finest.normalize().as_tuple().digits in {(1,), (2,), (5,)}
+    assert (Decimal(rule.maximum) - Decimal(rule.minimum)) / finest <= 22
+
+
+def days(*texts: str) -> list[datetime.date]:
+    return [datetime.date.fromisoformat(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("facts", "meaning", "expected"),
+    [
+        (column(INTEGER, range(17, 81)), Meaning.AGE, Intervals("0", "84", ("5", "10", "20", "40"))),
+        (column(INTEGER, range(17, 91)), Meaning.AGE, Intervals("0", "120", ("5", "10", "20", "40"), "", "90")),
+        (column(INTEGER, range(1, 52)), None, Intervals("0", "54", ("5", "10", "20"))),
+        (column(INTEGER, range(1931, 2007)), Meaning.BIRTH, Intervals("1930", "2009", ("5", "10", "20", "40"))),
+        (column(INTEGER, range(2101, 99000, 7)), Meaning.POSTAL_CODE,
+         Intervals("0", "99999", ("10", "100", "1000", "10000"))),
+        (column(INTEGER, range(4)), None, SuppressionOnly()),
+        (column(DATE, days("2021-03-04", "2023-05-06")), Meaning.DATE,
+         Dates("2021-01-01", "2023-12-31", (DateUnit.MONTH, DateUnit.QUARTER, DateUnit.YEAR))),
+        (column(DATE, days("1921-03-04", "2003-05-06")), Meaning.BIRTH,
+         Dates("1921-01-01", "2003-12-31", (DateUnit.MONTH, DateUnit.YEAR, DateUnit.DECADE))),
+        (column(TEXT, [f"{i:05}" for i in range(50)]), None, Redaction(5, 10)),
+        (column(TEXT, [f"AB{i:02}" for i in range(50)]), Meaning.POSTAL_CODE, Redaction(4, 36)),
+        (column(TEXT, [f"AB{i:02}" for i in range(50)]), None, SuppressionOnly()),
+        (replace(column(FLOAT, range(50)), maximum="inf"), None, SuppressionOnly()),
+        (replace(column(DATE, range(50)), minimum="0044-03-15 (BC)"), None, SuppressionOnly()),
+        (column(INTEGER, []), Meaning.AGE, SuppressionOnly()),
+    ],
+)  # fmt: skip
+def test_what_is_proposed(facts: ColumnFacts, meaning: Meaning | None, expected: HierarchyDefinition) -> None:
+    assert propose_hierarchy(facts, meaning).hierarchy == expected
+
+
+def test_a_stopgap_asks_for_a_hierarchy() -> None:
+    found = propose_hierarchy(column(TEXT, [f"AB{i:02}" for i in range(50)]), None)
+    assert "write a hierarchy" in found.reason

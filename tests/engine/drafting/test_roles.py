@@ -1,0 +1,73 @@
+"""Roles that are guessed from types, names and numbers of values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tableveil.drafting import ColumnFacts, draft_columns, guess_role, guessed_quasi_identifiers, person_column
+from tableveil.hierarchy import ValueKind
+from tableveil.policy import Role
+
+IDENTIFYING, QUASI, SENSITIVE, INSENSITIVE = Role
+
+
+def facts(name: str, kind: ValueKind | None = ValueKind.INTEGER, **given: Any) -> ColumnFacts:
+    known = {"type": "T", "rows": 1000, "nulls": 0, "distinct": 40, "shortest": 1, "longest": 4, **given}
+    return ColumnFacts(name, kind=kind, **known)
+
+
+@pytest.mark.parametrize(
+    ("column", "role"),
+    [
+        (facts("age", None), IDENTIFYING),
+        (facts("name", ValueKind.TEXT), IDENTIFYING),
+        (facts("age"), QUASI),
+        (facts("x", ValueKind.DATE), QUASI),
+        (facts("diagnosis", ValueKind.DATE), QUASI),
+        (facts("created_at", ValueKind.TIMESTAMP), INSENSITIVE),
+        (facts("created_at", ValueKind.TIMESTAMP, distinct=1000), None),
+        (facts("salary"), SENSITIVE),
+        (facts("salary", distinct=1000), SENSITIVE),
+        (facts("x", distinct=1), INSENSITIVE),
+        (facts("x", distinct=0, nulls=1000), INSENSITIVE),
+        (facts("x", distinct=1, nulls=10), None),
+        (facts("email", distinct=1), IDENTIFYING),
+        (facts("x"), None),
+        (facts("x", distinct=990), IDENTIFYING),
+        (facts("x", ValueKind.TEXT, distinct=90, nulls=900), IDENTIFYING),
+        (facts("x", ValueKind.FLOAT, distinct=990), None),
+        (facts("x", rows=5, distinct=5), None),
+        (facts("x", ValueKind.TEXT, distinct=600, longest=500), IDENTIFYING),
+        (facts("x", rows=0, distinct=0, shortest=None, longest=None), None),
+    ],
+)
+def test_roles(column: ColumnFacts, role: Role | None) -> None:
+    guess = guess_role(column)
+    assert guess.role is role
+    assert guess.reason.endswith(".")
+
+
+def test_quasi_identifiers_are_those_that_something_speaks_for() -> None:
+    assert guessed_quasi_identifiers([facts("x"), facts("age"), facts("sex")]) == (["age", "sex"], True)
+
+
+def test_where_nothing_speaks_they_are_all_that_nothing_is_known_of() -> None:
+    assert guessed_quasi_identifiers([facts("x"), facts("salary"), facts("y")]) == (["x", "y"], False)
+
+
+@pytest.mark.parametrize(
+    ("columns", "person"),
+    [
+        ([facts("name", ValueKind.TEXT), facts("patient_id", distinct=1000)], "patient_id"),
+        ([facts("patient_id"), facts("row_key", distinct=1000)], "row_key"),
+        ([facts("row_key", distinct=1000), facts("patient_id", distinct=1000)], "patient_id"),
+        ([facts("email", ValueKind.TEXT), facts("customer_id")], "customer_id"),
+        ([facts("age"), facts("email", ValueKind.TEXT)], None),
+        ([facts("notes", ValueKind.TEXT, distinct=1000, longest=900)], None),
+    ],
+)
+def test_the_column_that_numbers_people(columns: list[ColumnFacts], person: str | None) -> None:
+    found = person_column(draft_columns(columns))
+    assert (found and found.facts.name) == person

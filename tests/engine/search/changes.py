@@ -1,0 +1,67 @@
+"""Policies with the changes of a relaxation, followed by the paths of their fields, written anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from tableveil.errors import Change
+from tableveil.policy import Inclusion, Policy, SuppressedRecords
+from tableveil.policy.privacy import PRIVACY_FIELDS
+
+
+def value_of(policy: Policy, field: str) -> Any:
+    """What the policy has at a path."""
+    if match := re.fullmatch(r"privacy_models\[(\d+)]\.(\w+)\.(\w+)", field):
+        model = policy.privacy_models[int(match[1])]
+        assert PRIVACY_FIELDS[type(model)] == match[2]
+        return getattr(model, match[3])
+    if match := re.fullmatch(r"attributes\[(\d+)]\.(\w+)", field):
+        return getattr(policy.attributes[int(match[1])], match[2])
+    if match := re.fullmatch(r"game\.(\w+)", field):
+        return getattr(policy.game, match[1])
+    assert field == "suppression_limit"
+    return policy.suppression_limit
+
+
+def changed(policy: Policy, field: str, value: str) -> Policy:
+    """The policy with another value at a path."""
+    if field == "suppressed_records.handling":
+        return replace(policy, suppressed_records=SuppressedRecords(value))
+    if field == "search.levels":
+        assert value == ""
+        return replace(policy, search=replace(policy.search, levels=()))
+    if match := re.fullmatch(r"search\.linked\[(\d+)]", field):
+        assert value == ""
+        kept = tuple(group for i, group in enumerate(policy.search.linked) if i != int(match[1]))
+        return replace(policy, search=replace(policy.search, linked=kept))
+    if match := re.fullmatch(r"search\.levels\[(\w+)]", field):
+        given = tuple((name, int(value) if name == match[1] else old) for name, old in policy.search.levels)
+        return replace(policy, search=replace(policy.search, levels=given))
+    if match := re.fullmatch(r"privacy_models\[(\d+)]", field):
+        assert value == ""
+        assert isinstance(policy.privacy_models[int(match[1])], Inclusion)
+        kept_models = tuple(model for i, model in enumerate(policy.privacy_models) if i != int(match[1]))
+        return replace(policy, privacy_models=kept_models)
+    number = type(value_of(policy, field))(value)
+    if match := re.fullmatch(r"privacy_models\[(\d+)]\.\w+\.(\w+)", field):
+        models: list[Any] = list(policy.privacy_models)
+        models[int(match[1])] = replace(models[int(match[1])], **{match[2]: number})
+        return replace(policy, privacy_models=tuple(models))
+    if match := re.fullmatch(r"attributes\[(\d+)]\.(\w+)", field):
+        attributes: list[Any] = list(policy.attributes)
+        attributes[int(match[1])] = replace(attributes[int(match[1])], **{match[2]: number})
+        return replace(policy, attributes=tuple(attributes))
+    if match := re.fullmatch(r"game\.(\w+)", field):
+        game: Any = policy.game
+        return replace(policy, game=replace(game, **{match[1]: number}))
+    return replace(policy, suppression_limit=number)
+
+
+def with_changes(policy: Policy, changes: Sequence[Change]) -> Policy:
+    # Leaving something out moves what comes after it.
+    for change in sorted(changes, key=lambda change: not change.value):
+        policy = changed(policy, change.field, change.value)
+    return policy

@@ -1,0 +1,89 @@
+"""The files in deploy/ fit the server and each other; `make lint` has tools look at the rest of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tableveil.cli.serve import serve
+
+DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
+UNIT = DEPLOY / "tableveil.service"
+CONFIG = "/etc/tableveil/config.toml"
+
+
+def understood(arguments: list[str], config: Path) -> dict[str, Any]:
+    """What `serve` makes of the arguments, which name the configuration by where it is installed."""
+    command, *options = (str(config) if argument == CONFIG else argument for argument in arguments)
+    assert command == "serve"
+    return serve.make_context("serve", options).params
+
+
+@pytest.fixture(scope="module")
+def manifests() -> dict[str, Any]:
+    return {found["kind"]: found for found in yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())}
+
+
+def test_the_example_configuration_under_systemd() -> None:
+    (command,) = re.findall(r"^ExecStart=\S+/tableveil (.*)$", UNIT.read_text(), re.MULTILINE)
+    settings = understood(shlex.split(command), DEPLOY / "config.toml")
+    # Directories that the unit makes.
+    assert settings["address"] == "unix:/run/tableveil/socket"
+    assert settings["database"].parent == Path("/var/lib/tableveil")
+    assert settings["backup_directory"] == Path("/var/lib/tableveil/backups")
+    assert list(settings["load_directory"]) == [Path("/var/lib/tableveil/incoming")]
+    assert not settings["allow_remote"]
+
+
+def test_the_container() -> None:
+    text = (DEPLOY / "Dockerfile").read_text()
+    last_stage = text[text.rindex("\nFROM ") :]
+    assert re.search(r"^USER 65532:65532$", last_stage, re.MULTILINE)
+    # A shell in between would keep SIGTERM to itself.
+    assert re.search(r'^ENTRYPOINT \["tableveil"\]$', last_stage, re.MULTILINE)
+    (command,) = re.findall(r"^CMD (.*)$", last_stage, re.MULTILINE)
+    settings = understood(json.loads(command), DEPLOY / "config.toml")
+    assert settings["database"] == Path("/data/tables.duckdb")
+    assert settings["address"] == "0.0.0.0:50651"
+    assert settings["allow_remote"]
+
+
+def test_the_pod(manifests: dict[str, Any], tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(manifests["ConfigMap"]["data"]["config.toml"])
+    template = manifests["StatefulSet"]["spec"]["template"]
+    (container,) = template["spec"]["containers"]
+    settings = understood(container["args"], config)
+    mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
+    assert str(settings["database"].parent) in mounts
+    port = int(settings["address"].rpartition(":")[2])
+    assert [found["containerPort"] for found in container["ports"]] == [port]
+    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
+        assert container[probe]["grpc"]["port"] == port
+    assert template["spec"]["securityContext"]["runAsNonRoot"]
+    assert container["securityContext"]["readOnlyRootFilesystem"]
+    # Two processes cannot have one file open.
+    assert manifests["StatefulSet"]["spec"]["replicas"] == 1
+    # Nobody but who is named reaches a server that asks nobody for a password.
+    policy = manifests["NetworkPolicy"]["spec"]
+    assert policy["podSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
+    assert all(rule["from"] for rule in policy["ingress"])
+
+
+def test_the_unit(tmp_path: Path) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("there is no systemd-analyze on this machine")
+    # Neither the program nor its user is there.
+    unit = tmp_path / UNIT.name
+    text = UNIT.read_text().replace("/opt/tableveil/bin/tableveil", "/bin/true")
+    unit.write_text(re.sub(r"^(User|Group)=tableveil$", r"\1=root", text, flags=re.MULTILINE))
+    result = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")

@@ -1,0 +1,83 @@
+"""Small jobs on a manager: their policy, how they are submitted and waited for, and a gate that holds them up."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+from tableveil.backend import Database, Session
+from tableveil.errors import InternalError
+from tableveil.hierarchy import SuppressionOnly
+from tableveil.jobs import Job, JobManager
+from tableveil.jobs.report import Report
+from tableveil.jobs.work import ReleaseWork
+from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
+from tableveil.state.jobs import JobPhase
+
+POLICY = Policy(
+    source=TableReference("", "main", "patients"),
+    attributes=(
+        AttributePolicy("age", Role.QUASI_IDENTIFIER, SuppressionOnly()),
+        AttributePolicy("ward", Role.QUASI_IDENTIFIER, SuppressionOnly()),
+        AttributePolicy("illness", Role.SENSITIVE),
+    ),
+    person_column=None,
+    privacy_models=(KAnonymity(3),),
+    release=ReleaseTarget("main", "released"),
+    suppression_limit=Decimal("0.5"),
+    repeat_reason="a test",
+)
+PATIENTS = 30
+SECONDS = 20.0
+"""How long a test waits for what should take a moment."""
+
+Open = Callable[..., JobManager]
+"""Opens a manager of the database."""
+
+
+def to(name: str, **changes: Any) -> Policy:
+    """The policy with another target."""
+    return replace(POLICY, release=ReleaseTarget("main", name), **changes)
+
+
+def submit(jobs: JobManager, policy: Policy, *, again: bool = False) -> Job:
+    """Submits a policy with a document that is as different as the policies are."""
+    target = f"{policy.release.schema}.{policy.release.name}"
+    document = {"target": target, "reason": policy.repeat_reason, "request_id": policy.request_id}
+    return jobs.submit(ReleaseWork(policy, json.dumps(document)), again=again)
+
+
+def ended(jobs: JobManager, number: int) -> Job:
+    deadline = time.monotonic() + SECONDS
+    *_, last = jobs.watch(number, lambda: time.monotonic() > deadline)
+    assert last.state.ended, last
+    return last
+
+
+class Gate:
+    """Takes the place of a job's run: each waits until it is let through, or stopped."""
+
+    def __init__(self) -> None:
+        self.open = threading.Event()
+        self.started: list[int] = []
+        self.began = threading.Condition()
+
+    def run(self, database: Database, session: Session, job: int, policy: Policy, document: str, report: Report) -> int:
+        report.phase(JobPhase.READING)
+        with self.began:
+            self.started.append(job)
+            self.began.notify_all()
+        assert session.control is not None
+        while not self.open.wait(0.01):
+            session.control.raise_if_stopped()
+        raise InternalError("TEST", "let through")
+
+    def wait_for(self, number: int) -> None:
+        """Waits until so many jobs have started."""
+        with self.began:
+            assert self.began.wait_for(lambda: len(self.started) >= number, SECONDS)

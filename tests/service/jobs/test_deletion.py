@@ -1,0 +1,128 @@
+"""Jobs are deleted with what they found, by hand or by age; releases are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.errors import ConflictError, NotFoundError
+from tableveil.jobs import JobManager, Releases
+from tableveil.jobs.retention import delete_old
+from tableveil.jobs.work import FrontierWork, RiskAnalysisWork, UtilityReportWork, Work
+from tableveil.policy import KAnonymity, TableReference
+from tableveil.policy.frontier import FrontierGrid
+from tableveil.policy.risk_analysis import RiskRequest
+from tableveil.policy.utility import UtilityRequest
+from tableveil.state import removal
+from tableveil.state.jobs import JobKind, JobState
+from tests.service.jobs.managed import POLICY, Gate, Open, ended, submit, to
+
+pytestmark = pytest.mark.usefixtures("patients")
+
+NOTHING = timedelta(0)
+
+FINDINGS: dict[str, Callable[[], Work]] = {
+    "frontier": lambda: FrontierWork(POLICY, FrontierGrid.of([2, 3], [Decimal(0)]), "{}"),
+    "risk analysis": lambda: RiskAnalysisWork(
+        RiskRequest(TableReference("", "main", "patients"), None, ("age", "ward"), records=True), "{}"
+    ),
+    "utility report": lambda: UtilityReportWork(UtilityRequest(1, ""), "{}"),
+}
+
+
+def sizes(session: Session) -> dict[str, int]:
+    """The state's tables with their numbers of rows."""
+    names = session.rows("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'tableveil'")
+    return {name: session.value(f"SELECT count(*) FROM tableveil.{name}") for (name,) in names}
+
+
+@pytest.mark.parametrize("name", FINDINGS)
+def test_nothing_is_left_of_a_job_and_what_it_found(jobs: JobManager, session: Session, name: str) -> None:
+    ended(jobs, submit(jobs, POLICY).number)
+    before = sizes(session)
+    job = ended(jobs, jobs.submit(FINDINGS[name]()).number)
+    assert job.state is JobState.SUCCEEDED, job.failure
+    assert sizes(session) != before
+    jobs.delete(job.number)
+    assert sizes(session) == before
+    with pytest.raises(NotFoundError):
+        jobs.get(job.number)
+    with pytest.raises(NotFoundError):
+        jobs.delete(job.number)
+
+
+def test_every_table_of_what_jobs_find_is_known(jobs: JobManager, session: Session) -> None:
+    """Tables of findings refer to them by a column of one of these names."""
+    columns = session.rows(
+        "SELECT table_name, list(column_name) FROM duckdb_columns() WHERE schema_name = 'tableveil' GROUP BY ALL"
+    )
+    known = {*removal.RESULTS.values(), *(part for parts in removal.PARTS.values() for part, _ in parts)}
+    of_jobs = {"jobs", "job_events", "job_outcomes", "releases"}
+    referring = {"job", "frontier", "payout_sweep", "analysis", "classification", "report"}
+    assert known == {name for name, found in columns if referring & set(found)} - of_jobs
+    assert {*removal.RESULTS} == {*JobKind} - {JobKind.RELEASE} == {*removal.PARTS}
+
+
+def test_the_job_of_a_release_stays(jobs: JobManager) -> None:
+    job = ended(jobs, submit(jobs, POLICY).number)
+    with pytest.raises(ConflictError) as raised:
+        jobs.delete(job.number)
+    assert raised.value.code == "JOB_OF_RELEASE"
+    assert jobs.get(job.number) == job
+
+
+def test_a_job_that_has_not_ended_stays(open_manager: Open, gate: Gate) -> None:
+    jobs = open_manager(concurrent_jobs=1)
+    running, queued = submit(jobs, POLICY), submit(jobs, to("other"))
+    gate.wait_for(1)
+    for job in (running, queued):
+        with pytest.raises(ConflictError) as raised:
+            jobs.delete(job.number)
+        assert raised.value.code == "JOB_ACTIVE"
+        jobs.cancel(job.number)
+        assert ended(jobs, job.number).state is JobState.CANCELLED
+        jobs.delete(job.number)
+    assert jobs.page(None, 10) == []
+
+
+def test_the_request_id_of_a_deleted_job_is_free(jobs: JobManager) -> None:
+    failing = replace(POLICY, request_id="r-1", privacy_models=(KAnonymity(31),), suppression_limit=Decimal(0))
+    first = ended(jobs, submit(jobs, failing).number)
+    assert submit(jobs, failing) == first
+    jobs.delete(first.number)
+    assert submit(jobs, failing).number > first.number
+
+
+def test_retention_deletes_what_is_old_and_keeps_releases(
+    jobs: JobManager, database: Database, session: Session
+) -> None:
+    release = ended(jobs, submit(jobs, POLICY).number)
+    assert release.result is not None
+    evidence = Releases(database).get(release.result)
+    infeasible = replace(to("other"), privacy_models=(KAnonymity(31),), suppression_limit=Decimal(0))
+    found = [ended(jobs, jobs.submit(make()).number) for make in FINDINGS.values()]
+    failed = ended(jobs, submit(jobs, infeasible).number)
+    assert delete_old(database, timedelta(days=1)) == (0, 0)
+    deleted, events = delete_old(database, NOTHING)
+    assert deleted == len([*found, failed])
+    # Reading, counting, searching, writing, verifying, and what progress there was: the first and the last stay.
+    assert events >= 3
+    assert session.value("SELECT count(*) FROM tableveil.job_events") == 2
+    assert jobs.page(None, 10) == [release]
+    assert jobs.get(release.number) == release
+    assert Releases(database).get(release.result) == evidence
+    with Releases(database).read(release.result, "released") as reader:
+        assert reader.read_all().num_rows == 30
+
+
+def test_retention_leaves_jobs_that_have_not_ended(open_manager: Open, database: Database, gate: Gate) -> None:
+    jobs = open_manager(concurrent_jobs=1)
+    numbers = {submit(jobs, to(name)).number for name in ("running", "queued")}
+    gate.wait_for(1)
+    assert delete_old(database, NOTHING) == (0, 0)
+    assert {job.number for job in jobs.page(None, 10)} == numbers

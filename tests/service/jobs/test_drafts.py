@@ -1,0 +1,180 @@
+"""Drafts of tables of all shapes: they read back, cannot be submitted as they are, and run once they are filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.convert import policy_from_proto
+from tableveil.convert.drafts import policy_draft_to_proto
+from tableveil.document import read_policy, to_commented_yaml
+from tableveil.drafting import PolicyDraft, RemarkKind
+from tableveil.errors import InvalidError
+from tableveil.jobs import Drafts
+from tableveil.policy import Policy, Role, TableReference
+from tableveil.search import Control
+from tableveil.state.releases import Release
+
+Draft = Callable[[str], PolicyDraft]
+
+
+@pytest.fixture(scope="module")
+def database(shared_database: Database) -> Database:
+    return shared_database
+
+
+@pytest.fixture
+def draft(session: Session, database: Database) -> Iterator[Draft]:
+    """Makes a table by a query, and drafts a policy for it."""
+
+    def draft(query: str) -> PolicyDraft:
+        session.execute(f"CREATE OR REPLACE TABLE people AS {query}")
+        return Drafts(database).draft(TableReference("", "main", "people"), Control())
+
+    yield draft
+    session.execute("DROP TABLE IF EXISTS people")
+
+
+def roles(found: PolicyDraft) -> dict[str, Role | None]:
+    return {column.facts.name: column.role if column.decided else None for column in found.columns}
+
+
+def remarks(found: PolicyDraft, field: str) -> str:
+    return " ".join(remark.text for remark in found.remarks if remark.field == field)
+
+
+def checked(found: PolicyDraft) -> Policy:
+    """Its proposal, once it is known that the draft is a document and lacks just what has to be decided."""
+    message = policy_draft_to_proto(found)
+    assert read_policy(to_commented_yaml(message), "yaml") == (message.policy, [])
+    _, faults = policy_from_proto(message.policy)
+    undecided = {remark.field for remark in found.remarks if remark.kind is RemarkKind.DECIDE}
+    # Nobody has stated anything on people yet, whichever of both is proposed.
+    named = {"person_column" if field == "rows_are_people" else field for field in undecided}
+    assert {fault.field for fault in faults} == named >= {"person_column", "privacy_models"}
+    policy, faults = policy_from_proto(message.proposal)
+    assert faults == []
+    assert policy is not None
+    return policy
+
+
+HOSPITAL = """
+    SELECT i AS patient_id, 'N' || i AS name, (20 + i * 7 % 71)::TINYINT AS age, CASE i % 2 WHEN 0 THEN 'F' ELSE 'M' END
+        AS sex, lpad((i * 37 % 1000)::VARCHAR, 5, '0') AS zip, DATE '2024-01-01' + (i % 300)::INT AS admitted,
+        (i % 9)::DECIMAL(9, 2) / 4 AS score, 'd' || i * i % 5 AS diagnosis, 'EUR' AS currency, [i] AS scans,
+        TIME '08:00:00' + INTERVAL (i % 600) MINUTE AS at, i % 3 = 0 AS flag, 100 * sqrt(i) AS depth
+    FROM range(400) r(i)
+"""
+
+
+def test_a_draft_that_is_filled_in_runs(
+    draft: Draft, database: Database, session: Session, run: Callable[..., Release]
+) -> None:
+    found = draft(HOSPITAL)
+    identifying, quasi, sensitive, insensitive = Role
+    assert roles(found) == {
+        "patient_id": identifying, "name": identifying, "age": quasi, "sex": quasi, "zip": quasi, "admitted": quasi,
+        "score": None, "diagnosis": sensitive, "currency": insensitive, "scans": identifying, "at": None, "flag": None,
+        "depth": None,
+    }  # fmt: skip
+    policy = checked(found)
+    assert policy.person_column == "patient_id"
+    assert found.k == 11
+    release = run(database, policy)
+    assert release.target_name == "people_released"
+    (rows,) = session.row("SELECT count(*) FROM people_released")
+    assert rows >= 380
+
+
+def test_figures_speak_about_columns_and_the_table(draft: Draft) -> None:
+    found = draft("SELECT 20 + i % 40 AS age, i % 2 AS sex, i // 40 AS version, i % 2 AS batch FROM range(1600) r(i)")
+    assert roles(found)["version"] is roles(found)["batch"] is Role.INSENSITIVE
+    told = remarks(found, "attributes[2].role")
+    assert "Together with 'age' it tells nearly all apart" in told
+    assert "make it a quasi-identifier" in told
+    assert "make it a quasi-identifier" not in remarks(found, "attributes[3].role")
+    assert "0 of 1600 records (0 %) are unlike all others, and 0 (0 %) are in classes of fewer than 5" in remarks(
+        found, "privacy_models"
+    )
+
+
+def test_people_with_several_rows_are_pointed_out(draft: Draft) -> None:
+    found = draft("SELECT i // 2 AS patient_id, i % 60 AS age FROM range(400) r(i)")
+    assert found.person_column is None
+    assert "'patient_id' has 200 different values in 400 rows" in remarks(found, "rows_are_people")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT 1 AS age, 'a' AS x, DATE '2020-01-01' AS d WHERE false",
+        "SELECT 1 AS age, 'a' AS x, DATE '2020-01-01' AS d",
+        "SELECT i % 7 AS x FROM range(50) r(i)",
+        "SELECT 'infinity'::DOUBLE AS income, 'nan'::FLOAT AS f, 'infinity'::DATE AS d, '-infinity'::TIMESTAMP AS dob",
+        "SELECT (i * 1e300)::DOUBLE AS f, i * 10::HUGEINT**36 AS h, (i / 1000)::DECIMAL(4, 3) AS d, i::UTINYINT AS u "
+        "FROM range(250) r(i)",
+        "SELECT DATE '4000-01-01 (BC)' + i::INT AS d, TIMESTAMPTZ '2020-01-01' + INTERVAL (i) HOUR AS dob, "
+        "uuid() AS u, ('v' || i % 30)::ENUM ('v0') AS e FROM range(0) r(i)",
+    ],
+    ids=["empty", "one row", "one column", "infinite", "extreme", "types"],
+)
+def test_any_table(draft: Draft, query: str) -> None:
+    checked(draft(query))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT NULL::INT AS age, NULL::VARCHAR AS x, NULL::DATE AS d, NULL::BLOB AS b FROM range(50)",
+        "SELECT [i] AS x FROM range(50) r(i)",
+    ],
+    ids=["all NULL", "unreleasable"],
+)
+def test_a_table_without_anything_to_generalize(draft: Draft, query: str) -> None:
+    """The draft says of each column why; that no policy can do without quasi-identifiers is for the check to say."""
+    message = policy_draft_to_proto(draft(query))
+    assert read_policy(to_commented_yaml(message), "yaml") == (message.policy, [])
+    assert [fault.field for fault in policy_from_proto(message.proposal)[1]] == ["attributes"]
+
+
+def test_hostile_names(draft: Draft) -> None:
+    names = [
+        '"',
+        "a\nb",
+        "# x",
+        "- y",
+        "z: {}",
+        "\u2028",
+        "é数😀",
+        "NO",
+        " ",
+        "x" * 5000,
+        "*",
+        "'; DROP TABLE people; --",
+    ]
+    columns = ", ".join('i % 7 AS "' + name.replace('"', '""') + '"' for name in names)
+    found = draft(f"SELECT {columns} FROM range(50) r(i)")
+    assert [attribute.column for attribute in checked(found).attributes] == names
+
+
+def test_many_columns(draft: Draft) -> None:
+    columns = ", ".join(f"(hash(i, {j}) % 50)::INT AS {'age' if j % 3 else 'foo'}_{j}" for j in range(300))
+    found = draft(f"SELECT {columns} FROM range(200) r(i)")
+    assert len(checked(found).attributes) == 300
+    assert "200 columns are guessed to be quasi-identifiers" in remarks(found, "")
+    assert len(to_commented_yaml(policy_draft_to_proto(found)).splitlines()) < 300 * 15
+
+
+def test_more_rows_than_are_measured(draft: Draft, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tableveil.jobs.drafts.MOST_ROWS_MEASURED", 100)
+    found = draft("SELECT i AS age FROM range(200) r(i)")
+    assert "were not measured: it has more than 100 rows" in remarks(found, "")
+    checked(found)
+
+
+def test_no_table(database: Database) -> None:
+    with pytest.raises(InvalidError) as caught:
+        Drafts(database).draft(TableReference("", "main", "peopel"), Control())
+    assert [fault.field for fault in caught.value.faults] == ["table.table"]

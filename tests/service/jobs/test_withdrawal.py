@@ -1,0 +1,166 @@
+"""Releases are taken back: what they wrote goes, what became of it stays, and nothing of anybody else's is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.errors import ConflictError, InvalidError, NotFoundError
+from tableveil.jobs import JobManager, Releases
+from tableveil.jobs.work import UtilityReportWork
+from tableveil.policy import IfExists, ReleaseKind, ReleaseTarget, TableReference
+from tableveil.policy.utility import UtilityRequest
+from tableveil.state.jobs import JobState
+from tests.service.jobs.managed import POLICY, Gate, Open, ended, submit, to
+
+pytestmark = pytest.mark.usefixtures("patients")
+
+OBJECTS = {"released", "released_classes", "released_risk", "released_risk_histogram"}
+
+
+def released(jobs: JobManager, target: ReleaseTarget = POLICY.release) -> int:
+    job = ended(jobs, submit(jobs, replace(POLICY, release=target)).number)
+    assert job.result is not None, job.failure
+    return job.result
+
+
+def names(session: Session) -> set[str]:
+    """Everything that is in any schema but the state's own tables."""
+    rows = session.rows(
+        "SELECT table_name FROM duckdb_tables() "
+        "WHERE schema_name != 'tableveil' OR starts_with(table_name, 'snapshot_') "
+        "UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    )
+    return {name for (name,) in rows}
+
+
+@pytest.mark.parametrize("kind", ReleaseKind)
+def test_objects_go_and_evidence_stays(
+    jobs: JobManager, database: Database, session: Session, kind: ReleaseKind
+) -> None:
+    number = released(jobs, ReleaseTarget("main", "released", kind))
+    before = Releases(database).get(number)
+    assert names(session) > OBJECTS
+    jobs.withdraw(number, "a mistake")
+    assert names(session) == {"patients"}
+    after = Releases(database).get(number)
+    assert after.withdrawal is not None
+    assert (after.withdrawal.reason, after.withdrawal.kept_objects) == ("a mistake", ())
+    assert not after.current
+    assert replace(after, current=True, withdrawal=None) == before
+    with pytest.raises(ConflictError) as raised, Releases(database).read(number, "released"):
+        pass
+    assert raised.value.code == "RELEASE_WITHDRAWN"
+
+
+def test_withdrawing_twice_changes_nothing(jobs: JobManager, database: Database, session: Session) -> None:
+    number = released(jobs)
+    jobs.withdraw(number, "first")
+    noted = Releases(database).get(number)
+    session.execute("CREATE TABLE released AS SELECT 1 AS mine")
+    jobs.withdraw(number, "second")
+    assert Releases(database).get(number) == noted
+    assert session.value("SELECT mine FROM released") == 1
+
+
+def test_the_ledger_still_counts_it(jobs: JobManager) -> None:
+    jobs.withdraw(released(jobs), "a mistake")
+    with pytest.raises(InvalidError) as raised:
+        submit(jobs, replace(POLICY, repeat_reason=""))
+    assert raised.value.code == "REPEATED_RELEASE"
+    # But its place is free.
+    released(jobs)
+
+
+@pytest.mark.parametrize(
+    ("change", "kept"),
+    [
+        ("UPDATE released SET illness = 'mine' WHERE rowid = 0", ("released",)),
+        ("DELETE FROM released_classes", ("released_classes",)),
+        ("DROP TABLE released; CREATE VIEW released AS SELECT 1 AS mine", ("released",)),
+        ("ALTER TABLE released RENAME COLUMN illness TO diagnosis", ("released",)),
+        ("DROP TABLE released_risk", ()),
+        ("ALTER TABLE released_risk RENAME TO kept_by_its_owner", ()),
+    ],
+)
+def test_what_somebody_changed_is_kept(
+    jobs: JobManager, database: Database, session: Session, change: str, kept: tuple[str, ...]
+) -> None:
+    number = released(jobs)
+    session.execute(change)
+    there = names(session)
+    jobs.withdraw(number, "a mistake")
+    withdrawal = Releases(database).get(number).withdrawal
+    assert withdrawal is not None
+    assert withdrawal.kept_objects == kept
+    assert names(session) == (there - OBJECTS) | set(kept)
+
+
+def test_views_of_others_are_not_broken(jobs: JobManager, session: Session) -> None:
+    number = released(jobs)
+    session.execute('CREATE SCHEMA "their own"')
+    session.execute('CREATE VIEW "their own".counts AS WITH r AS (FROM main.Released) SELECT count(*) AS n FROM r')
+    session.execute("CREATE VIEW beside AS SELECT 'released' AS text FROM patients")
+    with pytest.raises(ConflictError) as raised:
+        jobs.withdraw(number, "a mistake")
+    assert raised.value.code == "RELEASE_HAS_DEPENDANTS"
+    (fault,) = raised.value.faults
+    assert "'counts'" in fault.found
+    assert session.value('SELECT n FROM "their own".counts') == 30
+    session.execute('DROP VIEW "their own".counts')
+    jobs.withdraw(number, "a mistake")
+    assert names(session) == {"patients", "beside"}
+
+
+def test_only_what_is_there_can_be_withdrawn(jobs: JobManager) -> None:
+    first = released(jobs)
+    released(jobs, ReleaseTarget("main", "released", if_exists=IfExists.REPLACE))
+    for number, reason, error, code in (
+        (4711, "a mistake", NotFoundError, "RELEASE_NOT_FOUND"),
+        (first, "a mistake", ConflictError, "RELEASE_REPLACED"),
+        (first, " ", InvalidError, "REASON_MISSING"),
+    ):
+        with pytest.raises(error) as raised:
+            jobs.withdraw(number, reason)
+        assert raised.value.code == code
+
+
+def test_not_while_a_job_uses_it(jobs: JobManager, open_manager: Open, request: pytest.FixtureRequest) -> None:
+    number = released(jobs)
+    gate: Gate = request.getfixturevalue("gate")
+    one = open_manager(concurrent_jobs=1)
+    busy = submit(one, to("busy"))
+    gate.wait_for(1)
+    replacing = replace(POLICY, release=ReleaseTarget("main", "released", if_exists=IfExists.REPLACE))
+    users: list[Callable[[], int]] = [
+        lambda: submit(one, replacing).number,
+        lambda: submit(one, to("other", source=TableReference("", "main", "released"))).number,
+        lambda: one.submit(UtilityReportWork(UtilityRequest(number, ""), "{}")).number,
+    ]
+    for use in users:
+        user = use()
+        with pytest.raises(ConflictError) as raised:
+            one.withdraw(number, "a mistake")
+        assert raised.value.code == "RELEASE_IN_USE"
+        assert f"jobs/{user}" in raised.value.faults[0].found
+        assert one.cancel(user).state is JobState.CANCELLED
+    one.cancel(busy.number)
+    one.withdraw(number, "a mistake")
+
+
+def test_a_query_that_reads_it_uses_it(jobs: JobManager, open_manager: Open, request: pytest.FixtureRequest) -> None:
+    number = released(jobs)
+    gate: Gate = request.getfixturevalue("gate")
+    one = open_manager(concurrent_jobs=1)
+    query = "SELECT p.age, p.ward, p.illness FROM patients p SEMI JOIN Released USING (illness)"
+    reading = submit(one, replace(to("other"), source=TableReference("", "", ""), source_query=query))
+    gate.wait_for(1)
+    with pytest.raises(ConflictError) as raised:
+        one.withdraw(number, "a mistake")
+    assert f"jobs/{reading.number}" in raised.value.faults[0].found
+    one.cancel(reading.number)
+    assert ended(one, reading.number).state is JobState.CANCELLED
+    one.withdraw(number, "a mistake")

@@ -1,0 +1,66 @@
+"""The server's own service over a real channel: what reaches the upkeep, and what comes back."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from unittest.mock import Mock
+
+import grpc
+import pytest
+
+from tableveil.errors import BusyError
+from tableveil.operate import Backup, Finding, Level
+from tableveil.search import Control
+from tableveil.v1 import admin_service_pb2 as v1
+from tableveil.v1 import admin_service_pb2_grpc
+from tests.service.server.test_frontiers import failure_of
+
+
+@pytest.fixture
+def stub(channel: grpc.Channel) -> admin_service_pb2_grpc.AdminServiceStub:
+    return admin_service_pb2_grpc.AdminServiceStub(channel)
+
+
+def test_findings_of_every_level(stub: admin_service_pb2_grpc.AdminServiceStub, upkeep: Mock) -> None:
+    upkeep.database = Path("/data/clinic.duckdb")
+    upkeep.examine.return_value = [Finding(level, f"s{i}", "found", "advice") for i, level in enumerate(Level)]
+    found = stub.GetServerStatus(v1.GetServerStatusRequest())
+    assert found.database == "/data/clinic.duckdb"
+    assert [(f.level, f.subject, f.found, f.advice) for f in found.findings] == [
+        (v1.FINDING_LEVEL_OK, "s0", "found", "advice"),
+        (v1.FINDING_LEVEL_WARNING, "s1", "found", "advice"),
+        (v1.FINDING_LEVEL_PROBLEM, "s2", "found", "advice"),
+    ]
+
+
+def test_a_backup(stub: admin_service_pb2_grpc.AdminServiceStub, upkeep: Mock) -> None:
+    upkeep.back_up.return_value = Backup(Path("/backups/x.duckdb"), 12, 3, 45, 0.5)
+    made = stub.BackupDatabase(v1.BackupDatabaseRequest(name="x")).backup
+    assert made == v1.Backup(path="/backups/x.duckdb", size_bytes=12, tables=3, rows=45, seconds=0.5)
+    assert upkeep.back_up.call_args.args[0] == "x"
+
+
+def test_a_backup_that_is_refused(stub: admin_service_pb2_grpc.AdminServiceStub, upkeep: Mock) -> None:
+    upkeep.back_up.side_effect = BusyError.of("BACKUP_RUNNING", "backup", "another", "none")
+    with pytest.raises(grpc.RpcError) as raised:
+        stub.BackupDatabase(v1.BackupDatabaseRequest(name="x"))
+    assert raised.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert failure_of(raised.value).code == "BACKUP_RUNNING"
+
+
+def test_a_client_that_gives_up_ends_the_backup(stub: admin_service_pb2_grpc.AdminServiceStub, upkeep: Mock) -> None:
+    begun, told = threading.Event(), threading.Event()
+
+    def back_up(_: str, control: Control) -> Backup:
+        begun.set()
+        while not control.cancelled:
+            threading.Event().wait(0.01)
+        told.set()
+        return Backup(Path("x"), 0, 0, 0, 0.0)
+
+    upkeep.back_up.side_effect = back_up
+    call = stub.BackupDatabase.future(v1.BackupDatabaseRequest(name="x"))
+    assert begun.wait(10)
+    call.cancel()
+    assert told.wait(10)

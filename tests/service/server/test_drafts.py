@@ -1,0 +1,46 @@
+"""Policy drafts over gRPC: a bad table is said, and a client that is gone is not worked for."""
+
+from __future__ import annotations
+
+import threading
+from unittest.mock import Mock
+
+import grpc
+import pytest
+
+from tableveil.drafting import PolicyDraft
+from tableveil.policy import TableReference
+from tableveil.search import Control, Stopped
+from tableveil.v1 import draft_service_pb2 as v1
+from tableveil.v1.draft_service_pb2_grpc import DraftServiceStub
+from tableveil.v1.policy_pb2 import TableReference as Table
+
+REQUEST = v1.DraftPolicyRequest(table=Table(table="people"))
+
+
+def test_a_draft(channel: grpc.Channel, drafts: Mock) -> None:
+    drafts.draft.return_value = PolicyDraft(TableReference("db", "main", "people"), (), None, 5, ())
+    answer = DraftServiceStub(channel).DraftPolicy(REQUEST)
+    assert drafts.draft.call_args.args[0] == TableReference("", "main", "people")
+    assert answer.proposal.source == Table(schema="main", table="people")
+    assert (answer.proposal.rows_are_people, answer.policy.WhichOneof("person")) == (True, None)
+    assert (len(answer.proposal.privacy_models), len(answer.policy.privacy_models)) == (1, 0)
+
+
+def test_a_client_that_is_gone_ends_the_work(channel: grpc.Channel, drafts: Mock) -> None:
+    started, stopped = threading.Event(), threading.Event()
+
+    def draft(table: TableReference, control: Control) -> PolicyDraft:
+        started.set()
+        while not control.must_stop:
+            stopped.wait(0.01)
+        stopped.set()
+        raise Stopped
+
+    drafts.draft.side_effect = draft
+    call = DraftServiceStub(channel).DraftPolicy.future(REQUEST)
+    assert started.wait(10)
+    call.cancel()
+    assert stopped.wait(10)
+    with pytest.raises(grpc.FutureCancelledError):
+        call.result()

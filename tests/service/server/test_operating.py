@@ -1,0 +1,101 @@
+"""Jobs and releases are operated over the wire, on a server that does real work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tableveil.client import Client
+from tableveil.errors import ConflictError, InvalidError, NotFoundError
+from tableveil.server import Settings
+from tableveil.server.server import TableveilServer
+from tableveil.v1 import classification_service_pb2, job_service_pb2, policy_pb2, risk_service_pb2
+from tests.e2e import samples
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    database = tmp_path_factory.mktemp("operating") / "clinic.duckdb"
+    samples.create(database, people=samples.PEOPLE)
+    settings = Settings(database, "127.0.0.1:0", threads=2, keep_days=1)
+    with closing(TableveilServer(settings)) as server, Client(server.address) as client:
+        yield client
+
+
+def policy(target: str, **fields: object) -> policy_pb2.Policy:
+    document = samples.policy(target=target, repeat_reason="a test")
+    return samples.message({**document, **fields})
+
+
+@pytest.fixture(scope="module")
+def release(client: Client) -> job_service_pb2.Job:
+    """The job of a release that tests look at."""
+    return client.wait(client.submit(policy("looked_at")).name)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in job_service_pb2.JobKind.values() if kind])
+def test_every_kind_of_job_is_done_again_as_it_was_asked_for(
+    client: Client, release: job_service_pb2.Job, kind: job_service_pb2.JobKind.ValueType
+) -> None:
+    if kind == job_service_pb2.JOB_KIND_RELEASE:
+        infeasible = [{"k_anonymity": {"k": samples.ROWS + 1}}]
+        first = client.submit(policy("again", privacy_models=infeasible, request_id="r-1", suppression_limit="0"))
+    elif kind == job_service_pb2.JOB_KIND_FRONTIER:
+        first = client.submit_frontier(policy("ignored", request_id="r-1"), [2, 3], ["0", "0.05"])
+    elif kind == job_service_pb2.JOB_KIND_PAYOUT_SWEEP:
+        game = {"publisher_benefit": "1200", "adversary_cost": "4", "adversary_gain": "300", "publisher_loss": "300"}
+        first = client.submit_payout_sweep(
+            policy("ignored", privacy_models=[], game=game, request_id="r-1"), ["0", "300"]
+        )
+    elif kind == job_service_pb2.JOB_KIND_RISK_ANALYSIS:
+        first = client.submit_risk_analysis(
+            risk_service_pb2.RiskRequest(release=release.release, request_id="r-1", thresholds=["0.1"])
+        )
+    elif kind == job_service_pb2.JOB_KIND_CLASSIFICATION:
+        request = classification_service_pb2.ClassificationRequest(
+            release=release.release, classes=["diagnosis"], folds=2, request_id="r-1"
+        )
+        first = client.assess_classifiers(request)
+    else:
+        first = client.submit_utility_report(release.release)
+    ended = client.wait(first.name)
+    again = client.wait(client.resubmit_job(first.name).name)
+    assert again.name != first.name
+    assert (again.state, again.kind, again.request_id) == (ended.state, ended.kind, first.request_id)
+    assert (again.source, again.target) == (ended.source, ended.target)
+    assert (again.result != ended.result) is (ended.state == job_service_pb2.JOB_STATE_SUCCEEDED)
+    for job in (first, again):
+        client.delete_job(job.name)
+        with pytest.raises(NotFoundError):
+            client.get_job(job.name)
+
+
+def test_a_job_of_a_release_stays(client: Client, release: job_service_pb2.Job) -> None:
+    with pytest.raises(ConflictError) as raised:
+        client.delete_job(release.name)
+    assert raised.value.code == "JOB_OF_RELEASE"
+
+
+def test_a_release_is_withdrawn(client: Client) -> None:
+    name = client.wait(client.submit(policy("taken_back")).name).release
+    with pytest.raises(InvalidError) as raised:
+        client.withdraw_release(name, "")
+    assert raised.value.faults[0].field == "reason"
+    withdrawn = client.withdraw_release(name, "consent was withdrawn")
+    assert not withdrawn.current
+    assert withdrawn.withdraw_reason == "consent was withdrawn"
+    assert withdrawn.withdraw_time.seconds > withdrawn.create_time.seconds - 1
+    assert withdrawn == client.get_release(name) == client.withdraw_release(name, "another reason")
+    with pytest.raises(ConflictError) as refused:
+        client.read_table(name, "taken_back")
+    assert refused.value.code == "RELEASE_WITHDRAWN"
+    assert client.get_job(withdrawn.job).release == name
+
+
+def test_keep_days_is_a_positive_number(tmp_path: Path) -> None:
+    with pytest.raises(InvalidError) as raised:
+        TableveilServer(Settings(tmp_path / "none.duckdb", keep_days=0))
+    assert raised.value.faults[0].field == "keep_days"

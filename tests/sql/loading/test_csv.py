@@ -1,0 +1,201 @@
+"""CSV files: what is in them arrives, with the types it has; whatever is wrong with them is said by its place."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tableveil.backend import Session
+from tableveil.backend.interrupter import Interrupter
+from tableveil.errors import InvalidError
+from tableveil.loading import CsvEncoding, CsvFormat, RejectedLine, csv_rows
+
+INTERRUPTER = Interrupter()
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=4)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("csv") / "a [1]*.csv"
+
+
+@pytest.fixture(scope="module")
+def session() -> Session:
+    connection = duckdb.connect()
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    return Session(connection, INTERRUPTER)
+
+
+def read(session: Session, file: Path, content: bytes, how: CsvFormat) -> tuple[list[str], list[tuple[object, ...]]]:
+    """Types and rows of a file of which no line is left out."""
+    file.write_bytes(content)
+    rows = csv_rows(session, file, how)
+    found = session.rows(rows.query)
+    assert rows.rejected(session) == ()
+    return [type_ for _, type_ in rows.columns], found
+
+
+def fault(session: Session, file: Path, content: bytes, how: CsvFormat | None = None) -> InvalidError:
+    """Why the file cannot be loaded."""
+    file.write_bytes(content)
+    try:
+        rows = csv_rows(session, file, how or CsvFormat())
+        session.rows(rows.query)
+        rows.rejected(session)
+    except InvalidError as error:
+        return error
+    pytest.fail("the file can be loaded")
+
+
+@given(st.lists(st.tuples(TEXTS, st.none() | st.integers(-(10**17), 10**17)), min_size=1), st.sampled_from(",;\t|~"))
+def test_texts_and_integers_arrive(
+    session: Session, file: Path, rows: list[tuple[str, int | None]], delimiter: str
+) -> None:
+    written = io.StringIO(newline="")
+    writer = csv.writer(written, delimiter=delimiter, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    writer.writerow(["a text", "n"])
+    for text, value in rows:
+        # An empty value without quotes is NULL, one in quotes is a text.
+        writer.writerow([text, value if value is not None else 7])
+    how = CsvFormat(delimiter=delimiter, types={"a text": "VARCHAR"})
+    types, found = read(session, file, written.getvalue().encode(), how)
+    assert types == ["VARCHAR", "BIGINT"]
+    assert sorted(found) == sorted((text, 7 if value is None else value) for text, value in rows)
+
+
+@pytest.mark.parametrize(
+    ("values", "type_"),
+    [
+        (["1", "-20", "+3", ""], "BIGINT"),
+        (["1", "2.5", "1e3"], "DOUBLE"),
+        (["01234", "90210"], "VARCHAR"),
+        (["1234567890123456789", "1"], "VARCHAR"),
+        (["2020-02-29", "0001-01-01"], "DATE"),
+        (["2020-02-30", "2020-02-31"], "VARCHAR"),
+        (["2020-02-29", "2020-01-01 10:00:00.5"], "TIMESTAMP"),
+        (["2020-01-01T10:00:00Z", "2020-01-01 10:00:00+02"], "TIMESTAMP WITH TIME ZONE"),
+        (["10:00:00", "23:59:59.999"], "TIME"),
+        (["true", "FALSE"], "BOOLEAN"),
+        (["t", "f"], "VARCHAR"),
+        (["", ""], "VARCHAR"),
+        (["a", "1", "b"], "VARCHAR"),
+    ],
+)
+def test_types_are_those_of_all_values(session: Session, file: Path, values: list[str], type_: str) -> None:
+    content = "c,d\n" + "".join(f"{value},x\n" for value in values)
+    types, rows = read(session, file, content.encode(), CsvFormat())
+    assert types == [type_, "VARCHAR"]
+    assert len(rows) == len(values)
+
+
+def test_null_and_empty_text_differ(session: Session, file: Path) -> None:
+    content = b'a,b\n,""\nNA,"NA"\n'
+    assert read(session, file, content, CsvFormat())[1] == [(None, ""), ("NA", "NA")]
+    assert read(session, file, content, CsvFormat(null_text="NA"))[1] == [("", ""), (None, "NA")]
+    assert read(session, file, content, CsvFormat(null_text="NA", quoted_nulls=True))[1] == [("", ""), (None, None)]
+
+
+@pytest.mark.parametrize(
+    ("codec", "encoding"),
+    [
+        ("utf-8", CsvEncoding.UTF_8),
+        ("utf-8-sig", CsvEncoding.UTF_8),
+        ("latin-1", CsvEncoding.LATIN_1),
+        ("utf-16", CsvEncoding.UTF_16),
+    ],
+)
+def test_encodings(session: Session, file: Path, codec: str, encoding: CsvEncoding) -> None:
+    rows = read(session, file, "é,b\nÄ,1\n".encode(codec), CsvFormat(encoding=encoding))
+    assert rows == (["VARCHAR", "BIGINT"], [("Ä", 1)])
+    assert csv_rows(session, file, CsvFormat(encoding=encoding)).columns[0][0] == "é"
+
+
+def test_one_value_of_another_type_is_named_by_its_line(session: Session, file: Path) -> None:
+    content = b"a,b\n1,x\n2,y\nsecret,z\n4,w\n"
+    error = fault(session, file, content)
+    assert error.code == "CSV_LINES_REJECTED"
+    assert [found.field for found in error.faults] == ["line 4, column 'a'"]
+    assert "BIGINT" in error.faults[0].found
+    assert "secret" not in str(error.faults)
+    as_text = CsvFormat(types={"a": "VARCHAR"})
+    assert read(session, file, content, as_text)[1][2] == ("secret", "z")
+    assert read(session, file, content, CsvFormat(all_text=True))[0] == ["VARCHAR", "VARCHAR"]
+
+
+def test_lines_are_left_out_up_to_the_number_stated(session: Session, file: Path) -> None:
+    content = b'a,b\n1,"two\nlines"\n2\nx,y\n3,4,5\n6,z\n'
+    file.write_bytes(content)
+    # A line break within quotes begins no line.
+    rows = csv_rows(session, file, CsvFormat(max_rejected=3))
+    assert session.rows(rows.query) == [(1, "two\nlines"), (6, "z")]
+    assert rows.rejected(session) == (
+        RejectedLine(3, "b", "fewer columns than there are"),
+        RejectedLine(4, "a", "a value that is no BIGINT"),
+        RejectedLine(5, "", "more columns than there are"),
+    )
+    assert len(fault(session, file, content, CsvFormat(max_rejected=2)).faults) == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "field"),
+    [
+        (b"a;b\n1;2\n", "CSV_DELIMITER", "delimiter"),
+        (b"", "CSV_EMPTY", "file"),
+        (b"\n\n", "CSV_EMPTY", "file"),
+        (b"a,b,A\n1,2,3\n", "COLUMNS_INVALID", "columns"),
+        (b"a,,b\n1,2,3\n", "COLUMNS_INVALID", "column 2"),
+        (b"a,b\n1,\xff\n", "CSV_ENCODING", "file"),
+        ("a,b\n1,2\n".encode("utf-16"), "CSV_ENCODING", "file"),
+        (b"a,b\n1,x\0\n", "CSV_ENCODING", "file"),
+        (b"a,b\n" + b"1,x\n" * 20_000 + b"1,x\0y\n", "CSV_NUL", "'b'"),
+        (b'a,b\n1,"open\n2,x\n', "CSV_LINES_REJECTED", "line 2, column 'b'"),
+        (b'a,b\n1,"x"y\n2,x\n', "CSV_LINES_REJECTED", "line 2, column 'b'"),
+        (b'"a,b\n1,2\n', "CSV_INVALID", "line 1"),
+        (b"a,b\r\n1,2\n3,4\r\n", "CSV_UNREADABLE", "file"),
+        (b"a,b\n1," + b"x" * 2_000_001 + b"\n", "CSV_LINES_REJECTED", "line 2"),
+    ],
+)
+def test_broken_files(session: Session, file: Path, content: bytes, code: str, field: str) -> None:
+    error = fault(session, file, content)
+    assert (error.code, error.faults[0].field) == (code, field)
+
+
+def test_what_a_broken_quote_swallowed_is_never_left_out(session: Session, file: Path) -> None:
+    content = b'a,b\n1,"open\n2,x\n3,y\n'
+    assert fault(session, file, content, CsvFormat(max_rejected=9)).code == "CSV_LINES_REJECTED"
+
+
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [
+        (CsvFormat(delimiter="||"), "CSV_FORMAT"),
+        (CsvFormat(max_rejected=-1), "CSV_FORMAT"),
+        (CsvFormat(types={"c": "BIGINT"}), "CSV_TYPES"),
+        (CsvFormat(types={"a": "NUMBERS"}), "CSV_UNREADABLE"),
+        (CsvFormat(types={"a": "BIGINT[]"}), "TYPES_INVALID"),
+    ],
+)
+def test_broken_requests(session: Session, file: Path, how: CsvFormat, code: str) -> None:
+    assert fault(session, file, b"a,b\n1,2\n", how).code == code
+
+
+def test_without_a_header_and_without_rows(session: Session, file: Path) -> None:
+    file.write_bytes(b"1,x\n")
+    rows = csv_rows(session, file, CsvFormat(header=False))
+    assert rows.columns == (("column1", "BIGINT"), ("column2", "VARCHAR"))
+    assert read(session, file, b"a,b\n", CsvFormat()) == (["VARCHAR", "VARCHAR"], [])
+
+
+def test_many_columns(session: Session, file: Path) -> None:
+    names = [f"c{i}" for i in range(1000)]
+    content = "\n".join([",".join(names), ",".join(map(str, range(1000)))])
+    types, rows = read(session, file, content.encode(), CsvFormat())
+    assert types == ["BIGINT"] * 1000
+    assert rows == [tuple(range(1000))]

@@ -1,0 +1,60 @@
+"""What drafts learn of columns: the same as counting by hand, and nothing that they have no need of."""
+
+from __future__ import annotations
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.drafting import ColumnFacts, guess_role
+from tableveil.hierarchy import ValueKind
+from tableveil.policy import TableReference
+from tableveil.source import drafted, find_table
+from tableveil.source.drafted import column_facts, role_facts
+
+
+@pytest.fixture(scope="module")
+def database(shared_database: Database) -> Database:
+    return shared_database
+
+
+@pytest.fixture
+def reference(session: Session) -> TableReference:
+    session.execute(
+        "CREATE OR REPLACE TABLE people AS SELECT i AS patient_id, [i] AS scans, nullif(i % 40, 3) AS age, "
+        "lpad((i % 90)::VARCHAR, 5, '0') AS zip, 'c' || i % 30 AS code, DATE '2020-02-03' + (i % 9)::INT AS day, "
+        "NULL::DOUBLE AS nothing FROM range(400) r(i)"
+    )
+    found, _ = find_table(session, TableReference("", "main", "people"), "table")
+    assert found is not None
+    return found
+
+
+def test_columns_in_table_order(session: Session, reference: TableReference) -> None:
+    def facts(name: str, type_: str, kind: ValueKind | None, *counts: int, **known: object) -> ColumnFacts:
+        return ColumnFacts(name, type_, kind, 400, *counts, **known)  # type: ignore[arg-type]  # of any field
+
+    assert column_facts(session, reference) == [
+        facts("patient_id", "BIGINT", ValueKind.INTEGER, 0, 400, minimum="0", maximum="399"),
+        facts("scans", "BIGINT[]", None, 0, 0),
+        facts("age", "BIGINT", ValueKind.INTEGER, 10, 39, minimum="0", maximum="39"),
+        facts("zip", "VARCHAR", ValueKind.TEXT, 0, 90, shortest=5, longest=5, digits=True),
+        facts("code", "VARCHAR", ValueKind.TEXT, 0, 30, shortest=2, longest=3),
+        facts("day", "DATE", ValueKind.DATE, 0, 9, minimum="2020-02-03", maximum="2020-02-11"),
+        facts("nothing", "DOUBLE", ValueKind.FLOAT, 400, 0),
+    ]
+
+
+def test_roles_are_guessed_alike_by_less(session: Session, reference: TableReference) -> None:
+    whole, less = column_facts(session, reference), role_facts(session, reference)
+    assert [facts.name for facts in less] == [facts.name for facts in whole]
+    assert [guess_role(facts).role for facts in less] == [guess_role(facts).role for facts in whole]
+    assert less[0].distinct == 0
+
+
+def test_wide_tables_are_estimated(
+    session: Session, reference: TableReference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drafted, "MOST_COLUMNS_COUNTED_EXACTLY", 6)
+    estimated = column_facts(session, reference)
+    assert not any(facts.exact for facts in estimated)
+    assert 300 < estimated[0].distinct <= 400
