@@ -42,6 +42,7 @@ def load(rows: int = ROWS) -> Section:
         file = folder / "files" / "table.parquet"
         file.parent.mkdir()
         with duckdb.connect(config={"threads": THREADS}) as connection:
+            connection.execute("SET enable_progress_bar = false")
             connection.execute(f"COPY ({_QUERY.format(rows=rows)}) TO '{file}' (FORMAT parquet)")
         alone = _alone(folder, file)
         ways: dict[str, Callable[[Client], table_service_pb2.LoadTableResponse]] = {
@@ -76,6 +77,7 @@ def load(rows: int = ROWS) -> Section:
 def _alone(folder: Path, file: Path) -> float:
     database = folder / "alone.duckdb"
     with duckdb.connect(database, config={"threads": THREADS}) as connection:
+        connection.execute("SET enable_progress_bar = false")
         began = time.perf_counter()
         connection.execute("CREATE TABLE loaded AS FROM read_parquet(?)", [str(file)])
         taken = time.perf_counter() - began

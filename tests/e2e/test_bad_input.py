@@ -177,10 +177,10 @@ BAD: dict[str, Bad] = {
         "age",
     ),
     "an order that lacks a value": invalid(
-        {"attributes[5].order": {"values": ["A01"]}}, "attributes[5].order.values", "'B02'"
+        {"attributes[5].order": {"values": ["A01"]}}, "attributes[5].order.values", "1 value 'diagnosis'"
     ),
     "an order of numbers that are none": invalid(
-        {"attributes[5].order": {"by": "ORDER_BY_NUMBER"}}, "attributes[5].order.by", "'A01'"
+        {"attributes[5].order": {"by": "ORDER_BY_NUMBER"}}, "attributes[5].order.by", "2 values 'diagnosis'"
     ),
     "more diversity than there is": Bad(
         {"privacy_models[+]": {"distinct_l_diversity": {"column": "diagnosis", "l": 5}}},
@@ -370,7 +370,7 @@ BAD: dict[str, Bad] = {
         "null character",
     ),
     # --- Hierarchies ---
-    "a hierarchy that misses values": invalid({SEX: inline(["F", "*"])}, SEX, "1 values 'sex' 'M'"),
+    "a hierarchy that misses values": invalid({SEX: inline(["F", "*"])}, SEX, "1 value 'sex'"),
     "a hierarchy that repeats a value": invalid(
         {SEX: inline(["F", "*"], ["M", "*"], ["F", "*"])}, f"{SEX}.inline.rows[2].labels[0]", "'F' repeated"
     ),
@@ -393,7 +393,7 @@ BAD: dict[str, Bad] = {
     "a range that ends before it starts": invalid(
         {AGE: intervals(minimum="100")}, f"{AGE}.intervals.maximum", "99 100"
     ),
-    "a range that misses values": invalid({AGE: intervals(maximum="60")}, AGE, "9 values 'age' 61"),
+    "a range that misses values": invalid({AGE: intervals(maximum="60")}, AGE, "9 values 'age'"),
     "intervals of texts": invalid({SEX: intervals()}, f"{SEX}.intervals", "TEXT INTEGER"),
     "dates that are numbers": invalid(
         {AGE: {"dates": {"minimum": "2024-01-01", "maximum": "2024-12-31", "units": ["MONTH"]}}},
@@ -403,7 +403,7 @@ BAD: dict[str, Bad] = {
     "a mask that is too short": invalid(
         {"attributes[3].hierarchy": {"redaction": {"length": 4, "alphabet_size": 10}}},
         "attributes[3].hierarchy",
-        "90 values 'zip' '00000'",
+        "90 values 'zip'",
     ),
     # --- The request itself ---
     "a request id that named another policy": Bad(

@@ -162,7 +162,7 @@ def test_files_of_all_sorts(
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("show", "agess"), ExitCode.INVALID, "Did you mean"),
+        (("show", "agess"), ExitCode.NOT_FOUND, "Did you mean"),
         (("compare", "ages@0", "ages@7"), ExitCode.NOT_FOUND, "later.version"),
         (("compare", "ages@-1", "ages"), ExitCode.NOT_FOUND, "earlier.version"),
         (("show", "agess", "--csv", "x.csv"), ExitCode.NOT_FOUND, "Did you mean"),

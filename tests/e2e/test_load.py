@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -105,6 +107,9 @@ def test_commands(server: ServerProcess, tmp_path: Path) -> None:
     assert "90210" not in unasked
     assert "90210" in tableveil("describe", "people", "--values", "2", server=server.address).stdout
     assert "Did you mean 'people'" in tableveil("describe", "peple", server=server.address).stderr
+    assert tableveil("describe", "main.people", server=server.address).stdout == unasked
+    taken = tableveil("load", str(file), "main.people", "--all-text", server=server.address)
+    assert (taken.exit_code, taken.stderr.splitlines()[0]) == (6, "Conflict (TARGET_EXISTS)")
 
 
 def test_a_request_id_loads_once(server: ServerProcess) -> None:
@@ -179,6 +184,40 @@ def test_streams_that_end_early(server: ServerProcess) -> None:
         with pytest.raises(TableveilError):
             client._load([v1.LoadTableRequest(start=start("cut")), v1.LoadTableRequest(arrow_ipc=b"no arrow")])
         assert "cut" not in [info.table.table for info in client.list_tables()]
+
+
+def test_a_client_that_vanishes_leaves_nothing(server: ServerProcess, tmp_path: Path) -> None:
+    """Its process is killed while it sends; the next load goes into the same place."""
+    code = (
+        "import sys, time, pyarrow as pa\n"
+        "from tableveil.client import Client\n"
+        "from tableveil.v1 import policy_pb2, table_service_pb2 as v1\n"
+        "batch = pa.record_batch({'a': list(range(50_000))})\n"
+        "def batches():\n"
+        "    for i in range(10**6):\n"
+        "        yield batch\n"
+        "        if i == 20: print('sending', flush=True)\n"
+        "        time.sleep(0.001)\n"
+        "start = v1.LoadStart(table=policy_pb2.TableReference(table='vanished'))\n"
+        "Client(sys.argv[1]).load(start, pa.RecordBatchReader.from_batches(batch.schema, batches()))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, server.address], stdout=subprocess.PIPE) as sender:
+        assert sender.stdout is not None
+        assert sender.stdout.readline() == b"sending\n"
+        sender.kill()
+    with Client(server.address) as client:
+        assert "vanished" not in [info.table.table for info in client.list_tables()]
+        assert client.load(start("vanished"), pa.table({"a": [1]}).to_reader()).load.rows == 1
+
+
+def test_a_csv_file_of_the_server(server: ServerProcess, files: Path) -> None:
+    (files / "prices.csv").write_text("item;price\n01;1.5\n02;20.25\n")
+    command = ("load", "prices.csv", "prices", "--on-server", "--delimiter", ";", "--request-id", "prices", "--json")
+    [document] = tableveil(*command, server=server.address).documents
+    assert [column["type"] for column in document["load"]["columns"]] == ["VARCHAR", "DECIMAL(18,2)"]
+    (files / "others.csv").write_text("item;price\n03;1.5\n")
+    another = tableveil("load", "others.csv", *command[2:], server=server.address)
+    assert "REQUEST_ID_REUSED" in another.stderr
 
 
 def test_a_table_that_a_job_reads(server: ServerProcess) -> None:

@@ -84,7 +84,7 @@ def guess_role(facts: ColumnFacts) -> RoleGuess:
 
 
 def _recurring(facts: ColumnFacts) -> str:
-    if facts.rows < FEWEST_ROWS or facts.telling > 0.5:
+    if facts.rows < FEWEST_ROWS or facts.constant or facts.telling > 0.5:
         return ""
     return " Its values recur: if they are those of places or groups, it may be a quasi-identifier."
 

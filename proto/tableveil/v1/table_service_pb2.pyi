@@ -377,14 +377,23 @@ class LoadStart(_message.Message):
     MODE_FIELD_NUMBER: _builtins.int
     FILE_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
+    CLIENT_FILE_FIELD_NUMBER: _builtins.int
     mode: Global___LoadMode.ValueType
     request_id: _builtins.str
-    """The client's name for this load. Asked again, the service returns what was loaded then, and loads nothing."""
+    """The client's name for this load. Asked again, the service returns what was loaded then, and loads nothing; of
+    another table, mode, file, format or columns, that is an error.
+    """
     @_builtins.property
     def table(self) -> _policy_pb2.TableReference: ...
     @_builtins.property
     def file(self) -> Global___ServerFile:
         """A file to load. Missing: the rows come with the messages."""
+
+    @_builtins.property
+    def client_file(self) -> Global___ServerFile:
+        """The file of its own that a client reads the rows from, if any, and how it reads it. It serves only for telling loads
+        of the same request_id apart.
+        """
 
     def __init__(
         self,
@@ -393,10 +402,11 @@ class LoadStart(_message.Message):
         mode: Global___LoadMode.ValueType = ...,
         file: Global___ServerFile | None = ...,
         request_id: _builtins.str = ...,
+        client_file: Global___ServerFile | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["file", b"file", "table", b"table"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["client_file", b"client_file", "file", b"file", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["file", b"file", "mode", b"mode", "request_id", b"request_id", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_file", b"client_file", "file", b"file", "mode", b"mode", "request_id", b"request_id", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

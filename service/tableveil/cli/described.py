@@ -7,9 +7,10 @@ from rich.console import Group
 from rich.text import Text
 
 from tableveil.cli import wording
+from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import listing
 from tableveil.cli.verb import Session, verb
-from tableveil.v1 import policy_pb2, table_service_pb2
+from tableveil.v1 import table_service_pb2
 
 
 @click.command()
@@ -35,7 +36,7 @@ def tables(session: Session) -> None:
 
 @click.command()
 @click.argument("table")
-@click.option("--schema", default="", help="The table's schema.  [default: main]")
+@click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
 @click.option(
     "--values",
     type=click.IntRange(0, 1000),
@@ -44,10 +45,10 @@ def tables(session: Session) -> None:
     help="How many of the most frequent values of each column to show, with the least and greatest.",
 )
 @verb
-def describe(session: Session, table: str, schema: str, values: int) -> None:
+def describe(session: Session, table: str, schema: str | None, values: int) -> None:
     """Show the columns of a table: types, NULLs, how many different values. No values unless asked."""
     output = session.output
-    found = session.client.describe_table(policy_pb2.TableReference(schema=schema, table=table), values)
+    found = session.client.describe_table(named_table(table, schema), values)
     if output.as_json:
         output.json(table_service_pb2.DescribeTableResponse(description=found))
         return

@@ -15,9 +15,7 @@ from tableveil.v1 import draft_service_pb2
 
 @click.command()
 @click.argument("table")
-@click.option(
-    "--schema", metavar="NAME", help="The table's schema. TABLE is then its name as it is, with all its dots."
-)
+@click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write it. Default: stdout.")
 @click.option("--overwrite", is_flag=True, help="Let --output replace a file.")
 @verb

@@ -11,9 +11,10 @@ from rich.text import Text
 
 from tableveil.cli import wording
 from tableveil.cli.interruptible import interruptible
+from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import Session, verb
-from tableveil.v1 import policy_pb2, table_service_pb2
+from tableveil.v1 import table_service_pb2
 
 _PARQUET_SUFFIXES = {".parquet", ".pq"}
 _ENCODINGS = {
@@ -27,7 +28,7 @@ _MOST_LINES_SHOWN = 20
 @click.command()
 @click.argument("file")
 @click.argument("table")
-@click.option("--schema", default="", help="The table's schema.  [default: main]")
+@click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
 @click.option("--append", is_flag=True, help="Append to the table instead of creating it.")
 @click.option("--on-server", is_flag=True, help="The file is the server's, below one of its --load-directory.")
 @click.option("--request-id", default="", help="A name for this load: asked again, it loads nothing twice.")
@@ -57,7 +58,7 @@ def load(
     session: Session,
     file: str,
     table: str,
-    schema: str,
+    schema: str | None,
     append: bool,
     on_server: bool,
     request_id: str,
@@ -75,7 +76,7 @@ def load(
         how = table_service_pb2.CsvFormat(types=_types(types), encoding=_ENCODINGS[encoding], **csv)  # type: ignore[arg-type]
         read.csv.CopyFrom(how)
     start = table_service_pb2.LoadStart(
-        table=policy_pb2.TableReference(schema=schema, table=table),
+        table=named_table(table, schema),
         mode=table_service_pb2.LOAD_MODE_APPEND if append else table_service_pb2.LOAD_MODE_CREATE,
         request_id=request_id,
     )

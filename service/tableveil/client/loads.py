@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
 import duckdb
@@ -14,7 +15,7 @@ from tableveil.backend.interrupter import Interrupter
 from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.convert.loads import csv_format_from_proto, rejected_line_to_proto
 from tableveil.errors import Fault, InvalidError, shortened
-from tableveil.loading import RejectedLine, csv_rows, parquet_rows
+from tableveil.loading import RejectedLine, csv_rows, parquet_rows, reading_parquet
 from tableveil.v1 import table_service_pb2 as v1
 
 # Rows; as many as DuckDB's own row groups have.
@@ -40,16 +41,32 @@ class LoadRequests:
         self._rejected = rejected
         self._progress = progress
         self._sent = 0
+        self._making = threading.Lock()
+        self._ended = False
         self.failure: BaseException | None = None
 
+    def end(self) -> None:
+        """Waits for the message that is being made; no other is made from then on.
+
+        gRPC makes messages in a thread of its own, which does not notice at once that a call has failed.
+        """
+        with self._making:
+            self._ended = True
+
     def __iter__(self) -> Iterator[v1.LoadTableRequest]:
-        try:
-            yield from self._made()
-        except GeneratorExit:
-            raise
-        except BaseException as error:
-            self.failure = error
-            raise
+        messages = self._made()
+        while (message := self._next(messages)) is not None:
+            yield message
+
+    def _next(self, messages: Iterator[v1.LoadTableRequest]) -> v1.LoadTableRequest | None:
+        with self._making:
+            if self._ended:
+                return None
+            try:
+                return next(messages, None)
+            except BaseException as error:
+                self.failure = error
+                raise
 
     def _made(self) -> Iterator[v1.LoadTableRequest]:
         yield v1.LoadTableRequest(start=self._start)
@@ -77,9 +94,14 @@ def file_requests(start: v1.LoadStart, file: v1.ServerFile, progress: Progress |
     path = Path(file.path).absolute()
     if not path.is_file():
         raise InvalidError.of("FILE_NOT_FOUND", "file", shortened(file.path), "a file")
+    told = v1.LoadStart(client_file=file)
+    told.MergeFrom(start)
+    told.client_file.path = path.name
     # Text that looks like a time is taken for one of UTC; types that Arrow does not have travel as DuckDB's own.
     with duckdb.connect() as connection, closing(Interrupter()) as interrupter:
         connection.execute("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL arrow_lossless_conversion = true")
+        # What is shown on a terminal is the command's business.
+        connection.execute("SET enable_progress_bar = false")
         with Session(connection, interrupter) as session:
             if file.HasField("csv"):
                 faults: list[Fault] = []
@@ -90,4 +112,10 @@ def file_requests(start: v1.LoadStart, file: v1.ServerFile, progress: Progress |
             else:
                 rows = parquet_rows(session, path)
             with session.batches(rows.query, _ROWS_PER_BATCH) as reader:
-                yield LoadRequests(start, reader, lambda: rows.rejected(session), progress)
+                requests = LoadRequests(told, reader, lambda: rows.rejected(session), progress)
+                try:
+                    with nullcontext() if file.HasField("csv") else reading_parquet(path):
+                        yield requests
+                finally:
+                    # The session must not be closed while another thread reads from it.
+                    requests.end()

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
+from google.protobuf.json_format import MessageToDict
+
 from tableveil.convert.enums import EnumMap
 from tableveil.convert.tables import table_from_proto, table_to_proto
 from tableveil.convert.times import timestamp
@@ -35,7 +39,15 @@ def load_request_from_proto(message: v1.LoadStart) -> LoadRequest:
         path, file_format = message.file.path, _format_from_proto(message.file, faults)
     if faults:
         raise InvalidError.about("LOAD_INVALID", "the load is invalid", faults)
-    return LoadRequest(table_from_proto(message.table), mode or LoadMode.CREATE, message.request_id, path, file_format)
+    origin = MessageToDict(v1.LoadStart(file=message.file, client_file=message.client_file))
+    return LoadRequest(
+        table_from_proto(message.table),
+        mode or LoadMode.CREATE,
+        message.request_id,
+        path,
+        file_format,
+        json.dumps(origin, sort_keys=True),
+    )
 
 
 def _format_from_proto(message: v1.ServerFile, faults: list[Fault]) -> FileFormat | None:

@@ -31,7 +31,11 @@ def tables_read(session: Session, work: Work, source: TableReference) -> tuple[T
     """The tables or views that a job reads whose source was found."""
     query, _ = resolve_query(session, work.source_query) if work.source_query else (None, [])
     population = work.population.table if work.population is not None else None
-    return (*((source,) if query is None else query.tables), *((population,) if population is not None else ()))
+    return (
+        *((source,) if query is None else query.tables),
+        *((population,) if population is not None else ()),
+        *work.hierarchy_tables,
+    )
 
 
 def check_target_free(jobs: Iterable[Active], target: ReleaseTarget) -> None:

@@ -10,7 +10,7 @@ from tableveil.backend import Database, Session
 from tableveil.dictionary import Preview, PreviewRequest, preview_hierarchy
 from tableveil.errors import Fault, InvalidError, NotFoundError
 from tableveil.hierarchy import StoredLevels, check_levels
-from tableveil.search import Control
+from tableveil.search import Control, Stopped
 from tableveil.state import hierarchies
 from tableveil.state.compare_hierarchies import Comparison, compare
 from tableveil.state.hierarchies import Stored
@@ -56,6 +56,8 @@ class Hierarchies:
         """
         with self._database.session() as session:
             session.control = control
+            if control.must_stop:
+                raise Stopped
             return preview_hierarchy(session, request)
 
     def compare(self, earlier: StoredLevels, later: StoredLevels, examples: int) -> Comparison:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -24,16 +26,18 @@ from tableveil.loading import (
     Rows,
     allowed_file,
     append,
+    check_names,
     check_place,
     check_types,
     columns_there,
     create,
     csv_rows,
     parquet_rows,
+    reading_parquet,
 )
 from tableveil.policy import TableReference
 from tableveil.search import Control, Stopped
-from tableveil.source.tables import find_schema
+from tableveil.source.tables import find_schema, without_values
 from tableveil.state import loads as store
 from tableveil.state.jobs import now
 from tableveil.state.loads import Load, LoadMode
@@ -45,13 +49,17 @@ _INCOMING = "tableveil_incoming"
 
 @dataclass(frozen=True, slots=True)
 class LoadRequest:
-    """What is to be loaded where. The rows come from the file if there is one."""
+    """What is to be loaded where. The rows come from the file if there is one.
+
+    `origin` is the file, the server's or the client's, and how it is read, as JSON: requests of one id agree on it.
+    """
 
     target: TableReference
     mode: LoadMode
     request_id: str = ""
     path: str = ""
     file_format: FileFormat | None = None
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,53 +104,39 @@ class Loads:
 
         Raises:
             InvalidError: the rows cannot be read, or do not fit.
-            ConflictError: there is something in the table's place, or an unfinished job reads the table.
+            ConflictError: there is something in the table's place, an unfinished job reads the table, or the request id
+                named another load.
             CancelledError: `control` says to stop.
         """
         started = time.monotonic()
         with self._once(request.request_id), self._database.session() as session:
             session.control = control
             try:
-                target, known = self._admit(session, request)
-                if known is not None:
+                target = _found_target(session, request)
+                source = stream() if request.file_format is None else None
+                digest = _digest(request, source)
+                if (known := _known(session, request, target, digest)) is not None:
                     return Loaded(known, repeated=True)
-                with session.transaction():
-                    number, rejected = self._write(session, request, target, stream, started)
+                check_place(session, target, existing=request.mode is LoadMode.APPEND)
+                self._jobs.check_unread(target)
+                with ExitStack() as until_committed, session.transaction():
+                    number, rejected = self._write(session, request, target, source, digest, started)
+                    # A job may have been submitted meanwhile; from here on, none is.
+                    until_committed.enter_context(self._jobs.unread(target))
             except Stopped:
                 raise CancelledError("CANCELLED", "the load was cancelled, and nothing was loaded") from None
         return Loaded(self._look(number), rejected)
-
-    def _admit(self, session: Session, request: LoadRequest) -> tuple[TableReference, Load | None]:
-        target, faults = find_schema(session, request.target, "table")
-        if target is None or not request.target.table or "\0" in request.target.table:
-            named = [] if request.target.table else [Fault("table.table", "nothing", "the name of a table")]
-            raise InvalidError.about("TABLE_INVALID", "nothing can be loaded there", faults or named)
-        if request.request_id and (known := store.find_request(session, request.request_id)):
-            if (known.schema, known.table, known.mode) != (target.schema, target.table, request.mode):
-                raise ConflictError.of(
-                    "REQUEST_ID_REUSED",
-                    "request_id",
-                    f"{shortened(request.request_id)}, by which {shortened(known.table)} was loaded",
-                    "a request id of its own for every load",
-                )
-            return target, known
-        self._check_place(session, target, request.mode)
-        return target, None
-
-    def _check_place(self, session: Session, target: TableReference, mode: LoadMode) -> None:
-        check_place(session, target, existing=mode is LoadMode.APPEND)
-        self._jobs.check_unread(target)
 
     def _write(
         self,
         session: Session,
         request: LoadRequest,
         target: TableReference,
-        stream: Callable[[], Stream],
+        source: Stream | None,
+        digest: str,
         started: float,
     ) -> tuple[int, tuple[RejectedLine, ...]]:
         """Loads and records it, and returns the record's number; call it in a transaction."""
-        source = stream() if request.file_format is None else None
         with self._rows(session, request, source) as rows:
             if request.mode is LoadMode.APPEND:
                 count = append(session, target, rows.query, rows.columns)
@@ -157,6 +151,7 @@ class Loads:
             Load(
                 number,
                 request.request_id,
+                digest,
                 target.schema,
                 target.table,
                 request.mode,
@@ -164,7 +159,7 @@ class Loads:
                 now(session),
                 count,
                 len(rejected),
-                tuple(columns_there(session, target)),
+                tuple((name, without_values(type_)) for name, type_ in columns_there(session, target)),
                 time.monotonic() - started,
             ),
         )
@@ -180,7 +175,8 @@ class Loads:
         if isinstance(request.file_format, CsvFormat):
             yield csv_rows(session, path, request.file_format)
         else:
-            yield parquet_rows(session, path)
+            with reading_parquet(path):
+                yield parquet_rows(session, path)
 
     @contextmanager
     def _once(self, request_id: str) -> Iterator[None]:
@@ -212,9 +208,43 @@ class Loads:
         return found
 
 
+def _found_target(session: Session, request: LoadRequest) -> TableReference:
+    target, faults = find_schema(session, request.target, "table")
+    if target is None or not request.target.table or "\0" in request.target.table:
+        found = shortened(request.target.table) if request.target.table else "nothing"
+        unnamed = [Fault("table.table", found, "the name of a table, without a null character")]
+        raise InvalidError.about("TABLE_INVALID", "nothing can be loaded there", faults or unnamed)
+    return target
+
+
+def _digest(request: LoadRequest, source: Stream | None) -> str:
+    """Identifies where the rows come from and, of those that come with a call, the columns."""
+    columns = [[field.name, str(field.type)] for field in source.reader.schema] if source is not None else []
+    return hashlib.sha256(json.dumps([request.origin, columns]).encode()).hexdigest()
+
+
+def _known(session: Session, request: LoadRequest, target: TableReference, digest: str) -> Load | None:
+    """The load that the request id names; raises `ConflictError` if it is another one."""
+    known = store.find_request(session, request.request_id) if request.request_id else None
+    if known is None:
+        return None
+    same_place = (known.schema, known.table, known.mode) == (target.schema, target.table, request.mode)
+    if not same_place or known.request_digest != digest:
+        how = " from another file, in another format, or with other columns" if same_place else ""
+        raise ConflictError.of(
+            "REQUEST_ID_REUSED",
+            "request_id",
+            f"{shortened(request.request_id)}, by which {shortened(known.table)} was loaded{how}",
+            "a request id of its own for every load",
+        )
+    return known
+
+
 @contextmanager
 def _incoming(session: Session, stream: Stream) -> Iterator[Rows]:
     """The stream as rows. What it raises takes the place of what the database makes of that."""
+    # The database renames, in silence, what differs from another name in case only.
+    check_names(stream.reader.schema.names)
     query = exp.select("*").from_(table(_INCOMING))
     # Looking at the columns must not take batches from the stream.
     with session.relation(_INCOMING, stream.reader.schema.empty_table()):

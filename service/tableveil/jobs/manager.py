@@ -9,6 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
@@ -249,6 +250,13 @@ class JobManager:
         """Raises `ConflictError` if a queued or running job reads the table."""
         with self._changed:
             check_table_free(self._active.values(), table)
+
+    @contextmanager
+    def unread(self, table: TableReference) -> Iterator[None]:
+        """While the block runs, no job is submitted; raises `ConflictError` if an unfinished one reads the table."""
+        with self._submitting:
+            self.check_unread(table)
+            yield
 
     def close(self, grace_seconds: float) -> None:
         """Takes no more jobs, ends queued and running ones as interrupted, and waits for the workers."""

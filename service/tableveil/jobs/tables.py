@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from tableveil.backend import Database
@@ -11,9 +10,7 @@ from tableveil.policy import TableReference
 from tableveil.search import Control, Stopped
 from tableveil.source import find_table
 from tableveil.source.description import TableDescription, describe
-from tableveil.source.tables import STATE_SCHEMA
-
-_ENUM = re.compile(r"ENUM\(.*\)", re.DOTALL)
+from tableveil.source.tables import STATE_SCHEMA, without_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +77,3 @@ class Tables:
                     return describe(session, reference, most_values)
             except Stopped:
                 raise CancelledError("CANCELLED", "nobody waits for the description any more") from None
-
-
-def without_values(type_: str) -> str:
-    """The type without the values of an ENUM."""
-    return _ENUM.sub("ENUM", type_)

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from tableveil.backend import Database, Session
 from tableveil.errors import Fault, InvalidError
+from tableveil.hierarchy import SafeHarborZip, TableLevels
 from tableveil.jobs.assessed import PolicyOf, resolve_assessed
 from tableveil.jobs.read import check_request
 from tableveil.jobs.released import current_release
@@ -64,6 +65,11 @@ class Work(ABC):
         return ""
 
     @property
+    def hierarchy_tables(self) -> tuple[TableReference, ...]:
+        """The tables that hierarchies are read from."""
+        return ()
+
+    @property
     def release(self) -> int | None:
         """The release that is read, whose objects have to stay until the job has ended."""
         return None
@@ -115,6 +121,11 @@ class ReleaseWork(Work):
         """The policy's."""
         return self.policy.source_query
 
+    @property
+    def hierarchy_tables(self) -> tuple[TableReference, ...]:
+        """The policy's."""
+        return _hierarchy_tables(self.policy)
+
     def admit(self, session: Session) -> TableReference:
         """The source; see `Work`."""
         source, policy, faults = check_request(session, self.policy)
@@ -148,6 +159,11 @@ class _Unreleased(Work):
     def source_query(self) -> str:
         """The policy's."""
         return self.policy.source_query
+
+    @property
+    def hierarchy_tables(self) -> tuple[TableReference, ...]:
+        """The policy's."""
+        return _hierarchy_tables(self.policy)
 
     def admit(self, session: Session) -> TableReference:
         """The source; see `Work`."""
@@ -287,6 +303,15 @@ class ClassificationWork(Work):
     def run(self, database: Database, session: Session, job: int, report: Report) -> int:
         """The assessment's number."""
         return run_classification(database, session, job, self.request, self.document, self.policy_of, report)
+
+
+def _hierarchy_tables(policy: Policy) -> tuple[TableReference, ...]:
+    definitions = [attribute.hierarchy for attribute in policy.attributes]
+    return tuple(
+        TableReference(found.catalog, found.schema, found.table)
+        for found in definitions
+        if isinstance(found, (TableLevels, SafeHarborZip))
+    )
 
 
 def _fitting(source: Source | None, faults: list[Fault]) -> Source:

@@ -6,11 +6,14 @@ import io
 from collections.abc import Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tableveil.convert.loads import rejected_line_from_proto
 from tableveil.errors import InvalidError
 from tableveil.loading import RejectedLine
 from tableveil.v1 import table_service_pb2 as v1
+
+_DAYS = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 
 
 class IncomingRows:
@@ -48,7 +51,7 @@ class IncomingRows:
         try:
             for batch in stream:
                 # Text that is no UTF-8, or offsets that lead astray, must not reach the database.
-                batch.validate(full=True)
+                _validate(batch)
                 yield batch
             self._bytes.drain()
         except BaseException as error:
@@ -108,6 +111,20 @@ class _MessageBytes(io.RawIOBase):
                 return True
         self.failure = InvalidError.of("LOAD_INVALID", "part", "neither rows nor their end", "arrow_ipc or end")
         raise self.failure
+
+
+def _validate(batch: pa.RecordBatch) -> None:
+    """Raises `ArrowInvalid`. Unlike Arrow, the database has a time 24:00:00."""
+    batch.validate()
+    for column in batch.columns:
+        if not pa.types.is_time(column.type):
+            column.validate(full=True)
+            continue
+        numbers = column.view(pa.int64() if pa.types.is_time64(column.type) else pa.int32())
+        numbers.validate(full=True)
+        outside = pc.or_(pc.less(numbers, 0), pc.greater(numbers, _DAYS[column.type.unit]))
+        if pc.any(outside).as_py():
+            raise pa.ArrowInvalid("a time that no day has")
 
 
 def _not_arrow() -> InvalidError:

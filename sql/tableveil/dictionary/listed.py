@@ -22,6 +22,7 @@ from tableveil.hierarchy import (
 )
 from tableveil.policy import TableReference
 from tableveil.source import Column, columns_of, find_table
+from tableveil.source.tables import shown_type
 from tableveil.state import hierarchies
 
 
@@ -113,7 +114,7 @@ def _zip_levels(session: Session, definition: SafeHarborZip, field: str) -> tupl
     people = found.get(definition.population_column)
     if people is not None and not (isinstance(people, Column) and people.kind is ValueKind.INTEGER):
         type_ = people.type if isinstance(people, Column) else people[1]
-        shown = f"{shortened(definition.population_column)} of type {shortened(type_)}"
+        shown = f"{shortened(definition.population_column)} of type {shown_type(type_)}"
         faults.append(Fault(f"{field}.population_column", shown, "a column of whole numbers: the people in each"))
     if faults:
         return None, faults

@@ -31,6 +31,7 @@ from tableveil.hierarchy import (
 )
 from tableveil.policy import AttributePolicy, OrderBy, ValueOrder
 from tableveil.source import Column, Source
+from tableveil.source.tables import shown_type
 
 NUMBERS = r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?"
 DATES = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -48,7 +49,7 @@ def check_kind(order: ValueOrder, source_column: Column, field: str) -> list[Fau
     fitting = {OrderBy.NUMBER: _NUMERIC, OrderBy.DATE: _TEMPORAL}.get(order.by)
     if fitting is None or source_column.kind in (ValueKind.TEXT, *fitting):
         return []
-    found = f"{order.by} for {shortened(source_column.name)}, a column of type {shortened(source_column.type)}"
+    found = f"{order.by} for {shortened(source_column.name)}, a column of type {shown_type(source_column.type)}"
     return [Fault(f"{field}.by", found, "text, or a type of that kind", "TYPE orders values as their type does.")]
 
 
@@ -95,13 +96,14 @@ def check_places(session: Session, placed: str, attribute: AttributePolicy, fiel
     count = session.value(exp.select(exp.Count(this=exp.Star())).from_(table(placed)).where(without))
     if not count:
         return []
+    values = f"{count:,} {'value' if count == 1 else 'values'} of {name}"
     if order.values:
-        found = f"{count} values of {name} that are not listed"
+        found = f"{values} that {'is' if count == 1 else 'are'} not listed"
         hint = f"Add them where they belong, as the text DuckDB casts them to. {SEE_VALUES}"
         return [Fault(f"{field}.values", found, "all values that occur", hint)]
     form = "numbers such as -1.5" if order.by is OrderBy.NUMBER else "dates as YYYY-MM-DD"
     hint = f"Correct them, or list the order in values. {SEE_VALUES}"
-    return [Fault(f"{field}.by", f"{count} values of {name} that are none", form, hint)]
+    return [Fault(f"{field}.by", f"{values} that {'is' if count == 1 else 'are'} none", form, hint)]
 
 
 def check_distinct(session: Session, placed: str, attribute: AttributePolicy, field: str) -> list[Fault]:

@@ -16,6 +16,7 @@ from tableveil.hierarchy import ValueKind
 from tableveil.hierarchy.notation import Notation
 from tableveil.policy import AggregateFunction, Aggregation
 from tableveil.source import Column
+from tableveil.source.tables import shown_type
 
 NOTATIONS = {
     ValueKind.INTEGER: Notation.INTEGER,
@@ -60,11 +61,11 @@ def check_kind(aggregation: Aggregation, source_column: Column, field: str) -> l
     """A column that has no positions, or is not of numbers where only these have an aggregate."""
     name, kind = shortened(source_column.name), source_column.kind
     if kind not in NOTATIONS:
-        found = f"NUMERIC for {name}, a column of type {shortened(source_column.type)}"
+        found = f"NUMERIC for {name}, a column of type {shown_type(source_column.type)}"
         hint = "ORDINAL aggregates values by their order, NOMINAL by a hierarchy."
         return [Fault(f"{field}.scale", found, "a column of numbers, dates or timestamps", hint)]
     if aggregation.function is AggregateFunction.GEOMETRIC_MEAN and kind in (ValueKind.DATE, ValueKind.TIMESTAMP):
-        found = f"GEOMETRIC_MEAN of {name}, a column of type {shortened(source_column.type)}"
+        found = f"GEOMETRIC_MEAN of {name}, a column of type {shown_type(source_column.type)}"
         return [Fault(f"{field}.function", found, "a column of numbers, because dates have no zero")]
     return []
 
@@ -97,7 +98,7 @@ def _read_coding(session: Session, coding: str, source_column: Column, field: st
     held, position = session.row(exp.select(cast(typed, "VARCHAR"), position_of(typed.copy(), source_column.kind)))
     lost = source_column.kind is ValueKind.DECIMAL and held is not None and Fraction(held) != asked
     if held is None or lost or not math.isfinite(position):
-        return None, [Fault(field, shortened(coding), f"a value that the type {shortened(source_column.type)} holds")]
+        return None, [Fault(field, shortened(coding), f"a value that the type {shown_type(source_column.type)} holds")]
     return float(position), []
 
 
@@ -144,7 +145,7 @@ def check_function(
         grid = Fraction(aggregation.grid)
         unit, wording = _UNITS.get(source_column.kind, (grid, ""))
         if grid % unit:
-            found = f"{aggregation.grid} for {name}, a column of type {shortened(source_column.type)}"
+            found = f"{aggregation.grid} for {name}, a column of type {shown_type(source_column.type)}"
             yield Fault(f"{field}.grid", found, f"a width in {wording}")
         elif len(positions) and np.abs(positions).max() > MOST_STEPS * grid:
             found = f"{aggregation.grid} for {name}, which is too small for its largest values"

@@ -29,6 +29,7 @@ from tableveil.hierarchy import (
 )
 from tableveil.policy import AttributePolicy, Role, TableReference, check_hierarchy
 from tableveil.source import Column, columns_of, find_table
+from tableveil.source.tables import shown_type
 from tableveil.state import hierarchies
 from tableveil.state.hierarchies import Stored
 
@@ -92,11 +93,14 @@ def preview_hierarchy(session: Session, request: PreviewRequest) -> Preview:
 
     Raises:
         InvalidError: with everything that is wrong with the hierarchy, or with using it on the column.
+        NotFoundError: a stored one that is to be shown by itself is not there.
     """
     faults = list(check_hierarchy(request.definition, FIELD))
     stored, hierarchy, found = _hierarchy(session, request.definition) if not faults else (None, None, [])
     faults += found
     if request.table is None:
+        if found and isinstance(request.definition, StoredLevels):
+            raise NotFoundError("HIERARCHY_NOT_FOUND", "; ".join(map(str, found)), found)
         if hierarchy is None:
             raise _invalid(faults)
         return _alone(request, stored, hierarchy)
@@ -173,7 +177,7 @@ def _values(session: Session, wanted: TableReference, name: str) -> tuple[_Value
     if found is None:
         other = next((known for known in columns if not isinstance(known, Column) and known[0] == name), None)
         if other is not None:
-            shown = f"{shortened(name)} of type {shortened(other[1])}"
+            shown = f"{shortened(name)} of type {shown_type(other[1])}"
             return None, [Fault("column", shown, "a column of a type that can be released")]
         names = [known.name if isinstance(known, Column) else known[0] for known in columns]
         expected = f"a column of {shortened(reference.table)}"

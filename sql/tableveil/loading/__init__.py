@@ -1,9 +1,9 @@
 """Loading: rows of files and Arrow streams into tables, all of them or none."""
 
-from tableveil.loading.columns import check_types
+from tableveil.loading.columns import check_names, check_types
 from tableveil.loading.csv_file import csv_rows
 from tableveil.loading.model import CsvEncoding, CsvFormat, FileFormat, ParquetFormat, RejectedLine, Rows
-from tableveil.loading.parquet_file import parquet_rows
+from tableveil.loading.parquet_file import parquet_rows, reading_parquet
 from tableveil.loading.paths import allowed_file
 from tableveil.loading.write import append, check_place, columns_there, create
 
@@ -16,10 +16,12 @@ __all__ = [
     "Rows",
     "allowed_file",
     "append",
+    "check_names",
     "check_place",
     "check_types",
     "columns_there",
     "create",
     "csv_rows",
     "parquet_rows",
+    "reading_parquet",
 ]

@@ -9,12 +9,13 @@ from sqlglot import exp
 
 from tableveil.backend import Session, render
 from tableveil.errors import Fault, InvalidError, shortened
-from tableveil.source.tables import kind_of
+from tableveil.source.tables import kind_of, shown_type
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raises `InvalidError` if some names are empty, or equal but for their case."""
-    faults = [
+    """Raises `InvalidError` if there are none, or some are empty, or equal but for their case."""
+    faults = [] if names else [Fault("columns", "none", "at least one")]
+    faults += [
         Fault(f"column {position}", "no name", "a name for every column")
         for position, name in enumerate(names, start=1)
         if not name.strip() or "\0" in name
@@ -39,7 +40,7 @@ def check_types(session: Session, query: exp.Select) -> tuple[tuple[str, str], .
     faults = [
         Fault(
             shortened(name),
-            f"type {shortened(type_)}",
+            f"type {shown_type(type_)}",
             "a type of single values",
             "Take its values apart, or make them text, before you load them.",
         )

@@ -77,7 +77,7 @@ def _scan(
     """The file in a FROM clause, and what asks which of its lines were rejected once it has been read."""
     # Of its own, because the file may be read again by the same session.
     table = f"tableveil_rejected_{next(_numbers)}"
-    most = max((how.max_rejected + 1) * len(types), MOST_LINES_LISTED)
+    most = min(max((how.max_rejected + 1) * len(types), MOST_LINES_LISTED), 2**62)
     options: dict[str, exp.Expr] = {
         # The keys' order is the columns'.
         "columns": exp.Struct(

@@ -1,13 +1,14 @@
 """Types of a CSV file's columns, found by looking at all values.
 
 A column is of the first type below that at least half of its values are of; those that are not are then rejected, line
-by line, instead of making text of numbers in silence. A column that has whole numbers with leading zeros, or of more
-than 18 digits, is text: such numbers are names of something, and would not come back as they were.
+by line, instead of making text of numbers in silence. Numbers that no type holds as they are, because they have leading
+zeros or too many digits, are names of something: their column is text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -17,8 +18,9 @@ from tableveil.errors import Fault, InvalidError, shortened
 # What a value may be: a pattern for the whole of it, and the type that it must fit as well.
 _KINDS: tuple[tuple[str, str, str], ...] = (
     ("integer", r"[+-]?(0|[1-9][0-9]{0,17})", ""),
-    ("code", r"[+-]?[0-9]+", ""),
-    ("float", r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)([eE][+-]?[0-9]+)?", "DOUBLE"),
+    ("code", r"[+-]?([0-9]+|0[0-9]+\.[0-9]*)", ""),
+    ("decimal", r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+)", ""),
+    ("exponent", r"[+-]?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)[eE][+-]?[0-9]+", "DOUBLE"),
     ("date", r"[0-9]{4}-[0-9]{2}-[0-9]{2}", "DATE"),
     ("timestamp", r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?", "TIMESTAMP"),
     ("instant", r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:.]{5,15}(Z|[+-][0-9:]{2,5})", "TIMESTAMP WITH TIME ZONE"),
@@ -26,16 +28,31 @@ _KINDS: tuple[tuple[str, str, str], ...] = (
     ("boolean", r"(?i:true|false)", ""),
 )
 
-# Types by what their values may be.
+_NUMBERS = ("integer", "decimal", "exponent")
+
+# Types by what their values may be; which type numbers are of depends on their digits.
 _TYPES = (
     ("BIGINT", ("integer",)),
-    ("DOUBLE", ("integer", "float")),
+    ("number", _NUMBERS),
     ("DATE", ("date",)),
     ("TIMESTAMP", ("date", "timestamp")),
     ("TIMESTAMP WITH TIME ZONE", ("instant",)),
     ("TIME", ("time",)),
     ("BOOLEAN", ("boolean",)),
 )
+
+# A DOUBLE holds any number of so many digits as it is.
+_ALWAYS_EXACT = 15
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Values of one kind in a column: how many, their most digits before and behind the point, all exact as DOUBLE."""
+
+    count: int
+    whole: int
+    fraction: int
+    exact: bool
 
 
 def found_types(session: Session, rows: exp.Expr, names: Sequence[str]) -> Mapping[str, str]:
@@ -48,23 +65,35 @@ def found_types(session: Session, rows: exp.Expr, names: Sequence[str]) -> Mappi
     positions = call("unnest", call("range", number(len(names))))
     values = call("unnest", exp.Array(expressions=[column(name) for name in names]))
     listed = exp.select(alias(positions, "position"), alias(values, "value")).from_(rows).subquery("listed")
-    counted = (
-        exp.select(column("position"), alias(_kind(column("value")), "kind"), exp.Count(this=exp.Star()))
+    known = (
+        exp.select(column("position"), column("value"), alias(_kind(column("value")), "kind"))
         .from_(listed)
         .where(column("value").is_(exp.null()).not_())
+        .subquery("known")
+    )
+    counted = (
+        exp.select(
+            column("position"),
+            column("kind"),
+            exp.Count(this=exp.Star()),
+            call("max", _digits_of_part(1)),
+            call("max", _digits_of_part(2)),
+            call("bool_and", _exact()),
+        )
+        .from_(known)
         .group_by(number(1), number(2))
     )
-    counts: list[dict[str, int]] = [{} for _ in names]
-    for position, kind, times in session.rows(counted):
-        counts[position][kind] = times
-    _check_text(names, counts)
-    return {name: _type(found) for name, found in zip(names, counts, strict=True)}
+    kinds: list[dict[str, _Found]] = [{} for _ in names]
+    for position, kind, *figures in session.rows(counted):
+        kinds[position][kind] = _Found(*figures)
+    _check_text(names, kinds)
+    return {name: _type(found) for name, found in zip(names, kinds, strict=True)}
 
 
-def _check_text(names: Sequence[str], counts: Sequence[Mapping[str, int]]) -> None:
+def _check_text(names: Sequence[str], kinds: Sequence[Mapping[str, _Found]]) -> None:
     faults = [
-        Fault(shortened(name), f"{found['nul']:,} values with a NUL byte", "text without", "Is --encoding right?")
-        for name, found in zip(names, counts, strict=True)
+        Fault(shortened(name), f"{found['nul'].count:,} values with a NUL byte", "text without", "Is --encoding right?")
+        for name, found in zip(names, kinds, strict=True)
         if "nul" in found
     ]
     if faults:
@@ -79,14 +108,54 @@ def _kind(value: exp.Expr) -> exp.Expr:
         if type_:
             matches = exp.and_(matches, try_cast(value.copy(), type_).is_(exp.null()).not_())
         case = case.when(matches, text(name), copy=False)
+    # What the database would take for a number although it is not written as one: with spaces or underscores.
+    lax = call("isfinite", try_cast(value.copy(), "DOUBLE"))
     nul = call("contains", value, call("chr", number(0)))
-    return case.when(nul, text("nul"), copy=False).else_(text("text"), copy=False)
+    return case.when(nul, text("nul"), copy=False).when(lax, text("code"), copy=False).else_(text("text"), copy=False)
 
 
-def _type(counts: Mapping[str, int]) -> str:
-    total = sum(counts.values())
-    if not total or counts.get("code"):
+def _digits_of_part(part: int) -> exp.Expr:
+    """How many digits a number has before (1) or behind (2) its point."""
+    digits = call("split_part", column("value"), text("."), number(part))
+    return call("length", call("ltrim", digits, text("+-0")) if part == 1 else digits)
+
+
+def _exact() -> exp.Expr:
+    """Whether a value that is a number comes back from a DOUBLE with the same digits."""
+    is_short = call("length", column("value")) <= number(_ALWAYS_EXACT)
+    without_exponent = column("kind").isin(text("integer"), text("decimal"))
+    again = exp.cast(exp.cast(column("value"), "DOUBLE"), "VARCHAR")
+    return (
+        exp.Case()
+        .when(column("kind").isin(*map(text, _NUMBERS)).not_(), exp.true())
+        .when(exp.and_(without_exponent, is_short), exp.true())
+        .else_(_significant(column("value")).eq(_significant(again)))
+    )
+
+
+def _significant(value: exp.Expr) -> exp.Expr:
+    """The digits of a number, but for its exponent and zeros at both ends."""
+    mantissa = call("regexp_replace", value, text("[eE].*"), text(""))
+    digits = call("regexp_replace", mantissa, text("[^0-9]"), text(""), text("g"))
+    return call("trim", digits, text("0"))
+
+
+def _type(kinds: Mapping[str, _Found]) -> str:
+    total = sum(found.count for found in kinds.values())
+    if not total or "code" in kinds:
         return "VARCHAR"
-    shares = {type_: sum(counts.get(kind, 0) for kind in kinds) / total for type_, kinds in _TYPES}
+    shares = {type_: sum(kinds[kind].count for kind in of if kind in kinds) / total for type_, of in _TYPES}
     best = max(shares, key=lambda type_: shares[type_])
-    return best if shares[best] >= 0.5 else "VARCHAR"
+    if shares[best] < 0.5:
+        return "VARCHAR"
+    return best if best != "number" else _number_type([kinds[kind] for kind in _NUMBERS if kind in kinds], kinds)
+
+
+def _number_type(numbers: Sequence[_Found], kinds: Mapping[str, _Found]) -> str:
+    """A type that holds the numbers as they are."""
+    scale = max(found.fraction for found in numbers)
+    precision = max(found.whole for found in numbers) + scale
+    if "exponent" not in kinds and precision <= 38:
+        # With room for numbers to come, as BIGINT has for whole ones.
+        return f"DECIMAL({18 if precision <= 18 else 38},{scale})"
+    return "DOUBLE" if all(found.exact for found in numbers) else "VARCHAR"

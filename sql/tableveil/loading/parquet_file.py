@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,7 +11,7 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from tableveil.backend import Session, text
-from tableveil.errors import InvalidError, shortened
+from tableveil.errors import InternalError, InvalidError, TableveilError, shortened
 from tableveil.loading.columns import check_names, check_types
 from tableveil.loading.model import Rows
 from tableveil.loading.paths import pattern
@@ -24,12 +26,40 @@ def parquet_rows(session: Session, path: Path) -> Rows:
     try:
         names = pq.read_schema(path).names
     except (pa.ArrowException, OSError):
-        raise InvalidError.of(
-            "PARQUET_UNREADABLE", "file", f"{shortened(path.name)}, which cannot be read as Parquet", "a Parquet file"
-        ) from None
+        raise _unreadable(path) from None
     # The database renames, in silence, what differs from another name in case only.
     check_names(names)
     # Folders called year=2020 are no columns of the file.
     option = exp.EQ(this=exp.to_identifier("hive_partitioning"), expression=exp.false())
     query = exp.select("*").from_(exp.Anonymous(this="read_parquet", expressions=[text(pattern(path)), option]))
     return Rows(query, check_types(session, query), lambda _: ())
+
+
+@contextmanager
+def reading_parquet(path: Path) -> Iterator[None]:
+    """While the block reads the rows, an error of the database is the file's, if it is damaged.
+
+    Raises:
+        InvalidError: it is.
+    """
+    try:
+        yield
+    except InternalError as error:
+        if error.code == "DATABASE_ERROR":
+            _check_whole(path)
+        raise
+
+
+def _check_whole(path: Path) -> None:
+    """Reads everything by other means: the database does not tell a file's faults from its own."""
+    try:
+        with pq.ParquetFile(path) as file:
+            for _ in file.iter_batches():
+                pass
+    except (pa.ArrowException, OSError):
+        raise _unreadable(path) from None
+
+
+def _unreadable(path: Path) -> TableveilError:
+    found = f"{shortened(path.name)}, which cannot be read as Parquet"
+    return InvalidError.of("PARQUET_UNREADABLE", "file", found, "a Parquet file that is whole")

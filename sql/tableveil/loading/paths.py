@@ -30,10 +30,20 @@ def allowed_file(path: str, directories: Sequence[Path]) -> Path:
     roots = [directory.resolve() for directory in directories]
     # A file that there is but must not be read is not told from one that there is not.
     for root in roots:
-        found = (root / path).resolve()
-        if any(found.is_relative_to(allowed) for allowed in roots) and found.is_file():
+        found = _file(root / path)
+        if found is not None and any(found.is_relative_to(allowed) for allowed in roots):
             return found
     raise InvalidError.of("FILE_NOT_FOUND", "file.path", shortened(path), expected)
+
+
+def _file(path: Path) -> Path | None:
+    """The file behind all links; None if there is none, or none whose name the system takes."""
+    try:
+        found = path.resolve()
+        return found if found.is_file() else None
+    except (OSError, RuntimeError):
+        # Too long, links in a circle, or below what must not be looked into.
+        return None
 
 
 def pattern(path: Path) -> str:

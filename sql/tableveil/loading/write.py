@@ -10,6 +10,7 @@ from sqlglot import exp
 from tableveil.backend import Session, alias, call, cast, column, create_table, drop, table, try_cast
 from tableveil.errors import ConflictError, Fault, InvalidError, nearest, shortened
 from tableveil.policy import TableReference
+from tableveil.source.tables import without_values
 
 _numbers = itertools.count()
 
@@ -48,7 +49,7 @@ def columns_there(session: Session, target: TableReference) -> list[tuple[str, s
     """The table's columns as (name, type)."""
     return session.rows(
         "SELECT column_name, data_type FROM duckdb_columns() "
-        "WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index",
+        "WHERE database_name = ? AND schema_name = ? AND lower(table_name) = lower(?) ORDER BY column_index",
         [target.catalog, target.schema, target.table],
     )
 
@@ -81,7 +82,9 @@ def _check_fit(session: Session, staged: exp.Table, columns: Sequence[tuple[str,
     figures = session.row(exp.select(*(alias(e, f"f{i}") for i, e in enumerate(counts))).from_(staged))
     faults = [
         Fault(
-            shortened(name), f"{misfits:,} of type {from_} that {to} does not hold as they are", f"values of type {to}"
+            shortened(name),
+            f"{misfits:,} of type {without_values(from_)} that {without_values(to)} does not hold as they are",
+            f"values of type {without_values(to)}",
         )
         for (name, from_, to), misfits in zip(changed, figures, strict=True)
         if misfits
@@ -127,7 +130,8 @@ def check_place(session: Session, target: TableReference, existing: bool) -> Non
 def _check_not_released(session: Session, target: TableReference) -> None:
     releases = session.rows(
         "SELECT r.number FROM tableveil.release_objects o JOIN tableveil.releases r ON o.release = r.number "
-        "WHERE lower(r.target_schema) = lower(?) AND lower(o.name) = lower(?) ORDER BY r.number DESC",
+        "ANTI JOIN tableveil.withdrawals w ON w.release = r.number WHERE lower(r.target_schema) = lower(?) "
+        "AND lower(o.name) = lower(?) ORDER BY r.number DESC",
         [target.schema, target.table],
     )
     if releases:

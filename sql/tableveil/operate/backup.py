@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 import secrets
@@ -49,7 +50,7 @@ class Backups:
         self._making = threading.Lock()
         if self._directory is not None:
             _check_directory(self._directory)
-            for left in self._directory.glob(f".{database.path.name}.*{_PARTIAL}*"):
+            for left in self._directory.glob(f".{glob.escape(database.path.name)}.*{_PARTIAL}*"):
                 left.unlink(missing_ok=True)
 
     def make(self, name: str, control: Control) -> Backup:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import duckdb
 from sqlglot import exp
 
 from tableveil.backend import Session, table
 from tableveil.errors import shortened
 from tableveil.operate.finding import Finding, Level
+from tableveil.release.marks import mark
 from tableveil.state.migrate import SCHEMA
 
 # Neither withdrawn nor replaced by a later one. Only the rows of a release can be a view.
 _CURRENT = """
-    SELECT r.number, r.target_schema, o.name, CASE WHEN o.kind = 'ROWS' THEN r.kind ELSE 'TABLE' END, o.row_count
+    SELECT r.number, r.target_schema, o.name, CASE WHEN o.kind = 'ROWS' THEN r.kind ELSE 'TABLE' END, o.row_count,
+        CASE WHEN r.versions['duckdb'] = ? THEN o.mark END
     FROM tableveil.releases r JOIN tableveil.release_objects o ON o.release = r.number
     ANTI JOIN tableveil.withdrawals w ON w.release = r.number
     WHERE NOT EXISTS (SELECT 1 FROM tableveil.releases l WHERE l.target_schema = r.target_schema
@@ -26,11 +29,14 @@ _NUMBERED = {"hierarchy": "hierarchies", "snapshot": "releases", "record_risks":
 
 
 def examine_releases(session: Session) -> Iterator[Finding]:
-    """A finding per object of a current release that is not as it was written, as far as kind and rows tell."""
+    """A finding per object of a current release that is not as it was written.
+
+    The values of tables are compared by their marks, if this version of DuckDB made those; of views only the kind.
+    """
     kinds = _kinds(session)
-    objects = session.rows(_CURRENT)
-    for release, schema, name, kind, rows in objects:
-        wrong = _wrong(session, schema, name, kind, rows, kinds.get((schema, name)))
+    objects = session.rows(_CURRENT, [duckdb.__version__])
+    for release, schema, name, kind, rows, made in objects:
+        wrong = _wrong(session, schema, name, kind, rows, made, kinds.get((schema, name)))
         if wrong:
             advice = "Somebody changed it beside the server: make the release again, or restore a backup."
             yield Finding(Level.PROBLEM, f"releases/{release}", f"{shortened(name)} {wrong}", advice)
@@ -53,14 +59,18 @@ def orphans(session: Session) -> list[str]:
     return found
 
 
-def _wrong(session: Session, schema: str, name: str, kind: str, rows: int, found: str | None) -> str:
+def _wrong(session: Session, schema: str, name: str, kind: str, rows: int, made: str | None, found: str | None) -> str:
     if found is None:
         return "is gone"
     if found != kind:
         return f"is a {found.lower()}, not a {kind.lower()}"
     # A view is to be read by those who want to know, not by whoever looks after the server.
-    count = _rows(session, schema, name) if kind == "TABLE" else rows
-    return f"has {count} rows, not the {rows} that were written" if count != rows else ""
+    if kind != "TABLE":
+        return ""
+    count = _rows(session, schema, name)
+    if count != rows:
+        return f"has {count} rows, not the {rows} that were written"
+    return "does not hold what was written" if made and mark(session, schema, name) != made else ""
 
 
 def _rows(session: Session, schema: str, name: str) -> int:

@@ -11,7 +11,7 @@ from tableveil.hierarchy import ValueKind
 from tableveil.policy import Population, TableReference
 from tableveil.source.model import Column, Source
 from tableveil.source.population import check_subset, resolve_population
-from tableveil.source.tables import columns_of
+from tableveil.source.tables import columns_of, shown_type
 
 _NUMERIC = {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT}
 
@@ -54,7 +54,7 @@ def resolve_analyzed(
         elif not isinstance(found, Column):
             expected = "a scalar type other than INTERVAL, and text without a collation"
             hint = "Analyze a table in which it is cast to scalar columns."
-            faults.append(Fault(field, f"{shortened(name)} of type {shortened(found[1])}", expected, hint))
+            faults.append(Fault(field, f"{shortened(name)} of type {shown_type(found[1])}", expected, hint))
         elif name == source.subset:
             hint = "It tells who is in the table, not who somebody is."
             faults.append(Fault(field, f"{shortened(name)}, the subset column", "another column", hint))
@@ -74,4 +74,4 @@ def _weight(name: str, by_name: dict[str, Column | tuple[str, str]]) -> tuple[Co
     if isinstance(found, Column) and found.kind in _NUMERIC:
         return found, []
     type_ = found.type if isinstance(found, Column) else found[1]
-    return None, [Fault("weight_column", f"{shortened(name)} of type {shortened(type_)}", "a column of numbers")]
+    return None, [Fault("weight_column", f"{shortened(name)} of type {shown_type(type_)}", "a column of numbers")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -12,7 +11,7 @@ from tableveil.backend import Session, alias, call, cast, column, number, table
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
 from tableveil.source.model import Column
-from tableveil.source.tables import columns_of
+from tableveil.source.tables import columns_of, without_values
 
 MOST_ROWS_COUNTED_EXACTLY = 1_000_000
 """From here on, distinct values are estimated: counting them takes memory for every one of them."""
@@ -22,8 +21,6 @@ MOST_COLUMNS_COUNTED_EXACTLY = 400
 # Columns looked at in one scan. What DuckDB takes to plan exact counts grows with their square.
 _AT_ONCE_EXACTLY = 8
 _AT_ONCE = 200
-
-_ENUM = re.compile(r"ENUM\(.*\)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +90,7 @@ def _counted(
     for position, found in enumerate(columns):
         present, distinct_values, shortest, longest = figures[4 * position : 4 * position + 4]
         name, kind = _name_and_kind(found)
-        type_ = _ENUM.sub("ENUM", found.type if isinstance(found, Column) else found[1])
+        type_ = without_values(found.type if isinstance(found, Column) else found[1])
         # An estimate may exceed what there is.
         distinct_values = min(distinct_values, present)
         described.append(

@@ -11,6 +11,7 @@ from tableveil.backend import Session, alias, call, column, try_cast
 from tableveil.errors import Fault, shortened
 from tableveil.policy import NullHandling, Policy, Role
 from tableveil.source.model import PopulationRows, Source
+from tableveil.source.tables import shown_type
 
 NEARLY_UNIQUE = 0.9
 """Share of distinct values among the non-NULL ones from which an insensitive column singles people out."""
@@ -126,7 +127,7 @@ def _check_population(session: Session, population: PopulationRows | None) -> li
         Fault(
             population.field,
             f"{count} values of {shortened(theirs.name)} in {shortened(str(population.reference))} that the source's "
-            f"type {shortened(type_)} does not hold",
+            f"type {shown_type(type_)} does not hold",
             "values that the source's column could have",
             "Give both columns the wider type.",
         )

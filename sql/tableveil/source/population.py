@@ -9,7 +9,7 @@ from tableveil.errors import Fault, nearest, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Population
 from tableveil.source.model import Column, PopulationRows, Source
-from tableveil.source.tables import columns_of, find_table
+from tableveil.source.tables import columns_of, find_table, shown_type
 
 _ALIKE = (
     {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT},
@@ -28,7 +28,7 @@ def check_subset(population: Population, source: Source, names: Sequence[str]) -
     types = [column.type for column in source.columns if column.name == name]
     if types == ["BOOLEAN"]:
         return []
-    found = shortened(name) + (f" of type {shortened(types[0])}" if types else "")
+    found = shortened(name) + (f" of type {shown_type(types[0])}" if types else "")
     return [Fault(field, found, "a column of type BOOLEAN: true for the rows to anonymize")]
 
 
@@ -65,8 +65,8 @@ def resolve_population(
             faults.append(
                 Fault(
                     field,
-                    f"{shortened(column.name)} of type {shortened(type_)} in {shortened(str(reference))}",
-                    f"a type that compares with the source's, {shortened(column.type)}",
+                    f"{shortened(column.name)} of type {shown_type(type_)} in {shortened(str(reference))}",
+                    f"a type that compares with the source's, {shown_type(column.type)}",
                     "Make a table in which it is cast to that type, and name that.",
                 )
             )

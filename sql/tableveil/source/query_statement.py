@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,8 @@ LONGEST_SAID = 300
 
 Node = dict[str, Any]
 """An object of the tree that DuckDB's `json_serialize_sql` gives."""
+
+_ENUM = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
 
 _ANYWHERE = 2**64 - 1
 """The location of what is not in the text."""
@@ -179,8 +182,11 @@ def folded(name: str) -> str:
 
 
 def said(found: Node) -> str:
-    """What the database says is wrong with a statement that it only looked at, and so without values of any table."""
-    message = " ".join(str(found.get("error_message", "")).split())
+    """What the database says is wrong with a statement that it only looked at, and so without values of any table.
+
+    Types tell values: those of an ENUM.
+    """
+    message = " ".join(_ENUM.sub("ENUM", str(found.get("error_message", ""))).split())
     return message if len(message) <= LONGEST_SAID else f"{message[:LONGEST_SAID]}…"
 
 

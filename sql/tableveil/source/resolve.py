@@ -11,7 +11,7 @@ from tableveil.policy import AttributePolicy, Policy, Role, TableReference, chec
 from tableveil.source.model import Column, Source
 from tableveil.source.population import check_subset, resolve_population
 from tableveil.source.query import query_columns, resolve_query
-from tableveil.source.tables import columns_of, find_table
+from tableveil.source.tables import columns_of, find_table, shown_type
 
 
 def resolve_source(session: Session, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:
@@ -31,7 +31,7 @@ def resolve_source(session: Session, policy: Policy) -> tuple[Source | None, Pol
                 faults.append(
                     Fault(
                         f"source.{shortened(name)}",
-                        f"type {shortened(type_)}",
+                        f"type {shown_type(type_)}",
                         "a scalar type other than INTERVAL, and text without a collation",
                         "Give it the role IDENTIFYING, or anonymize a table in which it is cast to scalar columns.",
                     )

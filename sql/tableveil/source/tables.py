@@ -14,6 +14,8 @@ from tableveil.source.model import Column
 
 STATE_SCHEMA = "tableveil"
 
+_ENUM = re.compile(r"ENUM\(.*\)", re.DOTALL)
+
 _KINDS = (
     (re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER)"), ValueKind.INTEGER),
     (re.compile(r"DECIMAL\(.*\)"), ValueKind.DECIMAL),
@@ -77,6 +79,16 @@ def find_table(session: Session, wanted: TableReference, field: str) -> tuple[Ta
 def kind_of(type_: str) -> ValueKind | None:
     """What values of a type are; None if it cannot be released."""
     return next((kind for pattern, kind in _KINDS if pattern.fullmatch(type_)), None)
+
+
+def without_values(type_: str) -> str:
+    """The type as it may be shown: without the values of an ENUM."""
+    return _ENUM.sub("ENUM", type_)
+
+
+def shown_type(type_: str) -> str:
+    """The type as an error shows it."""
+    return shortened(without_values(type_))
 
 
 def columns_of(session: Session, reference: TableReference) -> list[Column | tuple[str, str]]:

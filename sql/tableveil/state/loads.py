@@ -20,11 +20,13 @@ class LoadMode(StrEnum):
 class Load:
     """A load that was done.
 
-    `file` is empty if the rows came from a client. `columns` are the table's, as (name, type), after the load.
+    `request_digest` tells apart what was asked for by one `request_id`. `file` is empty if the rows came from a client.
+    `columns` are the table's, as (name, type), after the load.
     """
 
     number: int
     request_id: str
+    request_digest: str
     schema: str
     table: str
     mode: LoadMode
@@ -37,8 +39,8 @@ class Load:
 
 
 _SELECT = (
-    "SELECT number, coalesce(request_id, ''), table_schema, table_name, mode, file, created_at, row_count, "
-    "rejected_lines, column_names, column_types, seconds FROM tableveil.loads"
+    "SELECT number, coalesce(request_id, ''), request_digest, table_schema, table_name, mode, file, created_at, "
+    "row_count, rejected_lines, column_names, column_types, seconds FROM tableveil.loads"
 )
 
 
@@ -51,10 +53,11 @@ def next_number(session: Session) -> int:
 def insert(session: Session, load: Load) -> None:
     """Stores a load; call it in the transaction that loads."""
     session.execute(
-        "INSERT INTO tableveil.loads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO tableveil.loads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             load.number,
             load.request_id or None,
+            load.request_digest,
             load.schema,
             load.table,
             load.mode.value,
@@ -92,6 +95,7 @@ def page(session: Session, before: int | None, size: int) -> list[Load]:
 def _load(
     number: int,
     request_id: str,
+    request_digest: str,
     schema: str,
     table: str,
     mode: str,
@@ -105,5 +109,16 @@ def _load(
 ) -> Load:
     columns = tuple(zip(names, types, strict=True))
     return Load(
-        number, request_id, schema, table, LoadMode(mode), file, created_at, rows, rejected_lines, columns, seconds
+        number,
+        request_id,
+        request_digest,
+        schema,
+        table,
+        LoadMode(mode),
+        file,
+        created_at,
+        rows,
+        rejected_lines,
+        columns,
+        seconds,
     )

@@ -71,3 +71,8 @@ def test_where_nothing_speaks_they_are_all_that_nothing_is_known_of() -> None:
 def test_the_column_that_numbers_people(columns: list[ColumnFacts], person: str | None) -> None:
     found = person_column(draft_columns(columns))
     assert (found and found.facts.name) == person
+
+
+def test_values_of_which_there_are_none_do_not_recur() -> None:
+    assert "recur" in guess_role(facts("notes", ValueKind.TEXT, rows=100, distinct=5)).reason
+    assert "recur" not in guess_role(facts("notes", ValueKind.TEXT, rows=100, nulls=100, distinct=0)).reason

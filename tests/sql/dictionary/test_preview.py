@@ -8,7 +8,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.dictionary import Coverage, Preview, PreviewRequest, preview_hierarchy
-from tableveil.errors import InvalidError
+from tableveil.errors import InvalidError, NotFoundError
 from tableveil.hierarchy import (
     HierarchyDefinition,
     InlineLevels,
@@ -71,6 +71,14 @@ def test_groups_of_numbers_are_in_their_order(session: Session) -> None:
     found = look(session, Intervals("0", "39", ("10",)), 'a"ge')
     assert [group.label for group in found.levels[1].first] == ["[0, 9]", "[10, 19]", "[30, 39]"]
     assert found.coverage == Coverage(5, 6, 1, 0, 0, ())
+
+
+def test_a_stored_hierarchy_by_itself_that_is_not_there(session: Session) -> None:
+    with pytest.raises(NotFoundError, match="'nothing'"):
+        preview_hierarchy(session, PreviewRequest(StoredLevels("nothing"), None, ""))
+    assert faults(session, PreviewRequest(StoredLevels("nothing", -1), None, "")) == [
+        ("hierarchy.stored.version", "-1")
+    ]
 
 
 def test_a_stored_hierarchy_is_named_with_its_version(session: Session) -> None:

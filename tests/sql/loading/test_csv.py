@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tableveil.backend import Session
@@ -74,8 +75,21 @@ def test_texts_and_integers_arrive(
     ("values", "type_"),
     [
         (["1", "-20", "+3", ""], "BIGINT"),
+        (["1", "2.5", "-0.25", "5.", ".5"], "DECIMAL(18,2)"),
+        (["9" * 17, "2.55"], "DECIMAL(38,2)"),
+        (["0." + "0" * 37 + "1"], "DECIMAL(38,38)"),
+        (["0." + "1" * 39], "VARCHAR"),
+        (["0.1" + "0" * 40, "2.5"], "DOUBLE"),
         (["1", "2.5", "1e3"], "DOUBLE"),
+        (["0.30000000000000004", "1e-300"], "DOUBLE"),
+        (["0.12345678901234567890", "1e3"], "VARCHAR"),
+        (["9007199254740993", "1e3"], "VARCHAR"),
+        (["1e-400", "1.5"], "VARCHAR"),
+        (["1e999", "1.5"], "VARCHAR"),
         (["01234", "90210"], "VARCHAR"),
+        (["01.5", "12.5"], "VARCHAR"),
+        (["1", "2", "3", " 1.5"], "VARCHAR"),
+        (["1", "2", "3", "1_000"], "VARCHAR"),
         (["1234567890123456789", "1"], "VARCHAR"),
         (["2020-02-29", "0001-01-01"], "DATE"),
         (["2020-02-30", "2020-02-31"], "VARCHAR"),
@@ -93,6 +107,24 @@ def test_types_are_those_of_all_values(session: Session, file: Path, values: lis
     types, rows = read(session, file, content.encode(), CsvFormat())
     assert types == [type_, "VARCHAR"]
     assert len(rows) == len(values)
+
+
+NUMBERS = st.one_of(
+    st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-(10**20), max_value=10**20).map(str),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.from_regex(r"[+-]?(0|[1-9][0-9]{0,25})(\.[0-9]{0,25})?([eE][+-]?[0-9]{1,3})?", fullmatch=True),
+)
+
+
+@settings(max_examples=40)
+@given(st.lists(NUMBERS, min_size=1, max_size=4))
+def test_numbers_arrive_as_they_were(session: Session, file: Path, values: list[str]) -> None:
+    [type_, _], rows = read(session, file, ("c,d\n" + "".join(f"{v},x\n" for v in values)).encode(), CsvFormat())
+    if type_ == "VARCHAR":
+        assert sorted(str(value) for value, _ in rows) == sorted(values)
+    else:
+        # A float stands for the number that it is written as.
+        assert sorted(Decimal(str(value)) for value, _ in rows) == sorted(map(Decimal, values))
 
 
 def test_null_and_empty_text_differ(session: Session, file: Path) -> None:

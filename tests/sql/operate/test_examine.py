@@ -6,10 +6,12 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from tableveil.backend import Database, Session, Settings, read_only
 from tableveil.operate import Finding, Level, disk, examine, examine_file, examine_state
+from tableveil.release.marks import mark
 from tableveil.state.migrate import migrate
 from tests.sql.state.versions import at_version
 
@@ -22,6 +24,8 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         migrate(session)
         session.execute("DELETE FROM tableveil.jobs WHERE number = 4")
         session.execute("CREATE TABLE released AS FROM range(95)")
+        session.execute("UPDATE tableveil.release_objects SET mark = ?", [mark(session, "main", "released")])
+        session.execute("UPDATE tableveil.releases SET versions = map(['duckdb'], [?])", [duckdb.__version__])
     return path
 
 
@@ -74,6 +78,8 @@ TROUBLES: list[tuple[str, str, Level, str, str]] = [
         VALUES (9, '', '', '', '', '', '', '', now()::TIMESTAMP, 'RELEASE', '')""", Level.WARNING, "jobs", "jobs/9"),
     ("an object that is gone", "DROP TABLE released", Level.PROBLEM, "releases/7", "'released' is gone"),
     ("an object with other rows", "DELETE FROM released WHERE range < 5", Level.PROBLEM, "releases/7", "has 90 rows"),
+    ("an object with other values", "UPDATE released SET range = 100 WHERE range = 5", Level.PROBLEM, "releases/7",
+     "does not hold what was written"),
     ("a view in its place", "DROP TABLE released; CREATE VIEW released AS SELECT 1", Level.PROBLEM, "releases/7",
      "is a view"),
     ("rows of a hierarchy that is none", "CREATE TABLE tableveil.hierarchy_5 (l0 VARCHAR)", Level.WARNING,

@@ -3,6 +3,7 @@
 CREATE TABLE tableveil.loads (
     number BIGINT PRIMARY KEY,
     request_id VARCHAR UNIQUE,
+    request_digest VARCHAR NOT NULL,
     table_schema VARCHAR NOT NULL,
     table_name VARCHAR NOT NULL,
     mode VARCHAR NOT NULL,
