@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+import duckdb
 from sqlglot import exp
 
 from tableveil.backend import Session, number, text
 from tableveil.errors import Fault, InternalError, InvalidError, nearest, shortened
 from tableveil.loading.columns import check_types
 from tableveil.loading.csv_header import DEFAULT_DELIMITER, DEFAULT_QUOTE, csv_columns
-from tableveil.loading.csv_types import found_types
+from tableveil.loading.csv_types import check_digits, found_types
 from tableveil.loading.model import MOST_LINES_LISTED, CsvFormat, RejectedLine, Rows
 from tableveil.loading.paths import pattern
 
@@ -42,15 +44,15 @@ def csv_rows(session: Session, path: Path, how: CsvFormat) -> Rows:
     """
     _check_format(how)
     names = csv_columns(path, how)
-    unknown = [name for name in how.types if name not in names]
-    if unknown:
-        faults = [Fault("types", shortened(name), "a column of the file", nearest(name, names)) for name in unknown]
-        raise InvalidError.about("CSV_TYPES", "some columns are not in the file", faults)
+    scales = _check_stated_types(how.types, names)
     types = dict.fromkeys(names, "VARCHAR")
-    untold = [name for name in names if name not in how.types]
-    if untold and not how.all_text:
+    untold = [name for name in names if name not in how.types] if not how.all_text else []
+    if untold or scales:
         rows, rejected = _scan(path, how, types)
-        types |= _readable(path, lambda: found_types(session, rows, untold))
+        if scales:
+            _readable(path, lambda: check_digits(session, rows, scales, how.types))
+        if untold:
+            types |= _readable(path, lambda: found_types(session, rows, untold))
         rejected(session)
     types |= how.types
     rows, rejected = _scan(path, how, types)
@@ -149,6 +151,32 @@ def _hint(reason: str, most: int) -> str:
     if reason.startswith("a value"):
         return "Correct it, load the column as text (--type COLUMN=VARCHAR), or leave lines out (--max-rejected)."
     return f"Correct it, or leave such lines out (--max-rejected, now {most})."
+
+
+def _check_stated_types(types: Mapping[str, str], names: Sequence[str]) -> dict[str, int]:
+    """The digits behind the point that whole numbers and decimals hold, by the columns that are to be such."""
+    faults = [
+        Fault("types", shortened(name), "a column of the file", nearest(name, names))
+        for name in types
+        if name not in names
+    ]
+    scales = {}
+    # A database of its own, so that a type that somebody made is none here: the file may be read on another machine.
+    with duckdb.connect() as connection:
+        for name, type_ in types.items():
+            try:
+                known = str(connection.sqltype(type_))
+            except duckdb.Error:
+                known = ""
+            if exact := re.fullmatch(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DECIMAL\(\d+,(\d+)\)", known):
+                scales[name] = int(exact[1] or 0)
+            # Nothing would be left of a collation.
+            if not known or "collate" in type_.casefold():
+                found = f"{shortened(type_)} for column {shortened(name)}"
+                faults.append(Fault("types", found, "a type of DuckDB, such as BIGINT, DECIMAL(10, 2) or VARCHAR"))
+    if faults:
+        raise InvalidError.about("CSV_TYPES", "some types cannot be given to columns of the file", faults)
+    return scales
 
 
 def _readable(path: Path, read: Callable[[], Result]) -> Result:

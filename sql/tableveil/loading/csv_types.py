@@ -90,6 +90,42 @@ def found_types(session: Session, rows: exp.Expr, names: Sequence[str]) -> Mappi
     return {name: _type(found) for name, found in zip(names, kinds, strict=True)}
 
 
+def check_digits(session: Session, rows: exp.Expr, scales: Mapping[str, int], types: Mapping[str, str]) -> None:
+    """Whether stated types hold all digits of the numbers in a FROM clause that has all columns as text.
+
+    Raises:
+        InvalidError: the database would round some to as many digits behind the point as `scales` says.
+    """
+    counts = [call("count_if", _is_rounded(column(name), types[name], scale)) for name, scale in scales.items()]
+    found = session.row(exp.select(*(alias(count, f"c{i}") for i, count in enumerate(counts))).from_(rows))
+    faults = [
+        Fault(
+            "types",
+            f"{shortened(types[name])} for column {shortened(name)}, which would round {count:,} of its values",
+            "a type that holds all digits",
+            "State a DECIMAL with more digits behind the point, or VARCHAR, or no type.",
+        )
+        for name, count in zip(scales, found, strict=True)
+        if count
+    ]
+    if faults:
+        raise InvalidError.about("CSV_ROUNDED", "some numbers would be rounded", faults)
+
+
+def _is_rounded(value: exp.Expr, type_: str, scale: int) -> exp.Expr:
+    """Whether a cast leaves digits behind the point out; what cannot be cast is not rounded."""
+    behind = call("rtrim", call("split_part", call("trim", value.copy()), text("."), number(2)), text("0"))
+    by_value = exp.NEQ(
+        this=exp.cast(try_cast(value.copy(), type_), "DOUBLE"), expression=try_cast(value.copy(), "DOUBLE")
+    )
+    rounded = (
+        exp.Case()
+        .when(call("regexp_matches", value.copy(), text("[eE]")), by_value)
+        .else_(call("length", behind) > number(scale))
+    )
+    return exp.and_(try_cast(value.copy(), type_).is_(exp.null()).not_(), rounded)
+
+
 def _check_text(names: Sequence[str], kinds: Sequence[Mapping[str, _Found]]) -> None:
     faults = [
         Fault(shortened(name), f"{found['nul'].count:,} values with a NUL byte", "text without", "Is --encoding right?")

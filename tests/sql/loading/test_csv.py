@@ -210,12 +210,35 @@ def test_what_a_broken_quote_swallowed_is_never_left_out(session: Session, file:
         (CsvFormat(delimiter="||"), "CSV_FORMAT"),
         (CsvFormat(max_rejected=-1), "CSV_FORMAT"),
         (CsvFormat(types={"c": "BIGINT"}), "CSV_TYPES"),
-        (CsvFormat(types={"a": "NUMBERS"}), "CSV_UNREADABLE"),
+        (CsvFormat(types={"a": "DECIMAL(99, 1)"}), "CSV_TYPES"),
+        (CsvFormat(types={"a": "VARCHAR COLLATE nocase"}), "CSV_TYPES"),
+        (CsvFormat(types={"a": "NUMBERS"}), "CSV_TYPES"),
         (CsvFormat(types={"a": "BIGINT[]"}), "TYPES_INVALID"),
     ],
 )
 def test_broken_requests(session: Session, file: Path, how: CsvFormat, code: str) -> None:
     assert fault(session, file, b"a,b\n1,2\n", how).code == code
+
+
+@pytest.mark.parametrize(
+    ("type_", "values", "rounded"),
+    [
+        ("BIGINT", ["1", "2.0", "-3", ""], 0),
+        ("INT", ["1.5", "2.01", "7"], 2),
+        ("DECIMAL(6, 2)", ["1.50", "1.500", "22", "-.25", "1e1"], 0),
+        ("DECIMAL(6, 2)", ["1.505", "1e-3", "22"], 2),
+        ("DOUBLE", ["1.505", "1e-3"], 0),
+    ],
+)
+def test_stated_types_round_nothing(session: Session, file: Path, type_: str, values: list[str], rounded: int) -> None:
+    how = CsvFormat(types={"a": type_}, max_rejected=1)
+    content = "a,b\n" + "".join(f"{value},0\n" for value in values)
+    if not rounded:
+        assert read(session, file, content.encode(), how)[0][1] == "BIGINT"
+        return
+    failed = fault(session, file, content.encode(), how)
+    assert failed.code == "CSV_ROUNDED"
+    assert f"would round {rounded} of its values" in failed.faults[0].found
 
 
 def test_without_a_header_and_without_rows(session: Session, file: Path) -> None:
