@@ -34,6 +34,8 @@ class Runs:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            # Whoever runs the tests in the background may have it ignored.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             env={**os.environ, "TMPDIR": str(self.sockets), "PYTHONUNBUFFERED": "1"},
         )
 

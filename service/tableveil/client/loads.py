@@ -50,8 +50,9 @@ class LoadRequests:
 
         gRPC makes messages in a thread of its own, which does not notice at once that a call has failed.
         """
+        self._ended = True
         with self._making:
-            self._ended = True
+            pass
 
     def __iter__(self) -> Iterator[v1.LoadTableRequest]:
         messages = self._made()

@@ -22,6 +22,7 @@ from tableveil.v1 import job_service_pb2 as v1
 from tableveil.v1 import job_service_pb2_grpc
 
 LIMIT = 5
+SECONDS_TO_TELL = 10.0
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
@@ -158,7 +159,7 @@ def test_health_says_that_the_server_is_stopping(jobs: Mock, stores: Stores) -> 
     endpoint = Endpoint(jobs, stores, "127.0.0.1:0", LIMIT)
     endpoint.start()
     with grpc.insecure_channel(endpoint.address) as channel:
-        watch = health_stub(channel).Watch(health_pb2.HealthCheckRequest())
+        watch = health_stub(channel).Watch(health_pb2.HealthCheckRequest(service=SERVICES[0]), timeout=SECONDS_TO_TELL)
         assert next(watch).status == SERVING
         assert {check(channel, service) for service in ("", *SERVICES)} == {SERVING}
         endpoint.retire()

@@ -136,8 +136,9 @@ def test_rolls_back_after_a_failed_statement(session: Session, counted: Callable
             session.execute("INSERT INTO t VALUES (1)")
             session.execute("INSERT INTO t VALUES (1)")
 
-    with pytest.raises(InternalError):
+    with pytest.raises(ConflictError) as raised:
         insert_twice()
+    assert raised.value.code == "CONSTRAINT_BROKEN"
     assert counted() == 0
 
 

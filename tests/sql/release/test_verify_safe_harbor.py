@@ -46,7 +46,7 @@ OLD = "labels of dates of birth tell an age over 89"
 class Release:
     """What the check looks at of a release: the column's label, and the database of the population."""
 
-    source = ("test", "main", "people")
+    rows = ("test", "main", "released")
     labels = (Labels("other", "", ()), Labels("column", "", ()))
 
 
