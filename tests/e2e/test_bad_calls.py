@@ -182,7 +182,7 @@ CALLS: dict[str, tuple[Call, str]] = {
     "load a location": (load_file("file:///etc/passwd"), "file.path"),
     "load an unknown encoding": (load_file("there.csv", encoding=cast(Any, 9)), "file.csv.encoding"),
     "load fewer rejected lines than none": (load_file("there.csv", max_rejected=-1), "max_rejected"),
-    "load a type that there is not": (load_file("there.csv", types={"a": "INTEGER); DROP TABLE people; --"}), "file"),
+    "load a type that there is not": (load_file("there.csv", types={"a": "INTEGER); DROP TABLE people; --"}), "types"),
     "load values that do not fit": (load_file("there.csv", types={"a": "DATE"}), "line 2, column 'a'"),
     "load rows without columns": (load_rows(pa.table({})), "columns"),
     "load a name twice": (load_rows(duplicates()), "columns"),
