@@ -18,7 +18,8 @@ from tableveil.policy import (
     PublisherPayoutModel,
     QualityModel,
 )
-from tableveil.state.releases import AttributeResult, Release
+from tableveil.state.release_attributes import AttributeResult
+from tableveil.state.releases import Release
 
 PAYOUT = "Publisher payout="
 

@@ -12,11 +12,14 @@ from pathlib import Path
 from tableveil.backend import Database, Settings
 from tableveil.state.migrate import migrate
 
+THREADS = 1
+"""Tables of tests are small: threads that wait for work would take more time than the work."""
 
-def opened(path: Path) -> Iterator[Database]:
-    """A new database at `path`, closed in the end."""
-    shutil.copyfile(_template(), path)
-    database = Database(Settings(path, threads=2))
+
+def opened(path: Path, original: Path | None = None) -> Iterator[Database]:
+    """A new database at `path`, a copy of the original if there is one, closed in the end."""
+    shutil.copyfile(original or _template(), path)
+    database = Database(Settings(path, threads=THREADS))
     yield database
     database.close()
 
@@ -25,7 +28,7 @@ def opened(path: Path) -> Iterator[Database]:
 def _template() -> Path:
     directory = Path(tempfile.mkdtemp(prefix="tableveil-tests-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    database = Database(Settings(directory / "template.duckdb", threads=2))
+    database = Database(Settings(directory / "template.duckdb", threads=THREADS))
     with database.session() as session:
         migrate(session)
     database.close()

@@ -8,8 +8,8 @@ from benchmarks.classification.adult import QUASI_IDENTIFIERS, Adult
 from benchmarks.markdown import table
 from benchmarks.search.in_memory import instances
 from benchmarks.section import Section
-from tableveil.classification import Classifier
 from tableveil.classification.assess import assess
+from tableveil.policy.classification import Classifier
 from tableveil.search import Control
 
 TITLE = "Classification: accuracies beside the reference's"

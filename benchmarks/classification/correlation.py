@@ -16,7 +16,6 @@ from benchmarks.markdown import table
 from benchmarks.models import Models
 from benchmarks.search.in_memory import problem_of
 from benchmarks.section import Section, verdict
-from tableveil.classification import Classifier
 from tableveil.classification.cross_validation import Version, predicted
 from tableveil.classification.folds import Folds, assign_folds
 from tableveil.lattice import Transformation
@@ -33,6 +32,7 @@ from tableveil.policy import (
     PrecisionModel,
     QualityModel,
 )
+from tableveil.policy.classification import Classifier
 from tableveil.search import Control, Problem, exact
 
 TITLE = "Classification: what quality models tell of classifiers"

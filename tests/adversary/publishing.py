@@ -23,22 +23,43 @@ Document = dict[str, Any]
 Publish = Callable[..., "Published"]
 """`publish(table, document, *more_sql)`."""
 
+PublishEach = Callable[..., "list[Published]"]
+"""`publish_each([(table, document), …], *more_sql, export=True)`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exports:
+    """The files of a release, in DuckDB's format and, by kind of object, in Parquet."""
+
+    database: Path
+    parquet: dict[str, Path]
+
 
 @dataclass(frozen=True, slots=True)
 class Published:
     """A release.
 
     What an adversary gets: `objects` by kind (ROWS, CLASSES, RISK, RISK_HISTOGRAM) as read over gRPC, the same bytes in
-    `streams`, and the exports in `database_file` and `parquet_files`. The owner has the `source_file` and the evidence
-    in `release`.
+    `streams`, and the `exports`, if they were asked for. The owner has the `source_file` and the evidence in `release`.
     """
 
     objects: dict[str, pa.Table]
     streams: dict[str, bytes]
-    database_file: Path
-    parquet_files: dict[str, Path]
+    exports: Exports | None
     source_file: Path
     release: release_service_pb2.Release
+
+    @property
+    def database_file(self) -> Path:
+        """The exported database."""
+        assert self.exports
+        return self.exports.database
+
+    @property
+    def parquet_files(self) -> dict[str, Path]:
+        """The exported files by kind of object."""
+        assert self.exports
+        return self.exports.parquet
 
     @property
     def rows(self) -> pa.Table:
@@ -64,41 +85,59 @@ def changed(document: Document, **fields: object) -> Document:
     return {**deepcopy(document), **fields}
 
 
-def create_source(path: Path, table: pa.Table, *statements: str) -> None:
-    """A database with the table as `patients`, and whatever the statements make."""
+def create_source(path: Path, table: pa.Table, *statements: str, schema: str = "main") -> None:
+    """A database, new or not, with the table as `patients` of a schema, and whatever the statements make there."""
     with duckdb.connect(path) as connection:
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}; USE {schema}")
         connection.from_arrow(table).create("patients")
         for statement in statements:
             connection.execute(statement)
 
 
-def publish_from(path: Path, document: Document) -> Published:
-    """Serves the database, releases as the document says, and exports what came out beside it."""
+def in_schema(document: Document, schema: str) -> Document:
+    """The policy for the source in that schema, which is released there, too."""
+    return changed(
+        document,
+        source={"schema": schema, "table": "patients"},
+        release={**document["release"], "schema": schema},
+        # The records were released before, if from another schema.
+        repeat_reason="a test",
+    )
+
+
+def publish_from(path: Path, documents: Sequence[Document], *, export: bool = True) -> list[Published]:
+    """Serves the database, releases as the documents say, one after another, and exports what came out beside it."""
     server = TableveilServer(Settings(path, address="127.0.0.1:0", threads=2))
+    published = []
     try:
         with Client(server.address) as client:
-            job = client.wait(client.submit(policy_of(document)).name)
-            assert job.state == job_service_pb2.JOB_STATE_SUCCEEDED, job
-            return _fetched(client, client.get_release(job.release), path)
+            for document in documents:
+                job = client.wait(client.submit(policy_of(document)).name)
+                assert job.state == job_service_pb2.JOB_STATE_SUCCEEDED, job
+                published.append(_fetched(client, client.get_release(job.release), path, export))
     finally:
         server.close()
+    return published
 
 
-def _fetched(client: Client, release: release_service_pb2.Release, source: Path) -> Published:
-    database_file, directory = source.with_suffix(".export.duckdb"), source.with_suffix(".parquet")
-    client.export(release.name, database_file, ExportFormat.DUCKDB)
-    files = client.export(release.name, directory, ExportFormat.PARQUET)
+def _fetched(client: Client, release: release_service_pb2.Release, source: Path, export: bool) -> Published:
     kinds = [
         release_service_pb2.ReleaseObjectKind.Name(item.kind).removeprefix("RELEASE_OBJECT_KIND_")
         for item in release.objects
     ]
-    names = [item.name for item in release.objects]
-    tables = [client.read_table(release.name, name) for name in names]
+    exports = None
+    if export:
+        place = source.parent / release.name.replace("/", "_")
+        place.mkdir()
+        database, directory = place / "clinic.export.duckdb", place / "clinic.parquet"
+        client.export(release.name, database, ExportFormat.DUCKDB)
+        files = client.export(release.name, directory, ExportFormat.PARQUET)
+        exports = Exports(database, dict(zip(kinds, files, strict=True)))
+    tables = [client.read_table(release.name, item.name) for item in release.objects]
     return Published(
         objects=dict(zip(kinds, tables, strict=True)),
         streams=dict(zip(kinds, map(_stream, tables), strict=True)),
-        database_file=database_file,
-        parquet_files=dict(zip(kinds, files, strict=True)),
+        exports=exports,
         source_file=source,
         release=release,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 import pytest
 
@@ -36,14 +38,23 @@ def test_no_unreleased_value_is_in_the_files(publish: Publish, form: str) -> Non
         assert found(shown, content) == shown, f"{name}: the search itself does not see what is there"
         assert not found(hidden, content), name
 
+    # The control: the file that held the source is never given away, and this is why.
+    everything = texts([source]) - {*source.column_names, "F", "M", "east", "west"}
+    assert found(everything, without_gaps(published.source_file.read_bytes())) == everything
+
 
 def contents(published: Published) -> dict[str, bytes]:
     """Bytes of all that is given away, with what is compressed in them unpacked."""
     return {
-        "database": published.database_file.read_bytes(),
+        "database": without_gaps(published.database_file.read_bytes()),
         "parquet": b"".join(unpacked(path.read_bytes()) for path in published.parquet_files.values()),
         "arrow": b"".join(published.streams.values()),
     }
+
+
+def without_gaps(content: bytes) -> bytes:
+    """The content without long runs of zeros, of which most of a database file consists."""
+    return re.sub(rb"\0{64,}", bytes(64), content)
 
 
 def unpacked(content: bytes) -> bytes:
@@ -69,11 +80,3 @@ def found(values: set[str], content: bytes) -> set[str]:
     """The values whose first eight characters, as statistics keep them, are in the content in any usual encoding."""
     encodings = ("utf-8", "utf-16-le", "utf-16-be")
     return {value for value in values if any(value[:8].encode(encoding) in content for encoding in encodings)}
-
-
-def test_the_search_finds_what_the_owner_has(publish: Publish) -> None:
-    """The control of the above: the file that held the source is never given away, and this is why."""
-    source = samples.patients()
-    published = publish(source, samples.policy())
-    everything = texts([source]) - {*source.column_names, "F", "M", "east", "west"}
-    assert found(everything, published.source_file.read_bytes()) == everything

@@ -9,7 +9,7 @@ import pytest
 
 from tableveil.v1 import release_service_pb2
 from tests.adversary import samples
-from tests.adversary.publishing import Document, Publish, Published, changed
+from tests.adversary.publishing import Document, PublishEach, Published, changed
 
 QUASI_IDENTIFIERS = ("age", "sex", "city")
 THRESHOLDS = ["0.05", "0.0625", "0.1", "0.2", "0.33", "0.333333333333333333333333"]
@@ -35,10 +35,16 @@ def policies() -> dict[str, Document]:
     }
 
 
-@pytest.fixture(params=policies(), scope="module")
-def published(request: pytest.FixtureRequest, publish: Publish) -> Published:
-    document = changed(policies()[request.param], risk_thresholds=THRESHOLDS)
-    return publish(samples.patients(kept=97), document)
+@pytest.fixture(scope="module")
+def all_published(publish_each: PublishEach) -> dict[str, Published]:
+    source = samples.patients(kept=97)
+    documents = [changed(document, risk_thresholds=THRESHOLDS) for document in policies().values()]
+    return dict(zip(policies(), publish_each([(source, d) for d in documents], export=False), strict=True))
+
+
+@pytest.fixture(params=policies())
+def published(request: pytest.FixtureRequest, all_published: dict[str, Published]) -> Published:
+    return all_published[request.param]
 
 
 def classes_of(published: Published) -> Counter[Class]:

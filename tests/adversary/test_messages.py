@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import logging
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from tableveil.client import Client
 from tableveil.errors import TableveilError
 from tableveil.server import Settings, TableveilServer
 from tests.adversary import samples
-from tests.adversary.publishing import Document, create_source, policy_of, texts
+from tests.adversary.publishing import Document, create_source, in_schema, policy_of, texts
 from tests.adversary.samples import attribute, inline
 
 Change = Callable[[Document], None]
@@ -99,46 +100,72 @@ JOBS = {
 }
 
 
-@pytest.mark.parametrize("title", JOBS)
-def test_what_is_said_about_a_job(title: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    job, source = JOBS[title], samples.patients()
-    document = samples.policy()
-    job.change(document)
-    path = tmp_path / "clinic.duckdb"
-    create_source(path, source, *job.statements)
-    caplog.set_level(logging.INFO)
+@dataclass(frozen=True, slots=True)
+class Account:
+    """All that was said and logged about jobs on one server, by their titles, and the database that they left."""
 
-    code, said = run(path, document)
-
-    assert code == job.code
-    hidden = texts([source]) - {*source.column_names, "F", "M", "east", "west"}
-    assert len(hidden) > 3 * len(source)
-    assert not [value for value in hidden if value in said]
-    logged = "\n".join(f"{record.getMessage()} {record.exc_text}" for record in caplog.records)
-    assert logged
-    assert not {value for value in hidden if value in logged}
-    assert not secrets_in(path, logged + said)
+    codes: dict[str, str]
+    said: dict[str, str]
+    logged: dict[str, str]
+    database: Path
 
 
-def run(path: Path, document: Document) -> tuple[str, str]:
-    """The code with which the job ended, and all that clients and the owner's tables of jobs say about it."""
-    server = TableveilServer(Settings(path, address="127.0.0.1:0", threads=2))
-    said = []
-    code = ""
+@pytest.fixture(scope="module")
+def account(tmp_path_factory: pytest.TempPathFactory) -> Account:
+    path = tmp_path_factory.mktemp("messages") / "clinic.duckdb"
+    documents = {}
+    for number, (title, job) in enumerate(JOBS.items()):
+        create_source(path, samples.patients(), *job.statements, schema=f"clinic_{number}")
+        document = samples.policy()
+        job.change(document)
+        documents[title] = in_schema(document, f"clinic_{number}")
+    codes, said, logged = {}, {}, {}
+    with logging_to(io.StringIO()) as log:
+        server = TableveilServer(Settings(path, address="127.0.0.1:0", threads=2))
+        try:
+            with Client(server.address) as client:
+                for title, document in documents.items():
+                    start = log.tell()
+                    codes[title], said[title] = run(client, document)
+                    logged[title] = log.getvalue()[start:]
+        finally:
+            server.close()
+    return Account(codes, said, logged, path)
+
+
+@contextmanager
+def logging_to(log: io.StringIO) -> Iterator[io.StringIO]:
+    """Everything that is logged is written there, with tracebacks."""
+    handler, root = logging.StreamHandler(log), logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
     try:
-        with Client(server.address) as client:
-            with suppress(TableveilError):
-                said += [str(fault) for fault in client.check_policy(policy_of(document))]
-            try:
-                changes = list(client.watch_job(client.submit(policy_of(document)).name))
-                said += map(str, changes)
-                code = changes[-1].failure.code
-            except TableveilError as error:
-                code = error.code
-                said += [error.message, *map(str, error.faults)]
+        yield log
     finally:
-        server.close()
-    with duckdb.connect(path, read_only=True) as connection:
+        root.removeHandler(handler)
+        root.setLevel(level)
+
+
+def hidden() -> set[str]:
+    """What must not be told of the source."""
+    source = samples.patients()
+    values = texts([source]) - {*source.column_names, "F", "M", "east", "west"}
+    assert len(values) > 3 * len(source)
+    return values
+
+
+@pytest.mark.parametrize("title", JOBS)
+def test_what_is_said_about_a_job(title: str, account: Account) -> None:
+    assert account.codes[title] == JOBS[title].code
+    assert account.said[title]
+    assert account.logged[title]
+    assert not [value for value in hidden() if value in account.said[title] or value in account.logged[title]]
+
+
+def test_what_is_kept_about_jobs(account: Account) -> None:
+    kept: list[str] = []
+    with duckdb.connect(account.database, read_only=True) as connection:
         # But for the policy, which is the owner's own text.
         for query in (
             "SELECT * EXCLUDE (policy) FROM tableveil.jobs",
@@ -146,8 +173,24 @@ def run(path: Path, document: Document) -> tuple[str, str]:
             "FROM tableveil.job_outcomes",
             "SELECT * EXCLUDE (policy) FROM tableveil.releases",
         ):
-            said += map(str, connection.execute(query).fetchall())
-    return code, "\n".join(said)
+            rows = connection.execute(query).fetchall()
+            assert rows, query
+            kept += map(str, rows)
+    told = "\n".join([*kept, *account.said.values(), *account.logged.values()])
+    assert not [value for value in hidden() if value in told]
+    assert not secrets_in(account.database, told)
+
+
+def run(client: Client, document: Document) -> tuple[str, str]:
+    """The code with which the job ended, and all that clients are told about it."""
+    said = []
+    with suppress(TableveilError):
+        said += [str(fault) for fault in client.check_policy(policy_of(document))]
+    try:
+        changes = list(client.watch_job(client.submit(policy_of(document)).name))
+    except TableveilError as error:
+        return error.code, "\n".join([*said, error.message, *map(str, error.faults)])
+    return changes[-1].failure.code, "\n".join([*said, *map(str, changes)])
 
 
 def secrets_in(path: Path, text: str) -> list[str]:

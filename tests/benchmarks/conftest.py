@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from benchmarks import reference
 from benchmarks.reference import main
+from benchmarks.service import LocalService, Run
+from tableveil.policy import Policy
 from tests.benchmarks.tiny import write, write_dataset
 
 
@@ -50,13 +55,50 @@ def write_cases(tmp_path: Path) -> Callable[[Sequence[str | dict[str, Any]]], Pa
     return written
 
 
+class Remembering(LocalService):
+    """A service for all tests on the tiny dataset: loads a table once, and runs a policy once."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._loaded: set[str] = set()
+        self._runs: dict[Policy, Run] = {}
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stays open for the next test; `close` ends it."""
+
+    def close(self) -> None:
+        super().__exit__(None, None, None)
+
+    def load(self, name: str, rows: pa.Table) -> None:
+        if name not in self._loaded:
+            super().load(name, rows)
+            self._loaded.add(name)
+
+    def run(self, policy: Policy) -> Run:
+        if policy not in self._runs:
+            self._runs[policy] = super().run(policy)
+        return self._runs[policy]
+
+
+@pytest.fixture(scope="module")
+def remembering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remembering]:
+    service = Remembering(tmp_path_factory.mktemp("reference") / "reference.duckdb")
+    yield service
+    service.close()
+
+
 @pytest.fixture
 def run(
     data: Path,
     write_cases: Callable[[Sequence[str | dict[str, Any]]], Path],
+    remembering: Remembering,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Runner:
     """Runs the runner on cases of the dataset."""
+    monkeypatch.setattr(reference, "LocalService", lambda path: remembering)
 
     def start(cases: Sequence[str | dict[str, Any]], *options: str) -> Done:
         code = main(["--cases", str(write_cases(cases)), "--data", str(data), *options])

@@ -17,7 +17,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_jobs_share_memory() -> None:
-    section = memory.memory(rows=1_000, jobs=3, concurrent_jobs=2, memory_limit="250MiB")
+    section = memory.memory(rows=1_000, jobs=2, concurrent_jobs=2, memory_limit="250MiB")
     assert section.sound, section
     assert "shared by a budget" in str(section)
 

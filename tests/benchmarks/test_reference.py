@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from benchmarks.expected import close
 from benchmarks.reference import main
+from benchmarks.search.in_memory import instances
+from tableveil.search import Control, exact
 from tests.benchmarks.conftest import Runner
 from tests.benchmarks.tiny import AGES_GONE, AGES_GROUPED, case, write
 
@@ -22,12 +25,10 @@ SHARED = ROOT.parent / "shared"
 
 @pytest.mark.parametrize("start", [["benchmarks/reference.py"], ["-m", "benchmarks.reference"]])
 def test_starts_as_a_file_and_as_a_module(start: list[str], data: Path, write_cases: Callable[..., Path]) -> None:
-    cases = write_cases([case(expected=AGES_GROUPED), case(expected={"score": 9})])
-    command = [sys.executable, *start, "--cases", str(cases), "--data", str(data)]
+    command = [sys.executable, *start, "--cases", str(write_cases([case(magic="on")])), "--data", str(data)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 1, done.stderr
-    assert "| pass |" in done.stdout
-    assert "| MISS: score " in done.stdout
+    assert done.returncode == 0, done.stderr
+    assert "| not there yet: magic on |" in done.stdout
 
 
 def test_an_optimum_that_is_found_passes(run: Runner) -> None:
@@ -135,15 +136,9 @@ def test_sensitive_columns_are_read_by_the_models(run: Runner) -> None:
     together = {"score": 1.0, "transformation": {"city": 1}, "suppressed": 0, "classes": 1}
     models = {
         "distinct-l:age:3": two_cities,
-        "entropy-l-shannon:age:2.5": two_cities,
-        "recursive-cl:age:2.5:3": two_cities,
-        "t-equal:age:0.45": two_cities,
         # By number: as texts 04 and 05 would come first, and the first city would be too far away.
         "t-ordered:age:0.25": two_cities,
         "t-hierarchical:age:0.5": two_cities,
-        "d-disclosure:age:1.2": two_cities,
-        "b-basic:age:1": two_cities,
-        "b-enhanced:age:1": two_cities,
         "distinct-l:age:3;t-equal:age:0.1": together,
     }
     done = run([case(priv, found, qis="city", priv=priv) for priv, found in models.items()], "--json")
@@ -291,11 +286,12 @@ def test_the_reference_tools_optima_are_found(ids: str, capsys: pytest.CaptureFi
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason=f"the reference results are not in {SHARED}")
-def test_the_reference_tools_optima_of_every_quality_model_are_found(capsys: pytest.CaptureFixture[str]) -> None:
-    cases, data = SHARED / "reference" / "arx.jsonl", SHARED / "data"
-    assert main(["--cases", str(cases), "--data", str(data), "--ids", "b-adult-k10-*", "--json"]) == 0
-    results = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert len(results) == 9
-    for result in results:
-        assert result["differences"] == []
-        assert result["checks"] < result["reference_checks"]
+def test_the_reference_tools_optima_of_every_quality_model_are_found() -> None:
+    found = instances(SHARED, ["b-adult-k10-*"])
+    assert len(found) == 9
+    for instance in found:
+        outcome = exact(instance.problem(), Control())
+        assert outcome.best is not None
+        assert close(outcome.best.score, instance.case.expected["score"]), instance.case.id
+        assert instance.case.reference_checks is not None
+        assert outcome.counted < instance.case.reference_checks, instance.case.id

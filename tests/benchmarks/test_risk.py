@@ -13,7 +13,7 @@ from benchmarks.game import risk
 def test_a_risk_analysis_is_measured_by_phase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (discharges, risk):
         monkeypatch.setattr(module, "CACHE", tmp_path)
-    section = risk.risk(2_000)
+    section = risk.risk(500)
     assert section.sound, section
     for part in ("GROUP BY", "reading", "counting", "searching", "writing", "of up to 3 columns"):
         assert part in str(section)

@@ -24,7 +24,7 @@ def _serving() -> Iterator[Serve]:
         yield serve
     finally:
         for server in started:
-            if server.process.poll() is None:
+            if server.process.running:
                 server.kill()
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
+
+from tests.e2e.forked import Command
 
 SECONDS_TO_STOP = 30
 
@@ -28,19 +27,11 @@ class ServerProcess:
         """Returns once the server accepts calls."""
         self.database = database
         self.log_file = database.with_suffix(".log")
-        command = [sys.executable, "-m", "tableveil.cli", "serve", "--database", str(database)]
-        with self.log_file.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*command, "--address", "127.0.0.1:0", "--threads", "2", *options],
-                stdout=subprocess.PIPE,
-                stderr=log,
-                text=True,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
-            )
-        assert self.process.stdout is not None
+        usual = ("--database", str(database), "--address", "127.0.0.1:0", "--threads", "2")
+        self.process = Command("serve", *usual, *options, log=self.log_file)
         line = self.process.stdout.readline()
         if " on " not in line:
-            self.kill()
+            self.process.wait(SECONDS_TO_STOP)
             raise NotServingError(self.log_file.read_text())
         self.address = line.rpartition(" on ")[2].strip()
 
@@ -63,10 +54,7 @@ class ServerProcess:
 
     def ended(self) -> int:
         """Waits until it has ended, and returns the exit code."""
-        code = self.process.wait(SECONDS_TO_STOP)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-        return code
+        return self.process.wait(SECONDS_TO_STOP)
 
 
 Serve = Callable[..., ServerProcess]

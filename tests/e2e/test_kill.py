@@ -15,7 +15,7 @@ from tests.e2e.ledger import check_whole, digest
 from tests.e2e.process import Serve, durable
 from tests.e2e.samples import Document, attribute
 
-ROWS = 200_000
+ROWS = 100_000
 
 # Long texts, so that sorting the released rows does not fit into the server's memory.
 SOURCE = f"""
@@ -38,8 +38,8 @@ PHASES = (
 
 SUCCEEDED, INTERRUPTED = job_service_pb2.JOB_STATE_SUCCEEDED, job_service_pb2.JOB_STATE_INTERRUPTED
 
-# Four kinds of releases, five phases: as many rounds as there are pairs.
-ROUNDS = 12
+# Each of the four kinds of releases twice, and each of the five phases, in other pairs each time.
+ROUNDS = 8
 
 
 def policy(round_: int) -> Document:
@@ -56,7 +56,7 @@ def policy(round_: int) -> Document:
     return document
 
 
-def test_a_dozen_kills(serve: Serve, tmp_path: Path) -> None:
+def test_kills_at_all_phases(serve: Serve, tmp_path: Path) -> None:
     draw = random.Random(20)
     database = tmp_path / "clinic.duckdb"
     samples.create(database, people=SOURCE)

@@ -21,8 +21,8 @@ from tests.e2e.process import NotServingError, Serve, ServerProcess, durable
 
 # Long texts, which have to be sorted.
 LARGE = f"""
-    SELECT people.* REPLACE (id * 1000 + n AS id, repeat(md5((id * 1000 + n)::VARCHAR), 4) AS diagnosis)
-    FROM ({samples.PEOPLE}) AS people, range(1000) AS copies(n)
+    SELECT people.* REPLACE (id * 500 + n AS id, repeat(md5((id * 500 + n)::VARCHAR), 4) AS diagnosis)
+    FROM ({samples.PEOPLE}) AS people, range(500) AS copies(n)
 """
 
 
@@ -66,7 +66,7 @@ def test_settings_that_cannot_be(tmp_path: Path, options: list[str], words: str)
     assert "Traceback" not in str(raised.value)
 
 
-@pytest.mark.parametrize(("limit", "enough"), [("50MB", True), ("10MB", False)])
+@pytest.mark.parametrize(("limit", "enough"), [("32MB", True), ("10MB", False)])
 def test_too_little_memory(serve: Serve, tmp_path: Path, limit: str, enough: bool) -> None:
     """It spills what does not fit; if that does not help it says so."""
     database = tmp_path / "clinic.duckdb"
@@ -116,7 +116,7 @@ def test_a_message_over_the_limit(serve: Serve, tmp_path: Path) -> None:
     database = tmp_path / "clinic.duckdb"
     samples.create(database, people=samples.PEOPLE)
     server = serve(database)
-    rows = [(f"{i:05}", "x" * 200, "*") for i in range(90_000)]
+    rows = [(f"{i:05}", "x" * 2_000, "*") for i in range(9_000)]
     document = samples.policy()
     document["attributes"][3]["hierarchy"] = {"suppression_only": {}}
     policy = samples.message(document)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from tests.e2e import samples
+from tests.e2e.forked import Command
 from tests.e2e.process import Serve
 
 
@@ -23,27 +21,20 @@ class Runs:
         self.database = directory / "people.duckdb"
         self.sockets = directory / "tmp"
         self.sockets.mkdir()
+        self.said = directory / "said.log"
 
-    def start(self, document: samples.Document, *options: str) -> subprocess.Popen[str]:
-        """The process of a run, with JSON output."""
+    def start(self, document: samples.Document, *options: str) -> Command:
+        """A run, with JSON output."""
         policy = self.database.with_name("policy.json")
         policy.write_text(json.dumps(document))
-        command = [sys.executable, "-m", "tableveil.cli", "run", str(policy), "--database", str(self.database)]
-        return subprocess.Popen(
-            [*command, "--json", *options],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            # Whoever runs the tests in the background may have it ignored.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-            env={**os.environ, "TMPDIR": str(self.sockets), "PYTHONUNBUFFERED": "1"},
-        )
+        self.said.unlink(missing_ok=True)
+        arguments = ("run", str(policy), "--database", str(self.database), "--json", *options)
+        return Command(*arguments, log=self.said, environment={"TMPDIR": str(self.sockets)})
 
     def __call__(self, document: samples.Document, *options: str) -> tuple[int, list[samples.Document], str]:
         """Exit code, documents on standard output, and what people read."""
-        process = self.start(document, *options)
-        out, err = process.communicate(timeout=120)
-        return process.returncode, [json.loads(line) for line in out.splitlines()], err
+        code, out = self.start(document, *options).ended()
+        return code, [json.loads(line) for line in out.splitlines()], self.said.read_text()
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
         """What the database holds, once nobody has it open."""
@@ -53,7 +44,7 @@ class Runs:
     @property
     def left_behind(self) -> list[str]:
         """Files beside the database and the policy, and in the directory for temporary ones."""
-        expected = {self.database.name, "policy.json", self.sockets.name}
+        expected = {self.database.name, "policy.json", self.sockets.name, self.said.name}
         beside = {path.name for path in self.database.parent.iterdir()} - expected
         return sorted(beside | {path.name for path in self.sockets.iterdir()})
 
@@ -105,19 +96,19 @@ def test_a_file_that_a_server_has_open(runs: Runs, serve: Serve) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_a_run_that_is_stopped(runs: Runs, number: signal.Signals) -> None:
     process = runs.start(samples.wide_policy(24), "--request-id", "long")
-    assert process.stdout is not None
     for line in process.stdout:
         if json.loads(line)["job"]["phase"] == "JOB_PHASE_SEARCHING":
             break
     process.send_signal(number)
-    _, said = process.communicate(timeout=30)
-    assert process.returncode == (-9 if number is signal.SIGKILL else 128 + number)
+    code, _ = process.ended()
+    assert code == (-9 if number is signal.SIGKILL else 128 + number)
     if number is signal.SIGINT:
-        assert "jobs/1" in said
+        assert "jobs/1" in runs.said.read_text()
     if number is not signal.SIGKILL:
         assert runs.left_behind == []
         assert runs.rows("SELECT state FROM tableveil.job_outcomes") == [("INTERRUPTED",)]
-    # Whatever stopped it, the next run finds a whole database.
+        return
+    # The next run finds a whole database.
     code, documents, _ = runs(samples.policy(), "--request-id", "other")
     assert (code, documents[-1]["release"]["job"]) == (0, "jobs/2")
     assert runs.rows("SELECT job, state FROM tableveil.job_outcomes ORDER BY job") == [

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -17,8 +15,9 @@ from tableveil.errors import BusyError, ConflictError
 from tableveil.v1 import job_service_pb2, release_service_pb2
 from tests.e2e import samples
 from tests.e2e.commands import tableveil
+from tests.e2e.forked import Command
 from tests.e2e.ledger import check_whole
-from tests.e2e.process import Serve, ServerProcess, durable
+from tests.e2e.process import Serve, durable
 from tests.e2e.samples import Document
 
 COLUMNS = 24
@@ -112,14 +111,11 @@ def test_the_client_goes_away(serve: Serve, database: Path) -> None:
     server = serve(database)
     file = database.with_name("policy.json")
     file.write_text(json.dumps(limited("2")))
-    command = [sys.executable, "-m", "tableveil.cli", "submit", str(file), "--wait", "--server", server.address]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    with process.stderr as said:
-        while "searching" not in said.readline():
-            pass
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+    watching = Command("submit", str(file), "--wait", "--server", server.address)
+    while "searching" not in watching.stdout.readline():
+        assert watching.running
+    watching.send_signal(signal.SIGKILL)
+    assert watching.wait() == -signal.SIGKILL
     with Client(server.address) as client:
         (job,) = client.list_jobs()
         assert job.state == RUNNING
@@ -182,26 +178,18 @@ def test_a_request_id_names_one_job_whatever_happens(serve: Serve, database: Pat
         assert len(list(client.list_jobs())) == 1
 
 
-@pytest.mark.parametrize("target", ["released", "RELEASED", "released_risk", "released_classes"])
-def test_two_jobs_for_one_target(server_with_a_job: ServerProcess, target: str) -> None:
-    with Client(server_with_a_job.address) as client:
-        with pytest.raises(ConflictError) as raised:
-            client.submit(samples.message(samples.policy(target=target)))
-        assert raised.value.code == "TARGET_IN_USE"
-        assert "jobs/1" in str(raised.value)
+def test_two_jobs_for_one_target(serve: Serve, database: Path) -> None:
+    server = serve(database)
+    with Client(server.address) as client:
+        # It is about to write `released`, but not soon.
+        running = searching(client, long())
+        for target in ("released", "RELEASED", "released_risk", "released_classes"):
+            with pytest.raises(ConflictError) as raised:
+                client.submit(samples.message(samples.policy(target=target)))
+            assert raised.value.code == "TARGET_IN_USE"
+            assert running.name in str(raised.value)
         (job,) = client.list_jobs()
         assert job.state == RUNNING
-
-
-@pytest.fixture(scope="module")
-def server_with_a_job(tmp_path_factory: pytest.TempPathFactory, serve_all_along: Serve) -> ServerProcess:
-    """A server that is about to write `released`, but not soon."""
-    path = tmp_path_factory.mktemp("busy") / "clinic.duckdb"
-    samples.create(path, wide=samples.wide(COLUMNS), people=samples.PEOPLE)
-    server = serve_all_along(path)
-    with Client(server.address) as client:
-        searching(client, long())
-    return server
 
 
 def test_the_same_source_released_twice_at_once(serve: Serve, database: Path) -> None:
@@ -215,32 +203,6 @@ def test_the_same_source_released_twice_at_once(serve: Serve, database: Path) ->
         assert failed.failure.code == "REPEATED_RELEASE"
     with durable(database) as connection:
         check_whole(connection, {"wide", "people"})
-
-
-def test_the_source_changes_under_the_search(serve: Serve, database: Path) -> None:
-    """The source of one job is replaced by another, as it may if it is a release itself."""
-    server = serve(database)
-    with Client(server.address) as client:
-        assert client.wait(client.submit(samples.message(staging(level=0))).name).state == SUCCEEDED
-        document = {**limited("6", "final"), "source": {"table": "stage"}, "rows_are_people": True}
-        del document["person_column"], document["attributes"][0]
-        job = searching(client, document)
-        assert client.wait(client.submit(samples.message(staging(level=1))).name).state == SUCCEEDED
-        after = client.wait(job.name)
-        assert (after.state, after.failure.code) == (FAILED, "SOURCE_CHANGED")
-        assert [fault.field for fault in after.failure.faults] == ["source.table"]
-        assert tableveil("watch", job.name, server=server.address).exit_code == 6
-    with durable(database) as connection:
-        check_whole(connection, {"wide", "people"})
-
-
-def staging(level: int) -> Document:
-    """Releases the wide table almost as it is, with one column at that level, again and again to the same name."""
-    document = samples.wide_policy(COLUMNS, repeat_reason="a test")
-    _, generalized, *others = document["attributes"]
-    generalized |= {"minimum_level": level, "maximum_level": level}
-    document["attributes"][2:] = [samples.attribute(other["column"], "SENSITIVE") for other in others]
-    return {**document, "release": {"name": "stage", "if_exists": "REPLACE"}}
 
 
 def test_a_full_queue(serve: Serve, database: Path) -> None:

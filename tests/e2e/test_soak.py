@@ -9,5 +9,5 @@ from benchmarks.operate.soak import soak
 
 
 def test_nothing_leaks() -> None:
-    section = soak(jobs=40, clients=4)
+    section = soak(jobs=25, clients=4)
     assert section.sound, section

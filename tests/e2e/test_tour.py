@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import duckdb
@@ -14,6 +11,7 @@ import pytest
 
 from tableveil.client import Client
 from tableveil.document import load_policy
+from tests.e2e.forked import Command
 from tests.e2e.process import Serve
 
 ROWS = 5_000
@@ -24,21 +22,13 @@ class Shell:
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
-        self.environment = {**os.environ}
+        self.environment: dict[str, str] = {}
 
     def __call__(self, *arguments: str, exit_code: int = 0) -> str:
         """What it prints; both streams, as a terminal shows them."""
-        result = subprocess.run(
-            [sys.executable, "-m", "tableveil.cli", *arguments],
-            cwd=self.directory,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        assert result.returncode == exit_code, result.stdout
-        return result.stdout
+        code, said = Command(*arguments, directory=self.directory, environment=self.environment).ended()
+        assert code == exit_code, said
+        return said
 
 
 @pytest.fixture(scope="module")

@@ -18,10 +18,10 @@ from tableveil.classification.model import (
     Assessment,
     ChooseInside,
     ClassifiedRecords,
-    Classifier,
     Comparison,
     Measures,
 )
+from tableveil.policy.classification import Classifier
 from tableveil.search import Control
 
 

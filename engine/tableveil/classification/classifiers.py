@@ -16,8 +16,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from tableveil.classification.encoding import Encoding
-from tableveil.classification.model import Classifier
 from tableveil.classification.naive_bayes import NaiveBayes
+from tableveil.policy.classification import Classifier
 
 Told: TypeAlias = Callable[[csr_array], NDArray[np.float64]]
 """Of each row of a matrix, the probability of every class."""

@@ -13,7 +13,8 @@ from tableveil.classification.classifiers import Examples, train, zero_r
 from tableveil.classification.combinations import Combinations
 from tableveil.classification.encoding import Encoding
 from tableveil.classification.folds import Folds
-from tableveil.classification.model import Classifier, Values
+from tableveil.classification.model import Values
+from tableveil.policy.classification import Classifier
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-
-class Classifier(StrEnum):
-    """A method; naive Bayes is Gaussian for numbers and categorical for categories, the others are scikit-learn's."""
-
-    LOGISTIC_REGRESSION = "LOGISTIC_REGRESSION"
-    NAIVE_BAYES = "NAIVE_BAYES"
-    DECISION_TREE = "DECISION_TREE"
-    RANDOM_FOREST = "RANDOM_FOREST"
+from tableveil.policy.classification import Classifier
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -67,9 +67,9 @@ class Figures:
         unique = int(classes[sizes == 1].sum())
         small = int((sizes * classes)[sizes < k].sum())
         return (
-            f"By the guessed quasi-identifiers as they are, {unique} of {_count(records, 'record')} "
-            f"({_percent(unique / records)}) are unlike all others, and {small} ({_percent(small / records)}) are "
-            f"in classes of fewer than {k}."
+            f"By the guessed quasi-identifiers as they are, {unique:,} of {_count(records, 'record')} "
+            f"({_percent(unique / records)}) are unlike all others, and {small:,} ({_percent(small / records)}) are "
+            f"in classes of fewer than {k:,}."
         )
 
 
@@ -79,7 +79,7 @@ def _percent(share: float) -> str:
 
 
 def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'s' * (number != 1)}"
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def columns_to_measure(quasi_identifiers: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:

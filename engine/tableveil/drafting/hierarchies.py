@@ -136,7 +136,7 @@ def _of_text(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
 
 
 def _values(facts: ColumnFacts) -> str:
-    return f"{'' if facts.exact else 'About '}{facts.distinct} different value{'s' * (facts.distinct != 1)}"
+    return f"{'' if facts.exact else 'About '}{facts.distinct:,} different value{'s' * (facts.distinct != 1)}"
 
 
 def _stopgap(reason: str) -> Proposal:

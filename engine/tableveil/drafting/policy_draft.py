@@ -37,7 +37,9 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class PolicyDraft:
-    """What is proposed for a table; `person_column` None proposes to state that rows are people.
+    """What is proposed for a table, or for the rows of `source_query`; then `source` names none.
+
+    `person_column` None proposes to state that rows are people.
 
     The statement on people, the privacy models, and the roles of columns of which nothing is known are the owner's to
     decide, whatever is proposed.
@@ -48,6 +50,7 @@ class PolicyDraft:
     person_column: str | None
     k: int
     remarks: tuple[Remark, ...]
+    source_query: str = ""
 
 
 def draft_policy(
@@ -121,7 +124,7 @@ def _on_person(person: ColumnDraft | None) -> Remark:
         return Remark("person_column", RemarkKind.DECIDE, text)
     about = "" if facts.exact else "about "
     text = (
-        f"k counts people. {name} has {about}{facts.distinct} different values in {facts.rows} rows: if it numbers "
+        f"k counts people. {name} has {about}{facts.distinct:,} different values in {facts.rows:,} rows: if it numbers "
         "people, they have several rows each, and k would count some twice. Make a table of one row per person first. "
         "Say this only if every row is a different person."
     )

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import operator
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -15,19 +11,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy.definition import Intervals
+from tableveil.hierarchy.interval_grid import MEASURED, NOTATIONS, WIDTHS, Cuts, Even, Grid, Offsets
 from tableveil.hierarchy.labelled import LabelledValues, ValueKind, misfit
-from tableveil.hierarchy.notation import MICROSECONDS, NO_TIME, Notation, day_of, microseconds_of
+from tableveil.hierarchy.notation import NO_TIME, Notation, day_of, microseconds_of
 
-_NOTATIONS = {
-    ValueKind.INTEGER: Notation.INTEGER,
-    ValueKind.DECIMAL: Notation.NUMBER,
-    ValueKind.FLOAT: Notation.NUMBER,
-    ValueKind.DATE: Notation.DATE,
-    ValueKind.TIMESTAMP: Notation.TIMESTAMP,
-}
-_WIDTHS = {Notation.DATE: Notation.INTEGER, Notation.TIMESTAMP: Notation.DURATION}
-_MEASURED = (Notation.NUMBER, Notation.TIMESTAMP)
-_HOUR = 3_600 * MICROSECONDS
 _ABOVE = (operator.gt, "a bound above")
 _AT_MOST = (operator.le, "a bound not above")
 _ORDER = (
@@ -40,7 +27,6 @@ _ORDER = (
 )
 _SMALL = 2**61
 """The sum of two such numbers is an int64."""
-_Offsets = NDArray[np.int64] | NDArray[np.object_]
 
 
 def check(rule: Intervals, field: str, kind: ValueKind | None) -> list[Fault]:
@@ -50,12 +36,12 @@ def check(rule: Intervals, field: str, kind: ValueKind | None) -> list[Fault]:
     they are numbers, dates or timestamps.
     """
     hint = "For times of day, use times_of_day." if kind is ValueKind.TIME else ""
-    faults = misfit(field, "intervals", kind, tuple(_NOTATIONS), hint)
+    faults = misfit(field, "intervals", kind, tuple(NOTATIONS), hint)
     bounds = {"minimum": rule.minimum, "maximum": rule.maximum}
     codings = {"bottom_coding": rule.bottom_coding, "top_coding": rule.top_coding}
     bounds |= {name: text for name, text in codings.items() if text}
 
-    notation = (_NOTATIONS.get(kind) if kind else None) or _notation_of(rule)
+    notation = (NOTATIONS.get(kind) if kind else None) or _notation_of(rule)
     expected = notation.value if notation else f"{Notation.NUMBER.value}, or {Notation.DATE.value}"
     numbers = {}
     for name, text in bounds.items():
@@ -72,7 +58,7 @@ def check(rule: Intervals, field: str, kind: ValueKind | None) -> list[Fault]:
         return [*faults, Fault(f"{field}.boundaries", found, "either widths or boundaries")]
     if rule.boundaries:
         return [*faults, *_boundary_faults(rule, field, notation or Notation.NUMBER, numbers)]
-    return faults + _width_faults(rule, field, _WIDTHS.get(notation or Notation.NUMBER, notation or Notation.NUMBER))
+    return faults + _width_faults(rule, field, WIDTHS.get(notation or Notation.NUMBER, notation or Notation.NUMBER))
 
 
 def _notation_of(rule: Intervals) -> Notation | None:
@@ -115,7 +101,7 @@ def _boundary_faults(rule: Intervals, field: str, notation: Notation, ends: Mapp
     low = "bottom_coding" if rule.bottom_coding else "minimum"
     high = "top_coding" if rule.top_coding else "maximum"
     # The maximum of a counted range is a value of its own, that an interval may start with.
-    last_is_inside = high == "maximum" and notation not in _MEASURED
+    last_is_inside = high == "maximum" and notation not in MEASURED
     below: list[Fraction] | None = None
     for level, texts in enumerate(rule.boundaries):
         path = f"{field}.boundaries[{level}].values"
@@ -161,15 +147,15 @@ def label(rule: Intervals, kind: ValueKind, values: Sequence[object], texts: Seq
 
     Other values outside of the range are not covered, nor are NaN, infinities, and dates in years beyond Python's.
     """
-    grid = _Grid.of(rule, kind)
+    grid = Grid.of(rule, kind)
     every, covered = _offsets(grid, values, texts)
-    offsets: _Offsets = every[covered]
+    offsets: Offsets = every[covered]
 
     def levels() -> Iterator[tuple[NDArray[np.object_], NDArray[np.float64]]]:
         for cuts in grid.levels:
             yield _level(grid, offsets, cuts)
         if not grid.levels:
-            labels, leaves = _level(grid, offsets, _Even(1))
+            labels, leaves = _level(grid, offsets, Even(1))
             kept = ~grid.coded(offsets)
             labels[kept] = np.array(texts, dtype=np.object_)[covered][kept]
             leaves[kept] = 0 if grid.continuous else 1
@@ -178,11 +164,11 @@ def label(rule: Intervals, kind: ValueKind, values: Sequence[object], texts: Seq
     return LabelledValues.of(covered, levels(), grid.measure(0, grid.size), continuous=grid.continuous)
 
 
-def _offsets(grid: _Grid, values: Sequence[object], texts: Sequence[str]) -> tuple[_Offsets, NDArray[np.bool_]]:
+def _offsets(grid: Grid, values: Sequence[object], texts: Sequence[str]) -> tuple[Offsets, NDArray[np.bool_]]:
     """Per value its offset in the grid, and whether it has one."""
     whole = _whole_numbers(grid.kind, values, texts)
     # Python's own integers where an int64 would overflow.
-    widths = (cuts.width for cuts in grid.levels if isinstance(cuts, _Even))
+    widths = (cuts.width for cuts in grid.levels if isinstance(cuts, Even))
     small = max(grid.size, abs(grid.minimum), *widths, 0) < _SMALL
     if whole is not None and small:
         return grid.offsets(whole)
@@ -208,168 +194,9 @@ def _whole_numbers(kind: ValueKind, values: Sequence[object], texts: Sequence[st
     return numbers if ((numbers > -_SMALL) & (numbers < _SMALL)).all() else None
 
 
-def _level(grid: _Grid, offsets: _Offsets, cuts: _Cuts) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
+def _level(grid: Grid, offsets: Offsets, cuts: Cuts) -> tuple[NDArray[np.object_], NDArray[np.float64]]:
     starts, group = np.unique(grid.starts(offsets, cuts), return_inverse=True)
     intervals = [grid.interval(int(start), cuts) for start in starts]
     labels = np.array([text for text, _ in intervals], dtype=np.object_)
     leaves = np.array([size for _, size in intervals], dtype=np.float64)
     return labels[group], leaves[group]
-
-
-@dataclass(frozen=True, slots=True)
-class _Even:
-    """Intervals of one width, from offset 0 on."""
-
-    width: int
-
-    def starts(self, offsets: _Offsets) -> _Offsets:
-        return offsets // self.width * self.width
-
-    def end(self, start: int) -> int:
-        return (start // self.width + 1) * self.width
-
-
-@dataclass(frozen=True, slots=True)
-class _Declared:
-    """Intervals from each of these ascending offsets, the first of which is 0, to the next; the last ends at `size`."""
-
-    bounds: tuple[int, ...]
-    size: int
-
-    def starts(self, offsets: _Offsets) -> _Offsets:
-        bounds = np.array(self.bounds, dtype=offsets.dtype)
-        starts: _Offsets = bounds[np.searchsorted(bounds, offsets, side="right") - 1]
-        return starts
-
-    def end(self, start: int) -> int:
-        after = bisect_right(self.bounds, start)
-        return self.bounds[after] if after < len(self.bounds) else self.size
-
-
-_Cuts = _Even | _Declared
-
-
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    """The rule in whole units, so that every boundary of an interval is an integer.
-
-    A unit is an integer, a day, a microsecond, or the last decimal place that any bound or width has. Offsets count
-    units from the minimum, rounded down; the range is [0, size).
-    """
-
-    kind: ValueKind
-    units_per_one: int
-    """Units in 1 of a value as a number; a timestamp is a number of microseconds."""
-    units_per_leaf: int
-    minimum: int
-    size: int
-    levels: tuple[_Cuts, ...]
-    bottom: int
-    """Offset of the bottom coding; 0 if there is none."""
-    top: int | None
-
-    @classmethod
-    def of(cls, rule: Intervals, kind: ValueKind) -> _Grid:
-        notation = _NOTATIONS[kind]
-        width_notation = _WIDTHS.get(notation, notation)
-        every = (rule.minimum, rule.maximum, rule.bottom_coding, rule.top_coding, *rule.widths)
-        every += tuple(bound for level in rule.boundaries for bound in level)
-        places = max(len(text.partition(".")[2]) for text in every)
-        # A timestamp's text is read as seconds.
-        units_per_read = MICROSECONDS if notation is Notation.TIMESTAMP else 10**places
-        units_per_one = 1 if notation is Notation.TIMESTAMP else units_per_read
-
-        def units(text: str, notation: Notation) -> int:
-            number = notation.read(text)
-            if number is None:
-                raise ValueError(f"{shortened(text)} was not checked to be {notation.value}")
-            return int(number * units_per_read)
-
-        minimum = units(rule.minimum, notation)
-        size = units(rule.maximum, notation) - minimum + (notation not in _MEASURED)
-        even = tuple(_Even(units(width, width_notation)) for width in rule.widths)
-        offsets = [tuple(units(bound, notation) - minimum for bound in level) for level in rule.boundaries]
-        return cls(
-            kind=kind,
-            units_per_one=units_per_one,
-            units_per_leaf=_HOUR if notation is Notation.TIMESTAMP else units_per_one,
-            minimum=minimum,
-            size=size,
-            levels=even or tuple(_Declared((0, *bounds), size) for bounds in offsets),
-            bottom=units(rule.bottom_coding, notation) - minimum if rule.bottom_coding else 0,
-            top=units(rule.top_coding, notation) - minimum if rule.top_coding else None,
-        )
-
-    @property
-    def continuous(self) -> bool:
-        return _NOTATIONS[self.kind] in _MEASURED
-
-    def measure(self, start: int, end: int) -> float:
-        """Leaves of [start, end)."""
-        return (end - start) / self.units_per_leaf
-
-    def offsets(self, numbers: NDArray[np.int64]) -> tuple[_Offsets, NDArray[np.bool_]]:
-        """`offset` of whole numbers, days or microseconds, and whether there is one."""
-        distance = numbers - self.minimum
-        below, beyond = distance < 0, distance > self.size - (not self.continuous)
-        covered = ~(below & (self.bottom == 0)) & ~(beyond & (self.top is None))
-        if self.kind is not ValueKind.INTEGER:
-            covered &= numbers != NO_TIME
-        return np.where(below, -1, np.where(beyond, self.size + 1, distance)), covered
-
-    def offset(self, number: object) -> int | None:
-        """Offset of a number; -1 and `size` + 1 stand for all beyond the range that coding covers, None for others."""
-        if not isinstance(number, int | float | Decimal):
-            return None
-        try:
-            numerator, denominator = number.as_integer_ratio()
-        except (ValueError, OverflowError):
-            return None
-        distance = numerator * self.units_per_one - self.minimum * denominator
-        if distance < 0:
-            return -1 if self.bottom else None
-        # The maximum itself belongs to a continuous range too.
-        if distance > (self.size if self.continuous else self.size - 1) * denominator:
-            return None if self.top is None else self.size + 1
-        return distance // denominator
-
-    def coded(self, offsets: _Offsets) -> NDArray[np.bool_]:
-        """Whether bottom or top coding applies."""
-        below: NDArray[np.bool_] = offsets < self.bottom
-        return below if self.top is None else below | (offsets >= self.top)
-
-    def starts(self, offsets: _Offsets, cuts: _Cuts) -> _Offsets:
-        """Where the interval of each offset starts: 0 for all that is bottom coded, `top` for all that is top coded."""
-        starts = np.maximum(cuts.starts(np.minimum(offsets, self.size - 1)), self.bottom)
-        starts[offsets < self.bottom] = 0
-        if self.top is not None:
-            starts[offsets >= self.top] = self.top
-        return starts
-
-    def interval(self, start: int, cuts: _Cuts) -> tuple[str, float]:
-        """Label and leaves of the interval that starts there."""
-        if start < self.bottom:
-            return f"< {self.text(self.bottom)}", self.measure(0, self.bottom)
-        if self.top is not None and start >= self.top:
-            return f">= {self.text(self.top)}", self.measure(self.top, self.size)
-        end = min(cuts.end(start), self.size if self.top is None else self.top)
-        if not self.continuous:
-            text = f"[{self.text(start)}, {self.text(end - 1)}]"
-        elif end == self.size and self.top is None:
-            text = f"[{self.text(start)}, {self.text(end)}]"
-        else:
-            text = f"[{self.text(start)}, {self.text(end)})"
-        return text, self.measure(start, end)
-
-    def text(self, offset: int) -> str:
-        position = self.minimum + offset
-        if self.kind is ValueKind.DATE:
-            return datetime.date.fromordinal(position).isoformat()
-        if self.kind is ValueKind.TIMESTAMP:
-            time = (datetime.datetime.min + datetime.timedelta(microseconds=position)).isoformat()
-            return time.rstrip("0") if "." in time else time
-        sign = "-" if position < 0 else ""
-        whole, rest = divmod(abs(position), self.units_per_one)
-        places = len(str(self.units_per_one)) - 1
-        fraction = f"{rest:0{places}d}".rstrip("0") if places else ""
-        return f"{sign}{whole}.{fraction}" if fraction else f"{sign}{whole}"

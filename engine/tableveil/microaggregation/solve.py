@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from tableveil.classes import ClassCounter, NumpyCounter, SensitiveColumn, SensitiveRows
-from tableveil.errors import Change, Fault, InfeasibleError, Relaxation
 from tableveil.hierarchy import AttributeLevels
 from tableveil.microaggregation.classes import cluster_classes
 from tableveil.microaggregation.closeness.k_anonymity_first import k_anonymity_first
@@ -19,13 +17,14 @@ from tableveil.microaggregation.closeness.targets import Target, targets_of
 from tableveil.microaggregation.clustering import cluster
 from tableveil.microaggregation.coordinates import Space
 from tableveil.microaggregation.points import Clustered, Clusters, Points
-from tableveil.policy import PRIVACY_FIELDS, PrivacyModel
+from tableveil.policy import PrivacyModel
 from tableveil.policy.microaggregation import ClosenessAlgorithm, Microaggregation
-from tableveil.privacy import Conjunction, privacy_of
+from tableveil.privacy import privacy_of
+from tableveil.search import Control
+from tableveil.search.relaxing import Unmet, refusal, ways_of
 
-if TYPE_CHECKING:
-    # The search builds on quality models, and those on what is aggregated.
-    from tableveil.search.control import Control
+TOGETHER = "all records in one cluster do not meet the privacy models"
+"""Why there are no clusters at all."""
 
 
 def solve(
@@ -56,17 +55,16 @@ def solve(
         InfeasibleError: A model does not even release all records together.
         Stopped: by the control.
     """
-    counter = counter_of(points, sensitive)
-    privacy = privacy_of(models, counter)
-    if counter.records < k:
-        _refuse(models, privacy, points, sensitive)
+    if unmet := unmet_together(points, sensitive, models):
+        raise refusal(code_of(points, k), TOGETHER, unmet)
+    privacy = privacy_of(models, counter_of(points, sensitive))
     targets = targets_of(models, sensitive)
     formed = _formed(points, k, options, targets, control, on_progress)
     merging = Merging(Space.of(points), formed.clusters, cluster_classes(points, formed.clusters, sensitive))
     if targets:
         merge_until_close(merging, targets, control)
-    if not merge_until_released(merging, privacy, control):
-        _refuse(models, privacy, points, sensitive)
+    released = merge_until_released(merging, privacy, control)
+    assert released, "all records together would be"
     if not merging.merged:
         return formed
     times = "once" if merging.merged == 1 else f"{merging.merged:,} times"
@@ -104,22 +102,31 @@ def counter_of(points: Points, sensitive: Sequence[SensitiveColumn]) -> ClassCou
     return NumpyCounter([one], [np.zeros(len(rows), np.int32)], points.counts, sensitive=values)
 
 
-def _refuse(
-    models: Sequence[PrivacyModel], privacy: Conjunction, points: Points, sensitive: Sequence[SensitiveColumn]
-) -> NoReturn:
-    """Raises the error for models that do not release all records as one cluster."""
+def code_of(points: Points, k: int) -> str:
+    """What the refusal of models is called that all records together do not meet."""
+    return "TOO_FEW_RECORDS" if int(points.counts.sum()) < k else "INFEASIBLE"
+
+
+def unmet_together(points: Points, sensitive: Sequence[SensitiveColumn], models: Sequence[PrivacyModel]) -> list[Unmet]:
+    """The models that not even a single cluster of all records meets, each whatever the others ask.
+
+    No other clusters meet them either: each of these models holds for a union if it holds for its parts.
+    """
+    records = int(points.counts.sum())
     rows = np.arange(len(points.counts))
     together = cluster_classes(points, Clusters(rows, np.zeros_like(rows), points.counts), sensitive)
-    faults, changes = [], []
-    for i, (model, rule) in enumerate(zip(models, privacy.rules, strict=True)):
-        if not rule.releasable(together).all():
-            nearest = rule.nearest(together, 0)
-            found = f"{model}, which a single cluster of all {int(points.counts.sum())} records does not meet"
-            hint = f"Feasible would be {nearest}." if nearest else "No parameter of this model would do."
-            faults.append(Fault(f"privacy_models[{i}]", found, "a model that all records together meet", hint))
-            name, _, value = (nearest or "").partition(" = ")
-            changes.append(Change(f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}.{name}", value))
-    # Of one cluster, each model is met or not whatever the others ask: all of it has to change.
-    relaxations = [Relaxation(tuple(changes), nearest=True)] if all(change.value for change in changes) else []
-    message = "all records in one cluster do not meet the privacy models"
-    raise InfeasibleError("INFEASIBLE", message, faults, relaxations)
+    counter = counter_of(points, sensitive)
+
+    def holds(model: PrivacyModel) -> bool:
+        return bool(privacy_of([model], counter).releasable(together).all())
+
+    return [
+        Unmet(
+            f"privacy_models[{i}]",
+            f"{model}, which a single cluster of all {records:,} records does not meet",
+            "a model that all records together meet",
+            ways_of(i, model, records, holds),
+        )
+        for i, model in enumerate(models)
+        if not holds(model)
+    ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
-from tableveil.classification.model import Classifier
 from tableveil.errors import Fault, shortened
 
 DEFAULT_FOLDS = 10
@@ -16,6 +16,15 @@ MOST_CLASS_COLUMNS = 20
 MOST_FEATURES = 200
 LARGEST_SEED = 2**32 - 1
 """The largest that scikit-learn takes."""
+
+
+class Classifier(StrEnum):
+    """A method; naive Bayes is Gaussian for numbers and categorical for categories, the others are scikit-learn's."""
+
+    LOGISTIC_REGRESSION = "LOGISTIC_REGRESSION"
+    NAIVE_BAYES = "NAIVE_BAYES"
+    DECISION_TREE = "DECISION_TREE"
+    RANDOM_FOREST = "RANDOM_FOREST"
 
 
 @dataclass(frozen=True, slots=True)

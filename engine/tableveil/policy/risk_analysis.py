@@ -17,7 +17,9 @@ MOST_COMPARED = 100
 
 @dataclass(frozen=True, slots=True)
 class RiskRequest:
-    """The risks of the records of `table`, or of what `release`, a number, released, by their `quasi_identifiers`.
+    """The risks of the records of `table`, of `source_query`, or of what `release`, a number, released.
+
+    They are those by its `quasi_identifiers`.
 
     No quasi-identifiers means those in `compare`, which are sets of them to be put side by side; if there are none
     either, those of the release, or those that a policy draft would guess. `largest_subset` None leaves open up to
@@ -34,6 +36,7 @@ class RiskRequest:
     records: bool = False
     request_id: str = ""
     compare: tuple[tuple[str, ...], ...] = ()
+    source_query: str = ""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -45,8 +48,8 @@ def check_risk_request(request: RiskRequest) -> Iterator[Fault]:
     """Faults of a request by itself, with field paths as in the proto."""
     if request.table is not None and not request.table.table:
         yield Fault("table.table", "nothing", "the name of a table")
-    if request.table is None and request.release is None:
-        yield Fault("table", "nothing", "a table, or the name of a release as release")
+    if request.table is None and request.release is None and not request.source_query:
+        yield Fault("table", "nothing", "a table, a SELECT as source_query, or the name of a release as release")
     for field, number, most in (
         ("quasi_identifiers", len(request.quasi_identifiers), MOST_COLUMNS),
         ("thresholds", len(request.thresholds), MOST_THRESHOLDS),
@@ -61,7 +64,7 @@ def check_risk_request(request: RiskRequest) -> Iterator[Fault]:
         yield from _check_names(names, f"compare[{i}].columns")
         if request.quasi_identifiers:
             yield from _check_among(names, request.quasi_identifiers, f"compare[{i}].columns")
-    if request.table is not None and not request.quasi_identifiers and len(request.columns) > MOST_COLUMNS:
+    if request.release is None and not request.quasi_identifiers and len(request.columns) > MOST_COLUMNS:
         yield Fault("compare", f"{len(request.columns)} different columns", f"at most {MOST_COLUMNS}")
     seen = {name.casefold() for name in request.columns}
     for i, threshold in enumerate(request.thresholds):

@@ -50,6 +50,9 @@ class DraftPolicyRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     TABLE_FIELD_NUMBER: _builtins.int
+    SOURCE_QUERY_FIELD_NUMBER: _builtins.int
+    source_query: _builtins.str
+    """One SELECT over tables of it, as a policy's `source_query`."""
     @_builtins.property
     def table(self) -> _policy_pb2.TableReference:
         """A table of the server's database. It is only read."""
@@ -58,12 +61,15 @@ class DraftPolicyRequest(_message.Message):
         self,
         *,
         table: _policy_pb2.TableReference | None = ...,
+        source_query: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["table", b"table"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["source", b"source", "source_query", b"source_query", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["source", b"source", "source_query", b"source_query", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType_source: _TypeAlias = _typing.Literal["table", "source_query"]  # noqa: Y015
+    _WhichOneofArgType_source: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_source) -> _WhichOneofReturnType_source | None: ...
 
 Global___DraftPolicyRequest: _TypeAlias = DraftPolicyRequest  # noqa: Y015
 

@@ -45,7 +45,7 @@ class DraftServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
     def DraftPolicy(self, request, context):
-        """Reads the table and guesses a policy for it. Nothing is stored. docs/drafts.md says what is guessed, and how.
+        """Reads a table, or the rows of a query, and guesses a policy for it. Nothing is stored. docs/drafts.md says what is guessed, and how.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -15,7 +15,7 @@ GRPC_VERSION: str
 class DraftServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
     DraftPolicy: _grpc.UnaryUnaryMultiCallable[_draft_service_pb2.DraftPolicyRequest, _draft_service_pb2.DraftPolicyResponse]
-    """Reads the table and guesses a policy for it. Nothing is stored. docs/drafts.md says what is guessed, and how."""
+    """Reads a table, or the rows of a query, and guesses a policy for it. Nothing is stored. docs/drafts.md says what is guessed, and how."""
 
 class DraftServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -24,6 +24,6 @@ class DraftServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _draft_service_pb2.DraftPolicyRequest,
         context: _grpc.ServicerContext,
     ) -> _draft_service_pb2.DraftPolicyResponse:
-        """Reads the table and guesses a policy for it. Nothing is stored. docs/drafts.md says what is guessed, and how."""
+        """Reads a table, or the rows of a query, and guesses a policy for it. Nothing is stored. docs/drafts.md says what is guessed, and how."""
 
 def add_DraftServiceServicer_to_server(servicer: DraftServiceServicer, server: _grpc.Server) -> None: ...

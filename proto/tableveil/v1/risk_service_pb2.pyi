@@ -29,6 +29,7 @@ class RiskRequest(_message.Message):
 
     TABLE_FIELD_NUMBER: _builtins.int
     RELEASE_FIELD_NUMBER: _builtins.int
+    SOURCE_QUERY_FIELD_NUMBER: _builtins.int
     QUASI_IDENTIFIERS_FIELD_NUMBER: _builtins.int
     POPULATION_FIELD_NUMBER: _builtins.int
     THRESHOLDS_FIELD_NUMBER: _builtins.int
@@ -39,6 +40,8 @@ class RiskRequest(_message.Message):
     COMPARE_FIELD_NUMBER: _builtins.int
     release: _builtins.str
     """releases/{id}: the rows of a release that were not suppressed."""
+    source_query: _builtins.str
+    """One SELECT over tables of the database, as a policy's `source_query`: its rows."""
     weight_column: _builtins.str
     """A numeric column of survey weights: how many people each record stands for. Empty: no individual risks."""
     largest_subset: _builtins.int
@@ -78,6 +81,7 @@ class RiskRequest(_message.Message):
         *,
         table: _policy_pb2.TableReference | None = ...,
         release: _builtins.str = ...,
+        source_query: _builtins.str = ...,
         quasi_identifiers: _abc.Iterable[_builtins.str] | None = ...,
         population: _policy_pb2.Population | None = ...,
         thresholds: _abc.Iterable[_builtins.str] | None = ...,
@@ -87,11 +91,11 @@ class RiskRequest(_message.Message):
         request_id: _builtins.str = ...,
         compare: _abc.Iterable[Global___QuasiIdentifierSet] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["population", b"population", "release", b"release", "subject", b"subject", "table", b"table"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["population", b"population", "release", b"release", "source_query", b"source_query", "subject", b"subject", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["compare", b"compare", "largest_subset", b"largest_subset", "population", b"population", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "release", b"release", "request_id", b"request_id", "subject", b"subject", "table", b"table", "thresholds", b"thresholds", "weight_column", b"weight_column"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["compare", b"compare", "largest_subset", b"largest_subset", "population", b"population", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "release", b"release", "request_id", b"request_id", "source_query", b"source_query", "subject", b"subject", "table", b"table", "thresholds", b"thresholds", "weight_column", b"weight_column"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_subject: _TypeAlias = _typing.Literal["table", "release"]  # noqa: Y015
+    _WhichOneofReturnType_subject: _TypeAlias = _typing.Literal["table", "release", "source_query"]  # noqa: Y015
     _WhichOneofArgType_subject: _TypeAlias = _typing.Literal["subject", b"subject"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_subject) -> _WhichOneofReturnType_subject | None: ...
 

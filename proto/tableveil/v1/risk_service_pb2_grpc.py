@@ -55,7 +55,7 @@ class RiskServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
     def SubmitRiskAnalysis(self, request, context):
-        """Queues a job that measures the risks of a table or of a release, and returns at once. The job is watched and
+        """Queues a job that measures the risks of a table, a query or a release, and returns at once. The job is watched and
         cancelled like any other; once succeeded, it names its analysis.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

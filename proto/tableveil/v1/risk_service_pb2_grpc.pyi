@@ -15,7 +15,7 @@ GRPC_VERSION: str
 class RiskServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
     SubmitRiskAnalysis: _grpc.UnaryUnaryMultiCallable[_risk_service_pb2.SubmitRiskAnalysisRequest, _risk_service_pb2.SubmitRiskAnalysisResponse]
-    """Queues a job that measures the risks of a table or of a release, and returns at once. The job is watched and
+    """Queues a job that measures the risks of a table, a query or a release, and returns at once. The job is watched and
     cancelled like any other; once succeeded, it names its analysis.
     """
     GetRiskAnalysis: _grpc.UnaryUnaryMultiCallable[_risk_service_pb2.GetRiskAnalysisRequest, _risk_service_pb2.GetRiskAnalysisResponse]
@@ -31,7 +31,7 @@ class RiskServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _risk_service_pb2.SubmitRiskAnalysisRequest,
         context: _grpc.ServicerContext,
     ) -> _risk_service_pb2.SubmitRiskAnalysisResponse:
-        """Queues a job that measures the risks of a table or of a release, and returns at once. The job is watched and
+        """Queues a job that measures the risks of a table, a query or a release, and returns at once. The job is watched and
         cancelled like any other; once succeeded, it names its analysis.
         """
 

@@ -10,11 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tableveil.backend import render, table
 from tableveil.cli import wording
 from tableveil.cli.guarantees import guarantees
 from tableveil.cli.tables import facts, listing
-from tableveil.convert import privacy_in_words
 from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 
 _EXCLUDED_BECAUSE = {
@@ -43,6 +41,9 @@ def account(release: release_service_pb2.Release) -> RenderableType:
 
 def query_lines(release: release_service_pb2.Release) -> list[str]:
     """Statements that read the release's objects in the server's database."""
+    # It loads DuckDB, which takes longer than most commands, and than the help that loads all of them.
+    from tableveil.backend import render, table
+
     statements = []
     for item in release.objects:
         name = render(table(item.name, release.target.schema))
@@ -80,6 +81,9 @@ def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, Rende
 
 
 def _result(release: release_service_pb2.Release) -> Table:
+    # As above.
+    from tableveil.convert import privacy_in_words
+
     policy = release.policy
     released = release.records - release.suppressed_records
     suppressed = _part(release.suppressed_records, release.records)

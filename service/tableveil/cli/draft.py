@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from tableveil.cli.files import require_free, write_text
+from tableveil.cli.source_query import query_option, require_one_source
 from tableveil.cli.table_names import named_table
 from tableveil.cli.verb import Session, verb
 from tableveil.document import to_commented_yaml
@@ -14,20 +15,24 @@ from tableveil.v1 import draft_service_pb2
 
 
 @click.command()
-@click.argument("table")
+@click.argument("table", required=False)
+@query_option
 @click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write it. Default: stdout.")
 @click.option("--overwrite", is_flag=True, help="Let --output replace a file.")
 @verb
-def draft_policy(session: Session, table: str, schema: str | None, output: Path | None, overwrite: bool) -> None:
-    """Write a policy for a table, with guesses for its columns and marks where you have to decide.
+def draft_policy(
+    session: Session, table: str | None, query: str | None, schema: str | None, output: Path | None, overwrite: bool
+) -> None:
+    """Write a policy for a table or a query, with guesses for its columns and marks where you have to decide.
 
     Guesses are made from names, types, numbers of values and the risks of the table. Check them all; then fill in what
     is marked DECIDE: without that, it cannot be submitted. With --json, the draft as the server gives it.
     """
     if output is not None:
         require_free(output, "output", overwrite)
-    draft = session.client.draft_policy(named_table(table, schema))
+    require_one_source(table, schema, query, "TABLE")
+    draft = session.client.draft_policy(named_table(table, schema) if table is not None else query or "")
     text = to_commented_yaml(draft)
     if output is not None:
         write_text(output, text, "output", overwrite)

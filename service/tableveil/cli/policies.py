@@ -13,7 +13,6 @@ from tableveil.cli.exit_codes import of_error
 from tableveil.cli.follow import follow
 from tableveil.cli.verb import Session, verb
 from tableveil.client import Client
-from tableveil.client.checking import check_on_client
 from tableveil.client.failures import faults_to
 from tableveil.client.levels import use_levels_of
 from tableveil.document import load_policy
@@ -100,7 +99,13 @@ def _all_faults(
     """The faults of the document and of the policy in it, as far as it could be read."""
     if of_document and message == policy_pb2.Policy():
         return list(of_document)
-    faults = client.check_policy(message, file.parent) if client else check_on_client(message, file.parent)[1]
+    if client is not None:
+        faults = client.check_policy(message, file.parent)
+    else:
+        # It loads the whole engine.
+        from tableveil.client.checking import check_on_client
+
+        _, faults = check_on_client(message, file.parent)
     # A field that could not be read is missing in the message.
     unread = {fault.field for fault in of_document}
     return [*of_document, *(fault for fault in faults if fault.field not in unread)]

@@ -14,6 +14,7 @@ from tableveil.cli.compared_risks import compared_risks
 from tableveil.cli.files import require_free, whole_file
 from tableveil.cli.follow import follow
 from tableveil.cli.interruptible import interruptible
+from tableveil.cli.source_query import query_option, require_one_source
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import Session, verb
@@ -43,7 +44,8 @@ def _records(ctx: click.Context, param: click.Parameter, value: Path | None) -> 
 
 
 @click.command()
-@click.argument("subject", metavar="TABLE|RELEASE")
+@click.argument("subject", metavar="[TABLE|RELEASE]", required=False)
+@query_option
 @click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
 @click.option(
     "--quasi-identifiers",
@@ -80,7 +82,8 @@ def _records(ctx: click.Context, param: click.Parameter, value: Path | None) -> 
 @verb
 def risk(
     session: Session,
-    subject: str,
+    subject: str | None,
+    query: str | None,
     schema: str | None,
     quasi_identifiers: list[str],
     compare: list[list[str]],
@@ -96,8 +99,9 @@ def risk(
 ) -> None:
     """Measure how easily the people of a table, or of a release, could be recognized.
 
-    The subject is a table (people, clinic.people) or a release (releases/3). What comes out is for the owner of the
-    table: none of it is public. With --json, one JSON object per line: the job at each change, then the analysis.
+    The subject is a table (people, clinic.people), a release (releases/3), or the rows of a --query. What comes out is
+    for the owner: none of it is public. With --json, one JSON object per line: the job at each change, then the
+    analysis.
     """
     if population is not None and subset_column is not None:
         raise click.UsageError("--population and --subset-column say the same in two ways: use one of them")
@@ -105,6 +109,7 @@ def risk(
         raise click.UsageError("--population-size and --sampling-fraction say the same in two ways: use one of them")
     if largest_subset is not None and largest_subset < 1:
         raise click.UsageError("--largest-subset is a number from 1 on")
+    require_one_source(subject, schema, query, "TABLE or RELEASE")
     if records is not None:
         require_free(records, "records", overwrite)
     asked = risk_service_pb2.RiskRequest(
@@ -115,7 +120,9 @@ def risk(
         records=records is not None,
         compare=[risk_service_pb2.QuasiIdentifierSet(columns=columns) for columns in compare],
     )
-    if subject.startswith("releases/") and schema is None:
+    if subject is None:
+        asked.source_query = query or ""
+    elif subject.startswith("releases/") and schema is None:
         asked.release = subject
     else:
         asked.table.CopyFrom(named_table(subject, schema))
@@ -188,7 +195,9 @@ def _analysis(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
 
 def _columns_of(analysis: risk_service_pb2.RiskAnalysis) -> str:
     asked = analysis.request
-    guessed = asked.WhichOneof("subject") == "table" and not (asked.quasi_identifiers or asked.compare)
+    guessed = asked.WhichOneof("subject") in ("table", "source_query") and not (
+        asked.quasi_identifiers or asked.compare
+    )
     return "guessed columns" if guessed else "columns"
 
 

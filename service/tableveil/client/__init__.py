@@ -1,6 +1,7 @@
 """The Python client: every verb of the service, typed; released rows as Arrow."""
 
-from tableveil.client.client import DEFAULT_ADDRESS, Client
+from tableveil.client.client import Client
+from tableveil.client.connection import DEFAULT_ADDRESS
 from tableveil.client.failures import UnreachableError
 from tableveil.client.formats import ExportFormat
 

@@ -15,17 +15,12 @@ from tableveil.convert.hierarchy_views import (
 )
 from tableveil.convert.jobs import job_to_proto
 from tableveil.convert.names import (
-    classification_number,
-    frontier_name,
-    frontier_number,
     job_name,
     job_number,
-    payout_sweep_name,
-    payout_sweep_number,
     release_name,
     release_number,
-    risk_analysis_number,
-    utility_report_number,
+    result_name,
+    result_number,
 )
 from tableveil.convert.pages import (
     hierarchy_token,
@@ -45,7 +40,6 @@ from tableveil.convert.utility_reports import utility_report_to_proto, utility_r
 __all__ = [
     "backup_to_proto",
     "canonical_json",
-    "classification_number",
     "classification_request_from_proto",
     "classification_to_proto",
     "comparison_to_proto",
@@ -56,8 +50,6 @@ __all__ = [
     "fault_to_proto",
     "finding_to_proto",
     "frontier_from_proto",
-    "frontier_name",
-    "frontier_number",
     "frontier_to_proto",
     "hierarchy_token",
     "job_name",
@@ -66,8 +58,6 @@ __all__ = [
     "number_token",
     "page_size",
     "payout_sweep_from_proto",
-    "payout_sweep_name",
-    "payout_sweep_number",
     "payout_sweep_to_proto",
     "policy_from_json",
     "policy_from_proto",
@@ -80,13 +70,13 @@ __all__ = [
     "release_name",
     "release_number",
     "release_to_proto",
-    "risk_analysis_number",
+    "result_name",
+    "result_number",
     "risk_analysis_to_proto",
     "risk_request_from_proto",
     "stored_hierarchy_to_proto",
     "stored_levels_from_proto",
     "stored_policy",
-    "utility_report_number",
     "utility_report_to_proto",
     "utility_request_from_proto",
 ]

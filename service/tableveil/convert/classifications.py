@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from google.protobuf import json_format
 
-from tableveil.classification.model import Assessment, Classifier, Comparison, Measures
+from tableveil.classification.model import Assessment, Comparison, Measures
 from tableveil.convert.canonical import canonical_json
 from tableveil.convert.collect import Faults
 from tableveil.convert.enums import CLASSIFIERS
@@ -16,6 +16,7 @@ from tableveil.policy.classification import (
     DEFAULT_FOLDS,
     DEFAULT_MAX_RECORDS,
     ClassificationRequest,
+    Classifier,
     check_classification_request,
 )
 from tableveil.state.classifications import Classification

@@ -21,15 +21,17 @@ _KINDS = {
 
 def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
     """The message for a draft: the proposal, and a policy without what has to be decided."""
+    query = draft.source_query
     proposal = policy_pb2.Policy(
         # The catalog is the name of the database's file, which others may give another name.
-        source=table_to_proto(TableReference("", draft.source.schema, draft.source.table)),
+        source=None if query else table_to_proto(TableReference("", draft.source.schema, draft.source.table)),
+        source_query=query,
         attributes=map(_attribute, draft.columns),
         privacy_models=[policy_pb2.PrivacyModel(k_anonymity=policy_pb2.KAnonymity(k=draft.k))],
         suppression_limit=SUPPRESSION_LIMIT,
         release=policy_pb2.ReleaseTarget(
-            schema=draft.source.schema,
-            name=f"{draft.source.table}_released",
+            schema=draft.source.schema or "main",
+            name=f"{draft.source.table or 'query'}_released",
             kind=policy_pb2.RELEASE_KIND_TABLE,
         ),
     )

@@ -6,11 +6,11 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from tableveil import hierarchy, policy
-from tableveil.classification.model import Classifier
 from tableveil.game import sweep
 from tableveil.jobs import model
+from tableveil.policy.classification import Classifier
 from tableveil.state import jobs as job_state
-from tableveil.state import releases
+from tableveil.state.release_objects import ObjectKind
 from tableveil.v1 import (
     classification_service_pb2,
     faults_pb2,
@@ -68,7 +68,7 @@ KL_WEIGHTINGS = EnumMap(policy_pb2.KLWeighting, policy.KLWeighting)
 MASK_FROM = EnumMap(policy_pb2.MaskFrom, hierarchy.MaskFrom)
 NULL_HANDLING = EnumMap(policy_pb2.NullHandling, policy.NullHandling)
 NULL_POSITIONS = EnumMap(policy_pb2.NullPosition, policy.NullPosition)
-OBJECT_KINDS = EnumMap(release_service_pb2.ReleaseObjectKind, releases.ObjectKind)
+OBJECT_KINDS = EnumMap(release_service_pb2.ReleaseObjectKind, ObjectKind)
 ORDER_LABELS = EnumMap(policy_pb2.OrderLabels, hierarchy.OrderLabels)
 ORDERS = EnumMap(policy_pb2.OrderBy, policy.OrderBy)
 PAD_AT = EnumMap(policy_pb2.PadAt, hierarchy.PadAt)

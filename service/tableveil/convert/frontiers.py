@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.decimals import decimal_from_text, decimal_to_text
-from tableveil.convert.names import frontier_name, job_name
+from tableveil.convert.names import job_name, result_name
 from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import timestamp
@@ -14,6 +14,7 @@ from tableveil.errors import Fault, shortened
 from tableveil.policy import Choose, Policy
 from tableveil.policy.frontier import FrontierGrid, check_grid, check_pairs, k_of
 from tableveil.state.frontiers import Frontier, Point
+from tableveil.state.jobs import JobKind
 from tableveil.v1 import frontier_service_pb2, policy_pb2
 
 
@@ -69,7 +70,7 @@ def _limits(message: frontier_service_pb2.SubmitFrontierRequest) -> tuple[list[D
 def frontier_to_proto(frontier: Frontier) -> frontier_service_pb2.Frontier:
     """The message for a frontier."""
     return frontier_service_pb2.Frontier(
-        name=frontier_name(frontier.number),
+        name=result_name(JobKind.FRONTIER, frontier.number),
         job=job_name(frontier.job),
         create_time=timestamp(frontier.created_at),
         source=table_to_proto(frontier.source),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tableveil.convert.enums import JOB_KINDS, JOB_PHASES, JOB_STATES
 from tableveil.convert.failures import failure_to_proto
-from tableveil.convert.names import frontier_name, job_name, release_name, result_name
+from tableveil.convert.names import job_name, result_name
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import timestamp
 from tableveil.jobs.model import Job, JobProgress
@@ -15,6 +15,7 @@ from tableveil.v1 import job_service_pb2, policy_pb2
 def job_to_proto(job: Job) -> job_service_pb2.Job:
     """The message for a job."""
     request = job.request
+    result = "" if job.result is None else result_name(request.kind, job.result)
     return job_service_pb2.Job(
         name=job_name(job.number),
         state=JOB_STATES.to_proto(job.state),
@@ -31,9 +32,9 @@ def job_to_proto(job: Job) -> job_service_pb2.Job:
         end_time=timestamp(job.ended_at),
         progress=_progress(job.progress) if job.progress else None,
         kind=JOB_KINDS.to_proto(request.kind),
-        result="" if job.result is None else result_name(request.kind, job.result),
-        release="" if job.result is None or request.kind is not JobKind.RELEASE else release_name(job.result),
-        frontier="" if job.result is None or request.kind is not JobKind.FRONTIER else frontier_name(job.result),
+        result=result,
+        release=result if request.kind is JobKind.RELEASE else "",
+        frontier=result if request.kind is JobKind.FRONTIER else "",
         failure=failure_to_proto(job.failure) if job.failure else None,
         warnings=job.warnings,
         queue_position=job.queue_position,

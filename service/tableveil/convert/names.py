@@ -30,16 +30,6 @@ def release_name(number: int) -> str:
     return f"releases/{number}"
 
 
-def frontier_name(number: int) -> str:
-    """The name of a frontier."""
-    return f"frontiers/{number}"
-
-
-def payout_sweep_name(number: int) -> str:
-    """The name of a payout sweep."""
-    return result_name(JobKind.PAYOUT_SWEEP, number)
-
-
 def result_name(kind: JobKind, number: int) -> str:
     """The name of what came out of a job of that kind."""
     return f"{_COLLECTIONS[kind]}/{number}"
@@ -55,29 +45,9 @@ def release_number(name: str, field: str = "name") -> int:
     return _parse("releases", name, field)
 
 
-def frontier_number(name: str, field: str = "name") -> int:
-    """The number in a frontier's name; `field` is where the request has the name."""
-    return _parse("frontiers", name, field)
-
-
-def payout_sweep_number(name: str, field: str = "name") -> int:
-    """The number in a payout sweep's name; `field` is where the request has the name."""
-    return _parse(_COLLECTIONS[JobKind.PAYOUT_SWEEP], name, field)
-
-
-def risk_analysis_number(name: str, field: str = "name") -> int:
-    """The number in a risk analysis's name; `field` is where the request has the name."""
-    return _parse(_COLLECTIONS[JobKind.RISK_ANALYSIS], name, field)
-
-
-def classification_number(name: str, field: str = "name") -> int:
-    """The number in a classifier assessment's name; `field` is where the request has the name."""
-    return _parse(_COLLECTIONS[JobKind.CLASSIFICATION], name, field)
-
-
-def utility_report_number(name: str, field: str = "name") -> int:
-    """The number in a utility report's name; `field` is where the request has the name."""
-    return _parse(_COLLECTIONS[JobKind.UTILITY_REPORT], name, field)
+def result_number(kind: JobKind, name: str) -> int:
+    """The number in the name of what came out of a job of that kind."""
+    return _parse(_COLLECTIONS[kind], name, "name")
 
 
 def _parse(collection: str, name: str, field: str) -> int:

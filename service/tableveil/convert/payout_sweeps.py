@@ -7,7 +7,7 @@ from decimal import Decimal
 from tableveil.convert.canonical import canonical_json, policy_from_json
 from tableveil.convert.decimals import decimal_from_text, decimal_to_text
 from tableveil.convert.enums import AMONG, BREAK_EVEN, PAYOUT_METHODS
-from tableveil.convert.names import job_name, payout_sweep_name
+from tableveil.convert.names import job_name, result_name
 from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import timestamp
@@ -15,6 +15,7 @@ from tableveil.errors import Fault, shortened
 from tableveil.game.sweep import SweepPoint
 from tableveil.policy import Policy
 from tableveil.policy.payout_sweep import SweptGains, check_gains, check_number, check_sweep
+from tableveil.state.jobs import JobKind
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.v1 import payout_service_pb2, policy_pb2
 
@@ -86,7 +87,7 @@ def _gains(message: payout_service_pb2.SubmitPayoutSweepRequest) -> tuple[list[D
 def payout_sweep_to_proto(sweep: PayoutSweep) -> payout_service_pb2.PayoutSweep:
     """The message for a payout sweep."""
     return payout_service_pb2.PayoutSweep(
-        name=payout_sweep_name(sweep.number),
+        name=result_name(JobKind.PAYOUT_SWEEP, sweep.number),
         job=job_name(sweep.job),
         create_time=timestamp(sweep.created_at),
         source=table_to_proto(sweep.source),

@@ -10,7 +10,10 @@ from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import timestamp
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
-from tableveil.state.releases import AttributeResult, Explanation, Neighbour, Proof, Release, ReleaseObject
+from tableveil.state.release_attributes import AttributeResult
+from tableveil.state.release_explanations import Explanation, Neighbour
+from tableveil.state.release_objects import ReleaseObject
+from tableveil.state.releases import Proof, Release
 from tableveil.v1 import policy_pb2, release_service_pb2
 
 

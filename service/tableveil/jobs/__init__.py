@@ -2,18 +2,16 @@
 
 from tableveil.jobs.classifications import Classifications
 from tableveil.jobs.drafts import Drafts
-from tableveil.jobs.frontiers import Frontiers
 from tableveil.jobs.hierarchies import Hierarchies
 from tableveil.jobs.loads import Loads
 from tableveil.jobs.manager import JobManager
 from tableveil.jobs.model import Failure, FailureKind, Job, JobProgress
-from tableveil.jobs.payout_sweeps import PayoutSweeps
 from tableveil.jobs.releases import Releases
+from tableveil.jobs.results import Frontiers, PayoutSweeps, UtilityReports
 from tableveil.jobs.retention import Retention
 from tableveil.jobs.risk_analyses import RiskAnalyses
 from tableveil.jobs.tables import Tables
 from tableveil.jobs.upkeep import Upkeep
-from tableveil.jobs.utility_reports import UtilityReports
 
 __all__ = [
     "Classifications",

@@ -21,7 +21,7 @@ from tableveil.policy import Policy, Role
 from tableveil.policy.classification import ClassificationRequest
 from tableveil.release.plan import ReleasePlan
 from tableveil.risk import ClassSizes
-from tableveil.source import Source, fingerprint, resolve_source
+from tableveil.source import Fingerprint, Source, fingerprint, resolve_source
 from tableveil.state import hierarchies
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.releases import Release
@@ -86,7 +86,7 @@ def count_again(session: Session, assessed: Assessed, source: Source, policy: Po
     read = dictionaries_of(session, source, policy, _hierarchies(session, assessed))
     base = read.counted(session)
     sizes = ClassSizes(*class_size_histogram(session))
-    return Counted(policy, read.source, mark, "", base, read.lattice, sizes)
+    return Counted(policy, read.source, Fingerprint(mark), "", base, read.lattice, sizes)
 
 
 def read_again(session: Session, assessed: Assessed, mark: str) -> Counted | Clusterable:
@@ -94,7 +94,7 @@ def read_again(session: Session, assessed: Assessed, mark: str) -> Counted | Clu
     if assessed.policy.microaggregation is None:
         return count_again(session, assessed, assessed.source, assessed.as_released, mark)
     read = dictionaries_of(session, assessed.source, assessed.policy, _hierarchies(session, assessed))
-    return clusterable(session, assessed.policy, mark, read)
+    return clusterable(session, assessed.policy, Fingerprint(mark), read)
 
 
 def rebuilt_plan(session: Session, assessed: Assessed, read: Counted | Clusterable, report: Report) -> ReleasePlan:

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from tableveil.backend import Database
-from tableveil.errors import NotFoundError
+from tableveil.jobs.results import Results
 from tableveil.state import classifications
 from tableveil.state.classifications import Classification
+from tableveil.state.jobs import JobKind
 
 
-class Classifications:
-    """Reads what classifier assessment jobs stored. May be used from any thread."""
+class Classifications(Results[Classification]):
+    """Classifier assessments, one or a list."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def get(self, number: int) -> Classification:
-        """The assessment of that number; `NotFoundError` if there is none."""
-        with self._database.session() as session:
-            found = classifications.find(session, number)
-        if found is None:
-            expected = "an existing classifier assessment"
-            raise NotFoundError.of("CLASSIFICATION_NOT_FOUND", "name", f"classifications/{number}", expected)
-        return found
+        super().__init__(
+            database, JobKind.CLASSIFICATION, "classifications", "classifier assessment", classifications.find
+        )
 
     def page(self, before: int | None, size: int) -> list[Classification]:
         """The next `size` assessments with numbers below `before`, newest first."""

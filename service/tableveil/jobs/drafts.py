@@ -1,8 +1,9 @@
-"""Policy drafts, as the service offers them: a table is described, measured and guessed about; nothing is stored."""
+"""Policy drafts, as the service offers them: a source is described, measured and guessed about; nothing is stored."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tableveil.backend import Database, Session
 from tableveil.counting import count_frequencies
@@ -19,8 +20,10 @@ from tableveil.jobs.risk_measures import proposed_among
 from tableveil.policy import Role, TableReference
 from tableveil.risk import class_sizes_by, default_size, subset_risks
 from tableveil.search import Control, Stopped
-from tableveil.source import find_table, resolve_analyzed
+from tableveil.source import Source, find_source, resolve_analyzed
 from tableveil.source.drafted import column_facts
+from tableveil.source.query import take_snapshot
+from tableveil.source.tables import table_not_found
 
 LARGEST_SUBSET = 2
 
@@ -34,36 +37,42 @@ class Drafts:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def draft(self, table: TableReference, control: Control) -> PolicyDraft:
-        """A draft for a table, which is read several times in one transaction.
+    def draft(self, table: TableReference, control: Control, query: str = "") -> PolicyDraft:
+        """A draft for a table, or for the rows of a query if there is one; it is read in one transaction.
 
         Raises:
-            InvalidError: there is no such table.
+            InvalidError: there is no such table, or the query may not be a source.
             CancelledError: `control` says so.
         """
         with self._database.session() as session:
             session.control = control
             try:
-                return _draft(session, table)
+                return _draft(session, table, query)
             except Stopped:
                 raise CancelledError("CANCELLED", "the draft was cancelled") from None
 
 
-def _draft(session: Session, table: TableReference) -> PolicyDraft:
+def _draft(session: Session, table: TableReference, query: str) -> PolicyDraft:
     figures, unmeasured = None, ""
     with session.transaction():
-        reference, faults = find_table(session, table, "table")
-        if reference is None:
-            raise InvalidError.about("DRAFT_INVALID", "no policy can be drafted", faults)
-        columns = draft_columns(column_facts(session, reference))
+        source, _, faults = find_source(session, table, query, "table")
+        if source is None:
+            raise (
+                table_not_found(faults)
+                if not query
+                else InvalidError.about("DRAFT_INVALID", "no policy can be drafted", faults)
+            )
+        if source.query is not None:
+            take_snapshot(session, source)
+        columns = draft_columns(column_facts(session, source.rows))
         if columns[0].facts.rows > MOST_ROWS_MEASURED:
-            unmeasured = f"it has more than {MOST_ROWS_MEASURED} rows. Measure them with `tableveil risk`."
+            unmeasured = f"it has more than {MOST_ROWS_MEASURED:,} rows. Measure them with `tableveil risk`."
         else:
-            figures = _measured(session, reference, columns)
-    return draft_policy(reference, columns, figures, unmeasured)
+            figures = _measured(session, source, columns)
+    return replace(draft_policy(source.reference, columns, figures, unmeasured), source_query=query)
 
 
-def _measured(session: Session, reference: TableReference, columns: Sequence[ColumnDraft]) -> Figures | None:
+def _measured(session: Session, source: Source, columns: Sequence[ColumnDraft]) -> Figures | None:
     """The figures of guessed quasi-identifiers, and of what may be some; None if there is nothing to measure."""
     facts = {draft.facts.name: draft for draft in columns if draft.facts.kind is not None and draft.facts.rows}
     guessed = [name for name, draft in facts.items() if draft.decided and draft.role is Role.QUASI_IDENTIFIER]
@@ -75,7 +84,7 @@ def _measured(session: Session, reference: TableReference, columns: Sequence[Col
     names = columns_to_measure(guessed, others)
     if not names:
         return None
-    analyzed, _ = resolve_analyzed(session, reference, "", names, None, "")
+    analyzed, _ = resolve_analyzed(session, source.reference, "", names, None, "", source.query)
     frequencies = count_frequencies(session, analyzed).frequencies
     size = min(LARGEST_SUBSET, default_size(len(names), len(frequencies.records)))
     assert session.control is not None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import traceback
 
-from tableveil.backend import Session
 from tableveil.errors import BusyError, CancelledError, InternalError, TableveilError
 from tableveil.jobs.model import Failure, FailureKind, Job, JobProgress
 from tableveil.search import Stopped
@@ -38,14 +37,14 @@ def failure_of(error: Exception, number: int) -> Failure:
     return Failure.of(InternalError("INTERNAL", f"an unexpected {type(error).__name__}; see the server's log"))
 
 
-def interrupted(session: Session) -> Outcome:
+def interrupted() -> Outcome:
     """The outcome of a job that the server did not live to end."""
     failure = Failure(
         FailureKind.CANCELLED,
         "INTERRUPTED",
         "the server stopped before the job ended; nothing was written: submit it again",
     )
-    return Outcome(JobState.INTERRUPTED, store.now(session), None, failure.to_json())
+    return Outcome(JobState.INTERRUPTED, store.now(), None, failure.to_json())
 
 
 def from_store(stored: StoredJob) -> Job:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 
+from tableveil.classes import EquivalenceClasses
 from tableveil.errors import Change, Fault, InfeasibleError, Relaxation
-from tableveil.policy import NullHandling, Policy, PrivacyModel, Role
+from tableveil.policy import Choose, KAnonymity, NullHandling, Policy, PrivacyModel, Role
 from tableveil.policy.validate_search import level_field
-from tableveil.privacy import Conjunction
+from tableveil.privacy import ReleaseRule, suppressed_pool
 from tableveil.search import Candidate, Infeasible, Problem
-from tableveil.search.problem import may_be_kept
-from tableveil.search.relaxing import Relaxed, Requirement
+from tableveil.search.relaxing import Found, Relaxed, Requirement, Unmet, refusal, ways_of
 
 LIMIT = "suppression_limit"
 TIME_LIMIT = "search.time_limit_seconds"
@@ -29,25 +30,42 @@ def nothing_valid(
     if relaxed.valid is not None:
         return _found_too_late(policy, relaxed.valid)
     where = "at the levels that search.levels gives" if policy.search.levels else "even at the most general one"
-    suppressed = f"{why.suppressed} of {why.records} records ({why.suppressed / why.records:.2%})"
+    suppressed = _part(why.suppressed, why.records)
     meets = "that meets the policy" if relaxed.proven else f"found that meets the policy before {TIME_LIMIT} were over"
+    faults = _faults(relaxed, partial(_found, policy, models, why))
+    faults += _withheld(policy, withheld, why.allowed, why.records)
+    message = (
+        f"no transformation {meets}{_conflict(relaxed)}: {where} {suppressed} would have to be suppressed, "
+        f"and {why.allowed:,} may be"
+    )
+    smallest = max((model.k for model in policy.privacy_models if isinstance(model, KAnonymity)), default=1)
+    code = "TOO_FEW_RECORDS" if why.records < smallest else "INFEASIBLE"
+    return InfeasibleError(code, message, faults, relaxed.relaxations)
+
+
+def _conflict(relaxed: Relaxed) -> str:
+    return f" ({', '.join(requirement.field for requirement in relaxed.conflict)})" if relaxed.conflict else ""
+
+
+def _faults(relaxed: Relaxed, found: Callable[[Requirement], str]) -> list[Fault]:
+    """One for each requirement that conflicts, or that conflicts whatever numbers are asked for."""
+    hopeless = [requirement.field for requirement in relaxed.hopeless]
+    conflict = [requirement.field for requirement in relaxed.conflict]
     faults = [
         Fault(
             requirement.field,
-            _found(policy, models, why, requirement),
+            found(requirement),
             _expected(relaxed, requirement),
-            _hint(requirement, relaxed.relaxations),
+            _hint(requirement, relaxed.relaxations, hopeless),
         )
         for requirement in relaxed.conflict
     ]
-    if withheld > why.allowed:
-        faults += _withheld(policy, withheld, why)
-    conflict = f" ({', '.join(requirement.field for requirement in relaxed.conflict)})" if relaxed.conflict else ""
-    message = (
-        f"no transformation {meets}{conflict}: {where} {suppressed} would have to be suppressed, "
-        f"and {why.allowed} may be"
-    )
-    return InfeasibleError("INFEASIBLE", message, faults, relaxed.relaxations)
+    faults += [
+        Fault(requirement.field, found(requirement), "what these records can meet", _hint(requirement, (), hopeless))
+        for requirement in relaxed.hopeless
+        if requirement.field not in conflict
+    ]
+    return faults
 
 
 def _found_too_late(policy: Policy, levels: Sequence[int]) -> InfeasibleError:
@@ -73,11 +91,12 @@ def _found(policy: Policy, models: Sequence[PrivacyModel], why: Infeasible, requ
         refusal = why.refusals[models.index(model)]
         if refusal.vetoes:
             return f"{model}, which cannot hold whatever is suppressed"
-        return f"{model}, which refuses {refusal.records} of {why.records} records {where}"
+        return f"{model}, which refuses {refusal.records:,} of {why.records:,} records {where}"
     if requirement.field == LIMIT:
-        suppressed = f"{why.suppressed} of {why.records} records ({why.suppressed / why.records:.2%})"
+        suppressed = _part(why.suppressed, why.records)
         return (
-            f"{policy.suppression_limit}, which allows {why.allowed}; {suppressed} would have to be suppressed {where}"
+            f"{policy.suppression_limit}, which allows {why.allowed:,}; {suppressed} would have to be suppressed "
+            f"{where}"
         )
     return requirement.asked
 
@@ -90,7 +109,7 @@ def _expected(relaxed: Relaxed, requirement: Requirement) -> str:
     return f"what can be met together with {', '.join(others)}{surely}"
 
 
-def _hint(requirement: Requirement, relaxations: Sequence[Relaxation]) -> str:
+def _hint(requirement: Requirement, relaxations: Sequence[Relaxation], hopeless: Sequence[str]) -> str:
     alone = [
         relaxation
         for relaxation in relaxations
@@ -101,6 +120,12 @@ def _hint(requirement: Requirement, relaxations: Sequence[Relaxation]) -> str:
     together = [relaxation for relaxation in relaxations if any(requirement.has(c.field) for c in relaxation.changes)]
     if together:
         return f"Feasible, only together, would be {'; or '.join(map(str, together))}."
+    if requirement.field in hopeless:
+        others = [field for field in hopeless if field != requirement.field]
+        with_others = f" together with {', '.join(others)}" if others else ""
+        return f"No value that could be asked for would do{with_others}: leave it out."
+    if hopeless:
+        return f"Nothing less of it would do, because of {', '.join(hopeless)}."
     return "Nothing less of it that would do was found."
 
 
@@ -112,32 +137,58 @@ def _named(relaxation: Relaxation) -> str:
     return f"{Change(name, change.value)}{so_far}"
 
 
-def _withheld(policy: Policy, withheld: int, why: Infeasible) -> Iterator[Fault]:
-    """Records that no transformation can release."""
-    found = f"SUPPRESS: {withheld} of {why.records} records are suppressed for a NULL, whatever the transformation"
+def _withheld(policy: Policy, withheld: int, allowed: int, records: int) -> Iterator[Fault]:
+    """Records that nothing can release, if they alone are too many."""
+    if withheld <= allowed:
+        return
+    found = f"SUPPRESS: {withheld:,} of {records:,} records are suppressed for a NULL, whatever the transformation"
     for i, attribute in enumerate(policy.attributes):
         if attribute.role is Role.QUASI_IDENTIFIER and attribute.nulls is NullHandling.SUPPRESS:
-            expected = (
-                f"at most {why.allowed} suppressed records, as suppression_limit {policy.suppression_limit} allows"
-            )
-            yield Fault(f"attributes[{i}].nulls", found, expected, "VALUE would keep them as a value of their own.")
+            aggregated = attribute.aggregation is not None
+            hint = "Fill in the values." if aggregated else "VALUE would keep them as a value of their own."
+            yield Fault(f"attributes[{i}].nulls", found, _at_most(policy, allowed), hint)
 
 
-def check_limit(policy: Policy, suppressed: int, records: int, why: str) -> None:
-    """Raises `InfeasibleError` if more records have to be suppressed than the policy allows, whatever is chosen."""
+def too_few_released(policy: Policy, suppressed: int, records: int, withheld: int, relaxed: Relaxed) -> InfeasibleError:
+    """The error for record-level generalization that suppresses more records than the policy allows."""
+    allowed = policy.suppressible(records)
+
+    def found(requirement: Requirement) -> str:
+        if requirement.model is not None:
+            return f"{policy.privacy_models[requirement.model]}, of every record at the best of the levels it may have"
+        if requirement.field == LIMIT:
+            part = _part(suppressed, records)
+            return f"{policy.suppression_limit}, which allows {allowed:,}; {part} have to be suppressed"
+        return requirement.asked
+
+    faults = [*_faults(relaxed, found), *_withheld(policy, withheld, allowed, records)]
+    message = (
+        f"no levels of each record meet the policy{_conflict(relaxed)}: {_part(suppressed, records)} have to be "
+        f"suppressed, and {allowed:,} may be"
+    )
+    return InfeasibleError("INFEASIBLE", message, faults, relaxed.relaxations)
+
+
+def unmet_limit(policy: Policy, suppressed: int, records: int, why: str) -> Unmet | None:
+    """The limit, if more records have to be suppressed than it allows, whatever is chosen."""
     allowed = policy.suppressible(records)
     if suppressed <= allowed:
-        return
-    # Suppressing everything releases nothing.
-    enough = Change(LIMIT, _rounded_up(suppressed, records))
-    relaxations = [Relaxation((enough,), nearest=True)] if suppressed < records else []
-    fault = Fault(
+        return None
+    return Unmet(
         LIMIT,
-        f"{suppressed} of {records} records ({suppressed / records:.2%}) that have to be suppressed: {why}",
-        f"at most {allowed} suppressed records, as suppression_limit {policy.suppression_limit} allows",
-        f"Feasible would be {enough}." if relaxations else "",
+        f"{_part(suppressed, records)} that have to be suppressed: {why}",
+        _at_most(policy, allowed),
+        # Suppressing everything releases nothing.
+        ((Change(LIMIT, _rounded_up(suppressed, records)),),) if suppressed < records else (),
     )
-    raise InfeasibleError("INFEASIBLE", str(fault), [fault], relaxations)
+
+
+def _part(records: int, of: int) -> str:
+    return f"{records:,} of {of:,} records ({records / of:.2%})"
+
+
+def _at_most(policy: Policy, allowed: int) -> str:
+    return f"at most {allowed:,} suppressed records, as suppression_limit {policy.suppression_limit} allows"
 
 
 def _rounded_up(part: int, whole: int) -> str:
@@ -145,34 +196,58 @@ def _rounded_up(part: int, whole: int) -> str:
     return f"{Decimal(-(-part * 10_000 // whole)).scaleb(-4).normalize():f}"
 
 
-def check_values(
-    policy: Policy, problem: Problem, best: Candidate, models: Sequence[PrivacyModel], judge: Conjunction
-) -> None:
-    """Raises `InfeasibleError` if a model refuses a class that was chosen without asking it.
+def unprotected_values(
+    policy: Policy,
+    problem: Problem,
+    best: Candidate,
+    models: Sequence[PrivacyModel],
+    rule_of: Callable[[PrivacyModel], ReleaseRule],
+) -> list[Unmet]:
+    """The models that refuse what was chosen without asking them: some class, or the suppressed records that are kept.
 
-    `models` are those that were not asked, `judge` has their rules in the same order.
+    What is chosen does not depend on them, so that they are met or not each by itself.
     """
     classes = problem.counter.classes(best.transformation)
     kept = problem.privacy.releasable(classes)
     released = classes.selected(kept)
-    faults = []
-    for model, rule in zip(models, judge.rules, strict=True):
-        refused = ~rule.releasable(released)
-        if refused.any():
-            nearest = rule.nearest(released, 0)
-            faults.append(
-                Fault(
-                    f"privacy_models[{policy.privacy_models.index(model)}]",
-                    f"{model} violated in {np.count_nonzero(refused)} of {len(refused)} classes, which were chosen by "
-                    "quasi-identifiers only",
-                    "a model that every released class meets",
-                    f"Choose by all models, or relax it{f' to {nearest}' if nearest else ''}.",
-                )
+    pool = suppressed_pool(problem.counter, classes, kept) if problem.keeps_suppressed and best.suppressed else None
+    unmet = []
+    for model in models:
+        refused = _refused(rule_of(model), released, pool)
+        if refused:
+            i = policy.privacy_models.index(model)
+            found = f"{model}, which does not hold of {refused}: they were chosen by quasi-identifiers only"
+            ways = ways_of(
+                i, model, problem.counter.records, lambda other: not _refused(rule_of(other), released, pool)
             )
-    if problem.keeps_suppressed and not may_be_kept(judge, problem.counter, classes, kept):
-        found = "KEEP, of suppressed records whose values do not meet the models together"
-        expected = "suppressed records that do, because they were chosen by quasi-identifiers only"
-        faults.append(Fault("suppressed_records.handling", found, expected, "Drop them, or choose by all models."))
-    if faults:
-        message = "what was chosen by quasi-identifiers only does not protect the sensitive values"
-        raise InfeasibleError.about("VALUES_UNPROTECTED", message, faults)
+            unmet.append(Unmet(f"privacy_models[{i}]", found, "a model that holds of all that is released", ways))
+    return unmet
+
+
+def _refused(rule: ReleaseRule, released: EquivalenceClasses, pool: EquivalenceClasses | None) -> str:
+    """What a rule refuses, in words: classes, and suppressed records that are kept; empty if nothing."""
+    refused = int(np.count_nonzero(~rule.releasable(released)))
+    classes = f"{refused:,} of {len(released.counts):,} classes" if refused else ""
+    kept = "" if pool is None or rule.releasable(pool).all() else "the suppressed records, which are kept"
+    return " and ".join(filter(None, [classes, kept]))
+
+
+def values_unprotected(policy: Policy, unmet: Sequence[Unmet], by_all: Found, complete: bool) -> InfeasibleError:
+    """The error for values that are not protected by what was chosen without looking at them.
+
+    `by_all` tells whether all models together could choose something. Of a search that was not `complete`, another run
+    may choose something else.
+    """
+    field = "search.choose"
+    choosing = Relaxation((Change(field, Choose.ALL_MODELS),), nearest=True)
+    relaxations = [choosing] if by_all.feasible else []
+    if by_all.feasible:
+        hint = f"Feasible would be {choosing}."
+    elif by_all.proven:
+        hint = f"{Choose.ALL_MODELS} would find nothing either."
+    else:
+        hint = f"Whether {Choose.ALL_MODELS} would find anything was not found out in time."
+    fault = Fault(field, policy.search.choose, "models that take part in choosing, or that ask less", hint)
+    fields = ", ".join(one.field for one in unmet)
+    message = f"what was chosen by quasi-identifiers only does not protect the sensitive values ({fields})"
+    return refusal("VALUES_UNPROTECTED", message, unmet, [(fault, relaxations)], nearest=complete)

@@ -19,6 +19,7 @@ from sqlglot import exp
 from tableveil.backend import Database, Session, table
 from tableveil.errors import CancelledError, ConflictError, Fault, InternalError, InvalidError, shortened
 from tableveil.jobs.manager import JobManager
+from tableveil.jobs.request_id import check_request_id
 from tableveil.loading import (
     CsvFormat,
     FileFormat,
@@ -35,6 +36,7 @@ from tableveil.loading import (
     parquet_rows,
     reading_parquet,
 )
+from tableveil.operate import check_free_space
 from tableveil.policy import TableReference
 from tableveil.search import Control, Stopped
 from tableveil.source.tables import find_schema, without_values
@@ -45,6 +47,10 @@ from tableveil.state.loads import Load, LoadMode
 logger = logging.getLogger("tableveil.jobs")
 
 _INCOMING = "tableveil_incoming"
+
+_PARQUET_PER_DATABASE = 10
+"""How many bytes of Parquet, which is compressed already, may become one in the database, and hardly more. Of CSV and
+streams nothing like that is certain: empty and equal values take next to nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +110,18 @@ class Loads:
 
         Raises:
             InvalidError: the rows cannot be read, or do not fit.
-            ConflictError: there is something in the table's place, an unfinished job reads the table, or the request id
-                named another load.
+            ConflictError: there is something in the table's place, an unfinished job reads the table, the request id
+                named another load, or the file was changed meanwhile.
+            BusyError: the disk is full.
             CancelledError: `control` says to stop.
         """
         started = time.monotonic()
+        check_request_id(request.request_id)
         with self._once(request.request_id), self._database.session() as session:
             session.control = control
             try:
                 target = _found_target(session, request)
+                self._check_room()
                 source = stream() if request.file_format is None else None
                 digest = _digest(request, source)
                 if (known := _known(session, request, target, digest)) is not None:
@@ -156,7 +165,7 @@ class Loads:
                 target.table,
                 request.mode,
                 request.path,
-                now(session),
+                now(),
                 count,
                 len(rejected),
                 tuple((name, without_values(type_)) for name, type_ in columns_there(session, target)),
@@ -171,12 +180,16 @@ class Loads:
             with _incoming(session, stream) as rows:
                 yield rows
             return
-        path = allowed_file(request.path, self._directories)
-        if isinstance(request.file_format, CsvFormat):
-            yield csv_rows(session, path, request.file_format)
-        else:
-            with reading_parquet(path):
-                yield parquet_rows(session, path)
+        with allowed_file(request.path, self._directories) as path:
+            if isinstance(request.file_format, CsvFormat):
+                yield csv_rows(session, path, request.file_format)
+            else:
+                self._check_room(path.stat().st_size // _PARQUET_PER_DATABASE)
+                with reading_parquet(path):
+                    yield parquet_rows(session, path)
+
+    def _check_room(self, wanted: int = 0) -> None:
+        check_free_space(self._database.path.parent, "database file system", wanted)
 
     @contextmanager
     def _once(self, request_id: str) -> Iterator[None]:

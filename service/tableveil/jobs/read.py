@@ -33,7 +33,15 @@ from tableveil.lattice import Lattice
 from tableveil.policy import KAnonymity, Policy, Role
 from tableveil.release import check_existing, check_ledger, check_target
 from tableveil.risk import ClassSizes
-from tableveil.source import Source, check_facts, fingerprint, population_fingerprint, records_in, resolve_source
+from tableveil.source import (
+    Fingerprint,
+    Source,
+    check_facts,
+    full_fingerprint,
+    population_fingerprint,
+    records_in,
+    resolve_source,
+)
 from tableveil.state.jobs import JobPhase
 from tableveil.state.migrate import fingerprint_key
 
@@ -52,7 +60,7 @@ class Counted:
 
     policy: Policy
     source: Source
-    fingerprint: str
+    fingerprint: Fingerprint
     population_fingerprint: str
     base: BaseHistogram
     lattice: Lattice
@@ -68,7 +76,7 @@ class Counted:
 class Dictionaries:
     """The columns that are counted, in policy order, and the transformations of those that are generalized.
 
-    `source` is without the records that are `set_aside`, because of a NULL in an aggregated column.
+    `source` has so many `records`, without those that are `set_aside`, because of a NULL in an aggregated column.
     """
 
     source: Source
@@ -77,6 +85,7 @@ class Dictionaries:
     aggregated: tuple[AggregatedDictionary, ...]
     joint: tuple[JointDictionary, ...]
     lattice: Lattice
+    records: int
     set_aside: int
 
     def counted(self, session: Session) -> BaseHistogram:
@@ -97,7 +106,8 @@ def check_rows(session: Session, policy: Policy, report: Report) -> None:
     report.phase(JobPhase.READING)
     source, policy, hierarchies = resolve_fully(session, policy, store=False)
     with session.transaction():
-        read_dictionaries(session, source, policy, hierarchies)
+        _, read = read_dictionaries(session, source, policy, hierarchies)
+    check_enough(policy, read)
 
 
 def resolve_fully(session: Session, policy: Policy, store: bool) -> tuple[Source, Policy, FoundHierarchies]:
@@ -111,9 +121,9 @@ def resolve_fully(session: Session, policy: Policy, store: bool) -> tuple[Source
 
 def read_dictionaries(
     session: Session, source: Source, policy: Policy, hierarchies: FoundHierarchies
-) -> tuple[str, Dictionaries]:
+) -> tuple[Fingerprint, Dictionaries]:
     """The source's fingerprint, and the dictionaries of its columns."""
-    mark = fingerprint(session, source, fingerprint_key(session))
+    mark = full_fingerprint(session, source, fingerprint_key(session))
     check_ledger(session, policy, source, mark)
     return mark, dictionaries_of(session, source, policy, hierarchies)
 
@@ -152,25 +162,31 @@ def dictionaries_of(session: Session, source: Source, policy: Policy, hierarchie
         lattice, found = lattice_of(policy, [dictionary.levels.top for dictionary in dictionaries])
         faults += found
     set_aside = facts.records - records
-    if not faults:
-        _check_enough(policy, records, set_aside)
+    if not faults and not records:
+        raise _too_few(policy, 1, records, set_aside)
     if faults or lattice is None:
         raise _invalid(faults)
     return Dictionaries(
-        source, tuple(dictionaries), tuple(sensitive), tuple(aggregated), tuple(joint), lattice, set_aside
+        source, tuple(dictionaries), tuple(sensitive), tuple(aggregated), tuple(joint), lattice, records, set_aside
     )
 
 
-def _check_enough(policy: Policy, records: int, set_aside: int) -> None:
+def check_enough(policy: Policy, read: Dictionaries) -> None:
+    """Raises `InfeasibleError` if there are fewer records than a class must have, and not all may be suppressed."""
     smallest = max([model.k for model in policy.privacy_models if isinstance(model, KAnonymity)], default=1)
-    if records < smallest:
-        others = f", besides {set_aside} that are set aside because of NULLs" if set_aside else ""
-        raise InfeasibleError.of(
-            "TOO_FEW_RECORDS",
-            "privacy_models",
-            f"classes of at least {smallest} records asked of {records} records{others}",
-            f"at most {records}",
-        )
+    if read.records < smallest and policy.suppressible(read.records) < read.records:
+        raise _too_few(policy, smallest, read.records, read.set_aside)
+
+
+def _too_few(policy: Policy, smallest: int, records: int, set_aside: int) -> InfeasibleError:
+    others = f", besides {set_aside:,} that are set aside because of NULLs" if set_aside else ""
+    model = next((i for i, model in enumerate(policy.privacy_models) if model == KAnonymity(smallest)), None)
+    return InfeasibleError.of(
+        "TOO_FEW_RECORDS",
+        "source" if model is None or not records else f"privacy_models[{model}]",
+        f"classes of at least {smallest:,} records asked of {records:,} records{others}",
+        f"at most {records:,}" if records else "at least one record to release",
+    )
 
 
 def count(session: Session, policy: Policy, report: Report) -> Counted:
@@ -178,7 +194,7 @@ def count(session: Session, policy: Policy, report: Report) -> Counted:
 
     Raises:
         InvalidError: the policy does not fit the table or its rows.
-        InfeasibleError: the table has fewer records than any class may have.
+        InfeasibleError: there are no records.
         ConflictError: something is in the release's place.
     """
     report.phase(JobPhase.READING)

@@ -35,7 +35,7 @@ class Recorder:
     def phase(self, phase: JobPhase) -> None:
         """A phase begins; reading is the first."""
         self._phase = phase
-        event = Event(store.now(self._session), phase)
+        event = Event(store.now(), phase)
         store.insert_event(self._session, self._number, event)
         if phase is JobPhase.READING:
             self._change(state=store.JobState.RUNNING, phase=phase, started_at=event.at)
@@ -57,7 +57,7 @@ class Recorder:
             return
         self._stored_at = time.monotonic()
         event = Event(
-            store.now(self._session),
+            store.now(),
             self._phase,
             known.checked,
             known.lattice_size,

@@ -10,7 +10,9 @@ from sqlglot import exp
 
 from tableveil.backend import Database, Session, alias, cast, column, table
 from tableveil.errors import ConflictError, NotFoundError, nearest, shortened
+from tableveil.jobs.results import Results
 from tableveil.state import releases
+from tableveil.state.jobs import JobKind
 from tableveil.state.releases import Release
 
 ROWS_PER_BATCH = 8192
@@ -27,19 +29,11 @@ _WITHOUT_ARROW = {
 """Types that Arrow does not have, and what they are read as."""
 
 
-class Releases:
-    """Reads the ledger and what it lists. May be used from any thread."""
+class Releases(Results[Release]):
+    """The ledger and what it lists."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def get(self, number: int) -> Release:
-        """The release of that number; `NotFoundError` if there is none."""
-        with self._database.session() as session:
-            release = releases.find(session, number)
-        if release is None:
-            raise NotFoundError.of("RELEASE_NOT_FOUND", "name", f"releases/{number}", "an existing release")
-        return release
+        super().__init__(database, JobKind.RELEASE, "releases", "release", releases.find)
 
     def page(self, before: int | None, size: int) -> list[Release]:
         """The next `size` releases with numbers below `before`, newest first."""

@@ -10,25 +10,18 @@ import pyarrow as pa
 from tableveil.backend import Database
 from tableveil.errors import NotFoundError
 from tableveil.jobs.releases import ROWS_PER_BATCH, readable
+from tableveil.jobs.results import Results
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import risk_analyses
+from tableveil.state.jobs import JobKind
 from tableveil.state.risk_analyses import RiskAnalysis
 
 
-class RiskAnalyses:
-    """Reads what risk analysis jobs stored. May be used from any thread."""
+class RiskAnalyses(Results[RiskAnalysis]):
+    """Risk analyses, and the risks of each record."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def get(self, number: int) -> RiskAnalysis:
-        """The risk analysis of that number; `NotFoundError` if there is none."""
-        with self._database.session() as session:
-            analysis = risk_analyses.find(session, number)
-        if analysis is None:
-            expected = "an existing risk analysis"
-            raise NotFoundError.of("RISK_ANALYSIS_NOT_FOUND", "name", f"riskAnalyses/{number}", expected)
-        return analysis
+        super().__init__(database, JobKind.RISK_ANALYSIS, "riskAnalyses", "risk analysis", risk_analyses.find)
 
     @contextmanager
     def read_records(self, number: int) -> Iterator[pa.RecordBatchReader]:

@@ -1,4 +1,4 @@
-"""What a risk analysis is of: a table, or the rows of a release that were not suppressed."""
+"""What a risk analysis is of: a table, a query's rows, or the rows of a release that were not suppressed."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from tableveil.jobs.released import current_release, rows_of
 from tableveil.policy import TableReference
 from tableveil.policy.risk_analysis import RiskRequest
 from tableveil.risk import MOST_SUBSETS, largest_size, number_of_subsets
-from tableveil.source import Analyzed, find_table, resolve_analyzed
+from tableveil.source import Analyzed, Source, find_source, resolve_analyzed
 from tableveil.source.drafted import role_facts
+from tableveil.source.query import take_snapshot
+from tableveil.source.tables import table_not_found
 
 
 def resolve_subject(session: Session, request: RiskRequest) -> tuple[TableReference, Analyzed]:
@@ -24,6 +26,7 @@ def resolve_subject(session: Session, request: RiskRequest) -> tuple[TableRefere
         NotFoundError: there is no such release.
         ConflictError: the release was replaced; its rows are another one's now.
     """
+    query = None
     if request.release is not None:
         release = current_release(session, request.release)
         shown = TableReference(release.source.catalog, release.target_schema, release.target_name)
@@ -31,12 +34,12 @@ def resolve_subject(session: Session, request: RiskRequest) -> tuple[TableRefere
         rows, marker = found.table, found.marker
         names = request.columns or tuple(attribute.column for attribute in release.attributes)
     else:
-        assert request.table is not None
-        reference, faults = find_table(session, request.table, "table")
-        if reference is None:
-            raise unfit(faults)
-        shown, rows, marker, names = reference, reference, "", request.columns
-    analyzed, faults = resolve_analyzed(session, rows, marker, names, request.population, request.weight_column)
+        source, faults = _source(session, request)
+        if source is None:
+            raise unfit(faults) if request.source_query else table_not_found(faults)
+        shown, rows, marker, names, query = source.reference, source.reference, "", request.columns, source.query
+    population, weight = request.population, request.weight_column
+    analyzed, faults = resolve_analyzed(session, rows, marker, names, population, weight, query)
     faults = [replace(fault, field=_field_of(fault.field, request)) for fault in faults]
     faults += _check_subsets(request.largest_subset, len(names))
     if faults:
@@ -45,19 +48,23 @@ def resolve_subject(session: Session, request: RiskRequest) -> tuple[TableRefere
 
 
 def with_guessed(session: Session, request: RiskRequest) -> tuple[RiskRequest, str]:
-    """The request with guessed quasi-identifiers and a warning that says so, if it is of a table and names none.
+    """The request with guessed quasi-identifiers and a warning that says so, if it is of no release and names none.
+
+    A query is run for it, and its rows are kept.
 
     Raises:
         InvalidError: nothing in the table looks like a quasi-identifier.
     """
-    if request.table is None or request.columns:
+    if request.release is not None or request.columns:
         return request, ""
-    reference, _ = find_table(session, request.table, "table")
-    if reference is None:
+    source, _ = _source(session, request)
+    if source is None:
         # Whoever resolves the request says so.
         return request, ""
+    if source.query is not None:
+        take_snapshot(session, source)
     used = {request.weight_column, request.population.subset_column if request.population else ""}
-    known = [facts for facts in role_facts(session, reference) if facts.name not in used]
+    known = [facts for facts in role_facts(session, source.rows) if facts.name not in used]
     names, named = guessed_quasi_identifiers(known)
     if not names:
         hint = "Name the columns by which people could be recognized: age, sex, place, dates, …"
@@ -69,6 +76,11 @@ def with_guessed(session: Session, request: RiskRequest) -> tuple[RiskRequest, s
         "yourself as quasi_identifiers. `tableveil draft-policy` says why each was guessed."
     )
     return replace(request, quasi_identifiers=tuple(names)), warning
+
+
+def _source(session: Session, request: RiskRequest) -> tuple[Source | None, list[Fault]]:
+    source, _, faults = find_source(session, request.table or TableReference("", "", ""), request.source_query, "table")
+    return source, faults
 
 
 def _field_of(field: str, request: RiskRequest) -> str:

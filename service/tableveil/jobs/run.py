@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tableveil.backend import Database, Session
 from tableveil.classes import ClassCounter
 from tableveil.counting import BaseHistogram, open_counter
 from tableveil.errors import InfeasibleError
 from tableveil.jobs.guarantees import guarantees_of
-from tableveil.jobs.infeasible import check_values, nothing_valid
+from tableveil.jobs.infeasible import nothing_valid, unprotected_values, values_unprotected
 from tableveil.jobs.privacy import choosing_models, judging_models, privacy_for
 from tableveil.jobs.quality import quality_for
 from tableveil.jobs.read import Counted, count
-from tableveil.jobs.relaxing import relaxed
+from tableveil.jobs.relaxing import chosen_by_all, relaxed
 from tableveil.jobs.report import Report
 from tableveil.jobs.run_microaggregation import run_microaggregation
 from tableveil.jobs.run_record_level import run_record_level
 from tableveil.microaggregation.aggregates import aggregate
-from tableveil.policy import LossModel, Policy, SuppressedRecords, described
+from tableveil.policy import LossModel, Policy, PrivacyModel, SuppressedRecords, described
+from tableveil.privacy import ReleaseRule
 from tableveil.quality import Loss
 from tableveil.release import Evidence, ReleasePlan, check_disclosure, publish
 from tableveil.release.plan import Aggregated
@@ -43,7 +46,7 @@ def run_job(database: Database, session: Session, job: int, policy: Policy, docu
     problem, found = _search(session, counted, report)
     if found.best is None:
         raise _nothing_valid(session, problem, found, counted)
-    best = _judged(problem, found.best, counted)
+    best = _judged(session, problem, found, counted)
     counting = problem.counter.account
     explanation = _explain(session, problem, best, policy)
     report.phase(JobPhase.WRITING)
@@ -80,7 +83,10 @@ def chosen_plan(session: Session, counted: Counted, report: Report) -> ReleasePl
     problem, found = _search(session, counted, report)
     if found.best is None:
         raise InfeasibleError("INFEASIBLE", "no transformation that meets the policy was found")
-    return _plan(counted, problem, _judged(problem, found.best, counted))
+    best = found.best
+    if unprotected_values(counted.policy, problem, best, *_judging(problem, counted)):
+        raise InfeasibleError("VALUES_UNPROTECTED", "what was chosen does not protect the sensitive values")
+    return _plan(counted, problem, best)
 
 
 def _search(session: Session, counted: Counted, report: Report) -> tuple[Problem, SearchOutcome]:
@@ -97,20 +103,30 @@ def _search(session: Session, counted: Counted, report: Report) -> tuple[Problem
 
 
 def _nothing_valid(session: Session, problem: Problem, found: SearchOutcome, counted: Counted) -> InfeasibleError:
-    assert session.control is not None
     policy = counted.policy
     why = why_infeasible(problem)
-    less = relaxed(policy, problem, counted.base, session.control, proven=found.complete)
+    less = relaxed(session, policy, problem, counted.base, proven=found.complete)
     return nothing_valid(policy, choosing_models(policy), why, problem.counter.withheld, less)
 
 
-def _judged(problem: Problem, best: Candidate, counted: Counted) -> Candidate:
+def _judged(session: Session, problem: Problem, found: SearchOutcome, counted: Counted) -> Candidate:
     """What was found, if the models that took no part in choosing it release it too."""
-    policy = counted.policy
-    judging = judging_models(policy)
-    judge = privacy_for(judging, policy, counted.base, problem.counter)
-    check_values(policy, problem, best, judging, judge)
+    policy, best = counted.policy, found.best
+    assert best is not None
+    assert session.control is not None
+    unmet = unprotected_values(policy, problem, best, *_judging(problem, counted))
+    if unmet:
+        by_all = chosen_by_all(session, policy, problem, counted.base)
+        raise values_unprotected(policy, unmet, by_all, found.complete)
     return best
+
+
+def _judging(
+    problem: Problem, counted: Counted
+) -> tuple[tuple[PrivacyModel, ...], Callable[[PrivacyModel], ReleaseRule]]:
+    """The models that take no part in choosing, and the rule of any model."""
+    policy, base = counted.policy, counted.base
+    return judging_models(policy), lambda model: privacy_for((model,), policy, base, problem.counter)
 
 
 def _explain(session: Session, problem: Problem, best: Candidate, policy: Policy) -> Explanation:

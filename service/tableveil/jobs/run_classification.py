@@ -86,7 +86,7 @@ def run_classification(
         stored = classifications.Classification(
             number=number,
             job=job,
-            created_at=jobs.now(session),
+            created_at=jobs.now(),
             release=release.number,
             source=release.source,
             source_fingerprint=mark,
@@ -102,7 +102,7 @@ def run_classification(
         )
         classifications.insert(session, stored)
         # The manager looks for the outcome: a commit that reports success may have written nothing.
-        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(session), number, warnings=stored.warnings)
+        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, warnings=stored.warnings)
         jobs.insert_outcome(session, job, outcome, jobs.JobKind.CLASSIFICATION)
     return number
 

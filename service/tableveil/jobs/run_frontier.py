@@ -11,7 +11,7 @@ from tableveil.counting import open_counter
 from tableveil.errors import InvalidError
 from tableveil.jobs.privacy import privacy_for
 from tableveil.jobs.quality import quality_for
-from tableveil.jobs.read import check_people, dictionaries_of, hierarchies_of
+from tableveil.jobs.read import check_enough, check_people, dictionaries_of, hierarchies_of
 from tableveil.jobs.report import Report
 from tableveil.policy import Policy, SuppressedRecords
 from tableveil.policy.frontier import FrontierGrid, with_k
@@ -38,6 +38,7 @@ def run_frontier(session: Session, job: int, policy: Policy, grid: FrontierGrid,
     with session.transaction():
         mark = fingerprint(session, source, fingerprint_key(session))
         read = dictionaries_of(session, source, policy, hierarchies)
+        check_enough(policy, read)
         report.phase(JobPhase.COUNTING)
         base, lattice = read.counted(session), read.lattice
         check_people(session, policy, base)
@@ -63,7 +64,7 @@ def run_frontier(session: Session, job: int, policy: Policy, grid: FrontierGrid,
         stored = frontiers.Frontier(
             number=number,
             job=job,
-            created_at=jobs.now(session),
+            created_at=jobs.now(),
             source=source.reference,
             source_fingerprint=mark,
             records=counter.records,
@@ -82,7 +83,7 @@ def run_frontier(session: Session, job: int, policy: Policy, grid: FrontierGrid,
         )
         frontiers.insert(session, stored)
         # The manager looks for the outcome: a commit that reports success may have written nothing.
-        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(session), number)
+        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
         jobs.insert_outcome(session, job, outcome, jobs.JobKind.FRONTIER)
     return number
 

@@ -11,8 +11,8 @@ from tableveil.backend import Database, Session
 from tableveil.classes import EquivalenceClasses, SensitiveColumn
 from tableveil.counting.points import read_points
 from tableveil.dictionary import SensitiveDictionary
-from tableveil.errors import InfeasibleError, shortened
-from tableveil.jobs.infeasible import check_limit
+from tableveil.errors import shortened
+from tableveil.jobs.infeasible import unmet_limit
 from tableveil.jobs.read import Dictionaries, read_dictionaries, resolve_fully
 from tableveil.jobs.report import Report
 from tableveil.microaggregation.aggregates import Aggregates, aggregate
@@ -20,7 +20,7 @@ from tableveil.microaggregation.classes import before_clustering, cluster_classe
 from tableveil.microaggregation.columns import AggregatedColumn
 from tableveil.microaggregation.error import SquaredError, squared_error
 from tableveil.microaggregation.points import Clustered, Points
-from tableveil.microaggregation.solve import counter_of, solve
+from tableveil.microaggregation.solve import TOGETHER, code_of, counter_of, solve, unmet_together
 from tableveil.policy import KAnonymity, Policy, SensitiveModel
 from tableveil.privacy import Facts
 from tableveil.privacy.guarantees import guarantees
@@ -28,6 +28,8 @@ from tableveil.release import Evidence, ReleasePlan, check_disclosure, publish
 from tableveil.release.plan import Aggregated, Members
 from tableveil.risk import ClassSizes
 from tableveil.search import Candidate, Progress, SearchOutcome
+from tableveil.search.relaxing import refusal
+from tableveil.source import Fingerprint
 from tableveil.state.jobs import JobPhase
 
 SCORED = "squared error, as a share of that of a single cluster"
@@ -42,7 +44,7 @@ class Clusterable:
     """
 
     policy: Policy
-    fingerprint: str
+    fingerprint: Fingerprint
     dictionaries: Dictionaries
     protected: tuple[SensitiveDictionary, ...]
     points: Points
@@ -94,7 +96,7 @@ def run_microaggregation(
         TableveilError: nothing was written.
     """
     read = _read(session, policy, report)
-    _check_records(read)
+    _check_limit(read)
     solved = _solve(session, read, report)
     report.phase(JobPhase.WRITING)
     plan = _plan(read, solved)
@@ -138,7 +140,7 @@ def _read(session: Session, policy: Policy, report: Report) -> Clusterable:
         return clusterable(session, policy, mark, dictionaries)
 
 
-def clusterable(session: Session, policy: Policy, mark: str, dictionaries: Dictionaries) -> Clusterable:
+def clusterable(session: Session, policy: Policy, mark: Fingerprint, dictionaries: Dictionaries) -> Clusterable:
     """Reads what is clustered of a source with that fingerprint; call it in the transaction of the dictionaries."""
     asked = {model.column for model in policy.privacy_models if isinstance(model, SensitiveModel)}
     protected = tuple(found for found in dictionaries.sensitive if found.attribute.column in asked)
@@ -152,16 +154,14 @@ def clustered_plan(session: Session, read: Clusterable, report: Report) -> tuple
     return _plan(read, solved), _best(read, solved).score
 
 
-def _check_records(read: Clusterable) -> None:
-    """Raises `InfeasibleError` if too many records are set aside, or too few are left for a cluster."""
-    check_limit(read.policy, read.dictionaries.set_aside, read.records, "they have a NULL in an aggregated column")
-    if read.clustered < read.k:
-        raise InfeasibleError.of(
-            "TOO_FEW_RECORDS",
-            "privacy_models",
-            f"clusters of at least {read.k} records asked of {read.clustered} records without a NULL",
-            f"at most {read.clustered}",
-        )
+def _check_limit(read: Clusterable) -> None:
+    """Raises `InfeasibleError` if too many records are set aside; then with what the models refuse of the others."""
+    why = "they have a NULL in an aggregated column"
+    unmet = unmet_limit(read.policy, read.dictionaries.set_aside, read.records, why)
+    if unmet is not None:
+        models = unmet_together(read.points, read.columns, read.policy.privacy_models)
+        message = f"{unmet.found}; {TOGETHER}" if models else ""
+        raise refusal(code_of(read.points, read.k), message, [unmet, *models])
 
 
 def _solve(session: Session, read: Clusterable, report: Report) -> _Solved:

@@ -54,7 +54,7 @@ def run_payout_sweep(
         stored = payout_sweeps.PayoutSweep(
             number=number,
             job=job,
-            created_at=jobs.now(session),
+            created_at=jobs.now(),
             source=source.reference,
             source_fingerprint=mark,
             population_fingerprint=population_mark,
@@ -74,7 +74,7 @@ def run_payout_sweep(
         )
         payout_sweeps.insert(session, stored)
         # The manager looks for the outcome: a commit that reports success may have written nothing.
-        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(session), number)
+        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
         jobs.insert_outcome(session, job, outcome, jobs.JobKind.PAYOUT_SWEEP)
     return number
 

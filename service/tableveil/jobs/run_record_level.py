@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from tableveil.backend import Database, Session
 from tableveil.classes import EquivalenceClasses, KeyLayout
 from tableveil.counting import read_combinations
+from tableveil.errors import InfeasibleError
 from tableveil.game import (
+    Assignment,
     Choice,
     Combinations,
     Stakes,
@@ -21,18 +23,21 @@ from tableveil.game import (
     pre_image_sizes,
     solve_against_inversion,
 )
+from tableveil.game.record_level import SUPPRESSED
 from tableveil.hierarchy import UncountableError
 from tableveil.jobs.enumerable import check_enumerable
-from tableveil.jobs.infeasible import check_limit
+from tableveil.jobs.infeasible import too_few_released
 from tableveil.jobs.quality import uncountable
 from tableveil.jobs.read import Counted, count
+from tableveil.jobs.relaxing import relaxed_record_level
 from tableveil.jobs.report import Report
+from tableveil.lattice import Lattice
 from tableveil.policy import NoAttack, Policy, Profitability, described
 from tableveil.policy.payout_sweep import break_even_of
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import Evidence, ReleasePlan, check_disclosure, check_one_meaning, mixed_levels, publish
 from tableveil.release.plan import OwnLevels
-from tableveil.search import Candidate, Progress, SearchOutcome
+from tableveil.search import Candidate, Control, Progress, SearchOutcome
 from tableveil.state.jobs import JobPhase
 
 STRATEGY = "every transformation was tried for each combination of values, because of record_level"
@@ -71,8 +76,8 @@ def run_record_level(
     check_one_meaning(session, counted.policy, counted.dictionaries, counted.lattice)
     solved = _solve(session, counted, report)
     plan = _plan(counted, solved)
-    why = "there are no levels at which the privacy models release them"
-    check_limit(counted.policy, plan.suppressed_records, plan.records, why)
+    if plan.suppressed_records > counted.policy.suppressible(plan.records):
+        raise _too_many_suppressed(session, counted, solved.own.combinations, plan)
     report.phase(JobPhase.WRITING)
     check_disclosure(session, plan)
     guarantees = tuple(_guarantees(solved))
@@ -109,30 +114,60 @@ def _solve(session: Session, counted: Counted, report: Report) -> _Solved:
     started = session.control.now()
     check_enumerable(counted.base, lattice)
     combinations = read_combinations(session, counted.base)
-    stakes, choice = Stakes.of(policy.game), choice_of(policy)
 
     def progress(done: int, transformations: int) -> None:
         report.on_progress(Progress(done, transformations, None, None, None))
 
     try:
-        # What the method would choose for people who are not in the source is part of what an adversary knows of it.
-        [published] = best_transformations(
-            combinations, lattice, [stakes], choice, session.control, everyone=True, on_progress=progress
-        )
-        chosen, knows = published, policy.record_level.adversary_knows_method
-        if knows:
-            chosen = solve_against_inversion(combinations, lattice, stakes, choice, session.control)
+        published, chosen = _assigned(combinations, lattice, policy, session.control, progress)
     except UncountableError as error:
         raise uncountable(policy, error, described(policy.quality_model)) from None
+    knows = policy.record_level.adversary_knows_method
     return _Solved(
         own=OwnLevels(combinations, chosen),
-        stakes=stakes,
+        stakes=Stakes.of(policy.game),
         knows=knows,
         people=people_of_labels(combinations, chosen) if knows else chosen.sizes,
         pre_images=chosen.sizes if knows else pre_image_sizes(combinations, chosen),
         optimum=float(combinations.records @ published.payouts),
         seconds=session.control.now() - started,
     )
+
+
+def _assigned(
+    combinations: Combinations,
+    lattice: Lattice,
+    policy: Policy,
+    control: Control,
+    on_progress: Callable[[int, int], None] = lambda done, of: None,
+) -> tuple[Assignment, Assignment]:
+    """What pays most against an adversary who does not know the method, and what is chosen: the same if none does."""
+    assert policy.game is not None
+    assert policy.record_level is not None
+    stakes, choice = Stakes.of(policy.game), choice_of(policy)
+    # What the method would choose for people who are not in the source is part of what an adversary knows of it.
+    [published] = best_transformations(
+        combinations, lattice, [stakes], choice, control, everyone=True, on_progress=on_progress
+    )
+    if not policy.record_level.adversary_knows_method:
+        return published, published
+    return published, solve_against_inversion(combinations, lattice, stakes, choice, control)
+
+
+def _too_many_suppressed(
+    session: Session, counted: Counted, combinations: Combinations, plan: ReleasePlan
+) -> InfeasibleError:
+    """The error for more suppressed records than the policy allows, with what would do instead."""
+    control = session.control
+    assert control is not None
+
+    def suppressed_by(policy: Policy, lattice: Lattice) -> int:
+        _, chosen = _assigned(combinations, lattice, policy, control)
+        return plan.records - int(combinations.records[chosen.chosen != SUPPRESSED].sum())
+
+    relaxed = relaxed_record_level(session, counted, suppressed_by)
+    withheld = plan.records - int(combinations.records.sum())
+    return too_few_released(counted.policy, plan.suppressed_records, plan.records, withheld, relaxed)
 
 
 def choice_of(policy: Policy) -> Choice:

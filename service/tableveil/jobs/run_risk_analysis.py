@@ -97,7 +97,7 @@ def run_risk_analysis(session: Session, job: int, request: RiskRequest, document
         stored = risk_analyses.RiskAnalysis(
             number=number,
             job=job,
-            created_at=jobs.now(session),
+            created_at=jobs.now(),
             source=shown,
             source_fingerprint=mark,
             quasi_identifiers=columns,
@@ -115,15 +115,16 @@ def run_risk_analysis(session: Session, job: int, request: RiskRequest, document
         )
         risk_analyses.insert(session, stored)
         # The manager looks for the outcome: a commit that reports success may have written nothing.
-        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(session), number, warnings=warnings)
+        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, warnings=warnings)
         jobs.insert_outcome(session, job, outcome, jobs.JobKind.RISK_ANALYSIS)
     return number
 
 
 def _check_rows(request: RiskRequest, name: str, frequencies: Frequencies, rows: int | None) -> list[Fault]:
     if not frequencies.total:
-        field = "table" if request.release is None else "release"
-        return [Fault(field, f"{shortened(name)}, which has no records", "at least one record")]
+        field = "source_query" if request.source_query else "table" if request.release is None else "release"
+        found = shortened(name) if name else "the source query"
+        return [Fault(field, f"{found}, which has no records", "at least one record")]
     faults = check_size(request.population, frequencies.total, rows)
     people = people_in(request.population, frequencies.total, rows)
     if people is not None and people > MOST_PEOPLE:

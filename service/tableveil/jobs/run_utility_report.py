@@ -15,7 +15,8 @@ from tableveil.source import columns_of
 from tableveil.source.model import Column
 from tableveil.state import jobs, utility_reports
 from tableveil.state.jobs import JobPhase
-from tableveil.state.releases import AttributeResult, Release
+from tableveil.state.release_attributes import AttributeResult
+from tableveil.state.releases import Release
 from tableveil.usefulness import ColumnUtility, UtilityReport
 from tableveil.utility import MOST_ASSOCIATED, MOST_ROWS, Compared, Sides, associations, spreads
 
@@ -43,12 +44,10 @@ def run_utility_report(session: Session, job: int, request: UtilityRequest, docu
     report.phase(JobPhase.WRITING)
     with session.transaction():
         number = utility_reports.next_number(session)
-        stored = utility_reports.Stored(
-            number, job, jobs.now(session), release.number, found, report.elapsed(), document_
-        )
+        stored = utility_reports.Stored(number, job, jobs.now(), release.number, found, report.elapsed(), document_)
         utility_reports.insert(session, stored)
         # The manager looks for the outcome: a commit that reports success may have written nothing.
-        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(session), number)
+        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
         jobs.insert_outcome(session, job, outcome, jobs.JobKind.UTILITY_REPORT)
     return number
 

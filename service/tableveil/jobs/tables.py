@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tableveil.backend import Database
-from tableveil.errors import CancelledError, InvalidError
+from tableveil.errors import CancelledError
 from tableveil.policy import TableReference
 from tableveil.search import Control, Stopped
 from tableveil.source import find_table
 from tableveil.source.description import TableDescription, describe
-from tableveil.source.tables import STATE_SCHEMA, without_values
+from tableveil.source.tables import STATE_SCHEMA, table_not_found, without_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Tables:
             session.control = control
             reference, faults = find_table(session, wanted, "table")
             if reference is None:
-                raise InvalidError.about("TABLE_NOT_FOUND", "there is no such table", faults)
+                raise table_not_found(faults)
             try:
                 with session.transaction():
                     return describe(session, reference, most_values)

@@ -93,23 +93,15 @@ class Work(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class ReleaseWork(Work):
-    """A release."""
-
-    kind = JobKind.RELEASE
+class _PolicyWork(Work):
+    """What a policy asks for."""
 
     policy: Policy
-    document: str
 
     @property
     def request_id(self) -> str:
         """The policy's."""
         return self.policy.request_id
-
-    @property
-    def target(self) -> ReleaseTarget | None:
-        """The policy's."""
-        return self.policy.release
 
     @property
     def population(self) -> Population | None:
@@ -124,10 +116,34 @@ class ReleaseWork(Work):
     @property
     def hierarchy_tables(self) -> tuple[TableReference, ...]:
         """The policy's."""
-        return _hierarchy_tables(self.policy)
+        definitions = [attribute.hierarchy for attribute in self.policy.attributes]
+        return tuple(
+            TableReference(found.catalog, found.schema, found.table)
+            for found in definitions
+            if isinstance(found, (TableLevels, SafeHarborZip))
+        )
 
     def admit(self, session: Session) -> TableReference:
-        """The source; see `Work`."""
+        """The source, whatever the policy's target; see `Work`."""
+        source, _, faults = resolve_source(session, self.policy)
+        return _fitting(source, faults).reference
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseWork(_PolicyWork):
+    """A release."""
+
+    kind = JobKind.RELEASE
+
+    document: str
+
+    @property
+    def target(self) -> ReleaseTarget | None:
+        """The policy's."""
+        return self.policy.release
+
+    def admit(self, session: Session) -> TableReference:
+        """The source, if the target is free and the ledger allows it; see `Work`."""
         source, policy, faults = check_request(session, self.policy)
         found = _fitting(source, faults)
         check_existing(session, policy)
@@ -140,39 +156,7 @@ class ReleaseWork(Work):
 
 
 @dataclass(frozen=True, slots=True)
-class _Unreleased(Work):
-    """What is found out by a policy whose target does not matter."""
-
-    policy: Policy
-
-    @property
-    def request_id(self) -> str:
-        """The policy's."""
-        return self.policy.request_id
-
-    @property
-    def population(self) -> Population | None:
-        """The policy's."""
-        return self.policy.population
-
-    @property
-    def source_query(self) -> str:
-        """The policy's."""
-        return self.policy.source_query
-
-    @property
-    def hierarchy_tables(self) -> tuple[TableReference, ...]:
-        """The policy's."""
-        return _hierarchy_tables(self.policy)
-
-    def admit(self, session: Session) -> TableReference:
-        """The source; see `Work`."""
-        source, _, faults = resolve_source(session, self.policy)
-        return _fitting(source, faults).reference
-
-
-@dataclass(frozen=True, slots=True)
-class FrontierWork(_Unreleased):
+class FrontierWork(_PolicyWork):
     """A frontier."""
 
     kind = JobKind.FRONTIER
@@ -192,7 +176,7 @@ class FrontierWork(_Unreleased):
 
 
 @dataclass(frozen=True, slots=True)
-class PayoutSweepWork(_Unreleased):
+class PayoutSweepWork(_PolicyWork):
     """A payout sweep."""
 
     kind = JobKind.PAYOUT_SWEEP
@@ -234,6 +218,11 @@ class RiskAnalysisWork(Work):
     def population(self) -> Population | None:
         """The request's."""
         return self.request.population
+
+    @property
+    def source_query(self) -> str:
+        """The request's."""
+        return self.request.source_query
 
     def admit(self, session: Session) -> TableReference:
         """The table, or that of the release; see `Work`."""
@@ -303,15 +292,6 @@ class ClassificationWork(Work):
     def run(self, database: Database, session: Session, job: int, report: Report) -> int:
         """The assessment's number."""
         return run_classification(database, session, job, self.request, self.document, self.policy_of, report)
-
-
-def _hierarchy_tables(policy: Policy) -> tuple[TableReference, ...]:
-    definitions = [attribute.hierarchy for attribute in policy.attributes]
-    return tuple(
-        TableReference(found.catalog, found.schema, found.table)
-        for found in definitions
-        if isinstance(found, (TableLevels, SafeHarborZip))
-    )
 
 
 def _fitting(source: Source | None, faults: list[Fault]) -> Source:

@@ -5,19 +5,17 @@ from __future__ import annotations
 import grpc
 
 from tableveil.convert import (
-    classification_number,
     classification_request_from_proto,
     classification_to_proto,
     job_to_proto,
-    number_token,
-    page_size,
-    read_number_token,
+    result_number,
     stored_policy,
 )
 from tableveil.errors import InvalidError
 from tableveil.jobs.work import ClassificationWork
-from tableveil.server.paging import fill_page
+from tableveil.server.paging import page_of_numbered
 from tableveil.server.ports import Classifications, Jobs
+from tableveil.state.jobs import JobKind
 from tableveil.v1 import classification_service_pb2 as v1
 from tableveil.v1 import classification_service_pb2_grpc
 
@@ -43,15 +41,12 @@ class ClassificationService(classification_service_pb2_grpc.ClassificationServic
         self, request: v1.GetClassificationRequest, context: grpc.ServicerContext
     ) -> v1.GetClassificationResponse:
         """One assessment, with its curves."""
-        found = self._classifications.get(classification_number(request.name))
+        found = self._classifications.get(result_number(JobKind.CLASSIFICATION, request.name))
         return v1.GetClassificationResponse(classification=classification_to_proto(found))
 
     def ListClassifications(  # noqa: N802
         self, request: v1.ListClassificationsRequest, context: grpc.ServicerContext
     ) -> v1.ListClassificationsResponse:
         """A page of assessments, without their curves."""
-        size = page_size(request.page_size)
-        found = self._classifications.page(read_number_token("classifications", request.page_token), size + 1)
-        shown, more = fill_page(found, size, classification_to_proto)
-        token = number_token("classifications", found[len(shown) - 1].number) if more else ""
-        return v1.ListClassificationsResponse(classifications=shown, next_page_token=token)
+        found, token = page_of_numbered("classifications", request, self._classifications.page, classification_to_proto)
+        return v1.ListClassificationsResponse(classifications=found, next_page_token=token)

@@ -24,8 +24,10 @@ class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
     def DraftPolicy(  # noqa: N802
         self, request: v1.DraftPolicyRequest, context: grpc.ServicerContext
     ) -> v1.DraftPolicyResponse:
-        """Reads the table until it is done, or the client is gone."""
+        """Reads the table or the query until it is done, or the client is gone."""
         control = Control()
         context.add_callback(control.cancel)
         with self._checks.taken():
-            return policy_draft_to_proto(self._drafts.draft(table_from_proto(request.table), control))
+            return policy_draft_to_proto(
+                self._drafts.draft(table_from_proto(request.table), control, request.source_query)
+            )

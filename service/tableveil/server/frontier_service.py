@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import grpc
 
-from tableveil.convert import frontier_from_proto, frontier_number, frontier_to_proto, job_to_proto
+from tableveil.convert import frontier_from_proto, frontier_to_proto, job_to_proto, result_number
 from tableveil.errors import InvalidError
 from tableveil.jobs.work import FrontierWork
-from tableveil.server.ports import Frontiers, Jobs
+from tableveil.server.ports import Jobs, Results
+from tableveil.state.frontiers import Frontier
+from tableveil.state.jobs import JobKind
 from tableveil.v1 import frontier_service_pb2 as v1
 from tableveil.v1 import frontier_service_pb2_grpc
 
@@ -15,7 +17,7 @@ from tableveil.v1 import frontier_service_pb2_grpc
 class FrontierService(frontier_service_pb2_grpc.FrontierServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: Jobs, frontiers: Frontiers) -> None:
+    def __init__(self, jobs: Jobs, frontiers: Results[Frontier]) -> None:
         self._jobs = jobs
         self._frontiers = frontiers
 
@@ -34,5 +36,5 @@ class FrontierService(frontier_service_pb2_grpc.FrontierServiceServicer):
         self, request: v1.GetFrontierRequest, context: grpc.ServicerContext
     ) -> v1.GetFrontierResponse:
         """One frontier, all of its points."""
-        frontier = self._frontiers.get(frontier_number(request.name))
+        frontier = self._frontiers.get(result_number(JobKind.FRONTIER, request.name))
         return v1.GetFrontierResponse(frontier=frontier_to_proto(frontier))

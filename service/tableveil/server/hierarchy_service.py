@@ -11,7 +11,6 @@ from tableveil.convert import (
     comparison_to_proto,
     example_limit,
     hierarchy_token,
-    page_size,
     preview_request_from_proto,
     preview_to_proto,
     read_hierarchy_token,
@@ -20,7 +19,7 @@ from tableveil.convert import (
 )
 from tableveil.errors import CancelledError, InvalidError, TableveilError
 from tableveil.search import Control
-from tableveil.server.paging import fill_page
+from tableveil.server.paging import page_of
 from tableveil.server.ports import Hierarchies
 from tableveil.server.row_pieces import row_pieces
 from tableveil.server.settings import LARGEST_HIERARCHY, MOST_HIERARCHY_ROWS
@@ -53,11 +52,13 @@ class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):
         self, request: v1.ListHierarchiesRequest, context: grpc.ServicerContext
     ) -> v1.ListHierarchiesResponse:
         """A page of hierarchies."""
-        size = page_size(request.page_size)
-        found = self._hierarchies.page(read_hierarchy_token(request.page_token), size + 1)
-        hierarchies, more = fill_page(found, size, stored_hierarchy_to_proto)
-        last = found[len(hierarchies) - 1] if more else None
-        token = hierarchy_token((last.name, last.version)) if last else ""
+        hierarchies, token = page_of(
+            read_hierarchy_token(request.page_token),
+            request,
+            self._hierarchies.page,
+            stored_hierarchy_to_proto,
+            lambda last: hierarchy_token((last.name, last.version)),
+        )
         return v1.ListHierarchiesResponse(hierarchies=hierarchies, next_page_token=token)
 
     def PreviewHierarchy(  # noqa: N802

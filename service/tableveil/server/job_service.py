@@ -12,14 +12,11 @@ from tableveil.convert import (
     fault_to_proto,
     job_number,
     job_to_proto,
-    number_token,
-    page_size,
     policy_from_proto,
-    read_number_token,
 )
 from tableveil.errors import InvalidError
 from tableveil.jobs.work import ReleaseWork
-from tableveil.server.paging import fill_page
+from tableveil.server.paging import page_of_numbered
 from tableveil.server.ports import Jobs
 from tableveil.server.resubmission import work_again
 from tableveil.server.slots import Slots
@@ -65,10 +62,7 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
         self, request: v1.ListJobsRequest, context: grpc.ServicerContext
     ) -> v1.ListJobsResponse:
         """A page of jobs."""
-        size = page_size(request.page_size)
-        found = self._jobs.page(read_number_token("jobs", request.page_token), size + 1)
-        jobs, more = fill_page(found, size, job_to_proto)
-        token = number_token("jobs", found[len(jobs) - 1].number) if more else ""
+        jobs, token = page_of_numbered("jobs", request, self._jobs.page, job_to_proto)
         return v1.ListJobsResponse(jobs=jobs, next_page_token=token)
 
     def CancelJob(  # noqa: N802

@@ -1,32 +1,75 @@
-"""Fills pages of lists: as many items as asked for, fewer if they are large."""
+"""Pages of lists: as many items as asked for, fewer if they are large, and where the next page begins."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from google.protobuf.message import Message
 
+from tableveil.convert import number_token, page_size, read_number_token
 from tableveil.server.settings import LARGEST_PAGE
 
-T = TypeVar("T")
-M = TypeVar("M", bound=Message)
+
+class PageRequest(Protocol):
+    """What every request of a list has."""
+
+    page_size: int
+    page_token: str
 
 
-def fill_page(items: Sequence[T], size: int, to_proto: Callable[[T], M]) -> tuple[list[M], bool]:
-    """The page's messages, and whether there are more after them.
+class Numbered(Protocol):
+    """What every item of a list from the newest to the oldest has."""
+
+    @property
+    def number(self) -> int:
+        """Its number in its collection."""
+
+
+Position = TypeVar("Position")
+Item = TypeVar("Item")
+NumberedItem = TypeVar("NumberedItem", bound=Numbered)
+ItemMessage = TypeVar("ItemMessage", bound=Message)
+
+
+def page_of_numbered(
+    collection: str,
+    request: PageRequest,
+    page: Callable[[int | None, int], Sequence[NumberedItem]],
+    to_proto: Callable[[NumberedItem], ItemMessage],
+) -> tuple[list[ItemMessage], str]:
+    """The page of a collection, newest first; see `page_of`."""
+    before = read_number_token(collection, request.page_token)
+    return page_of(before, request, page, to_proto, lambda last: number_token(collection, last.number))
+
+
+def page_of(
+    position: Position,
+    request: PageRequest,
+    page: Callable[[Position, int], Sequence[Item]],
+    to_proto: Callable[[Item], ItemMessage],
+    token_after: Callable[[Item], str],
+) -> tuple[list[ItemMessage], str]:
+    """The page that begins at a position.
 
     Args:
-        items: Up to `size` items and, if there are more, one beyond them.
-        size: Most items on the page. There is at least one, however large.
+        position: What the request's token stands for.
+        request: How many items it is to have; there is at least one, however large.
+        page: So many items from a position on.
         to_proto: Makes an item's message.
+        token_after: The token of the page that begins after an item.
+
+    Returns:
+        The messages, and the token of the next page: empty if there is none.
     """
-    page: list[M] = []
+    size = page_size(request.page_size)
+    items = page(position, size + 1)
+    messages: list[ItemMessage] = []
     room = LARGEST_PAGE
     for item in items[:size]:
         message = to_proto(item)
         room -= message.ByteSize()
-        if page and room < 0:
+        if messages and room < 0:
             break
-        page.append(message)
-    return page, len(page) < len(items)
+        messages.append(message)
+    return messages, token_after(items[len(messages) - 1]) if len(messages) < len(items) else ""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import grpc
 
-from tableveil.convert import job_to_proto, payout_sweep_from_proto, payout_sweep_number, payout_sweep_to_proto
+from tableveil.convert import job_to_proto, payout_sweep_from_proto, payout_sweep_to_proto, result_number
 from tableveil.errors import InvalidError
 from tableveil.jobs.work import PayoutSweepWork
-from tableveil.server.ports import Jobs, PayoutSweeps
+from tableveil.server.ports import Jobs, Results
+from tableveil.state.jobs import JobKind
+from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.v1 import payout_service_pb2 as v1
 from tableveil.v1 import payout_service_pb2_grpc
 
@@ -15,7 +17,7 @@ from tableveil.v1 import payout_service_pb2_grpc
 class PayoutService(payout_service_pb2_grpc.PayoutServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: Jobs, payout_sweeps: PayoutSweeps) -> None:
+    def __init__(self, jobs: Jobs, payout_sweeps: Results[PayoutSweep]) -> None:
         self._jobs = jobs
         self._payout_sweeps = payout_sweeps
 
@@ -35,5 +37,5 @@ class PayoutService(payout_service_pb2_grpc.PayoutServiceServicer):
         self, request: v1.GetPayoutSweepRequest, context: grpc.ServicerContext
     ) -> v1.GetPayoutSweepResponse:
         """One payout sweep, all of its points."""
-        sweep = self._payout_sweeps.get(payout_sweep_number(request.name))
+        sweep = self._payout_sweeps.get(result_number(JobKind.PAYOUT_SWEEP, request.name))
         return v1.GetPayoutSweepResponse(payout_sweep=payout_sweep_to_proto(sweep))

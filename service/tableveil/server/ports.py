@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -31,6 +31,8 @@ from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.state.releases import Release
 from tableveil.state.risk_analyses import RiskAnalysis
 from tableveil.state.utility_reports import Stored as StoredUtility
+
+Result = TypeVar("Result", covariant=True)
 
 
 class Jobs(Protocol):
@@ -69,12 +71,16 @@ class Jobs(Protocol):
         ...
 
 
-class Releases(Protocol):
-    """See `tableveil.jobs.Releases`."""
+class Results(Protocol[Result]):
+    """See `tableveil.jobs.results`."""
 
-    def get(self, number: int, /) -> Release:
-        """The release."""
+    def get(self, number: int, /) -> Result:
+        """What has that number."""
         ...
+
+
+class Releases(Results[Release], Protocol):
+    """See `tableveil.jobs.Releases`."""
 
     def page(self, before: int | None, size: int, /) -> list[Release]:
         """Releases below a number, newest first."""
@@ -109,59 +115,27 @@ class Hierarchies(Protocol):
         ...
 
 
-class Frontiers(Protocol):
-    """See `tableveil.jobs.Frontiers`."""
-
-    def get(self, number: int, /) -> Frontier:
-        """The frontier."""
-        ...
-
-
-class PayoutSweeps(Protocol):
-    """See `tableveil.jobs.PayoutSweeps`."""
-
-    def get(self, number: int, /) -> PayoutSweep:
-        """The payout sweep."""
-        ...
-
-
-class RiskAnalyses(Protocol):
+class RiskAnalyses(Results[RiskAnalysis], Protocol):
     """See `tableveil.jobs.RiskAnalyses`."""
-
-    def get(self, number: int, /) -> RiskAnalysis:
-        """The risk analysis."""
-        ...
 
     def read_records(self, number: int, /) -> AbstractContextManager[pa.RecordBatchReader]:
         """The risks of each combination of values."""
         ...
 
 
-class Classifications(Protocol):
+class Classifications(Results[Classification], Protocol):
     """See `tableveil.jobs.Classifications`."""
-
-    def get(self, number: int, /) -> Classification:
-        """The classifier assessment."""
-        ...
 
     def page(self, before: int | None, size: int, /) -> list[Classification]:
         """Assessments below a number, newest first."""
         ...
 
 
-class UtilityReports(Protocol):
-    """See `tableveil.jobs.UtilityReports`."""
-
-    def get(self, number: int, /) -> StoredUtility:
-        """The utility report."""
-        ...
-
-
 class Drafts(Protocol):
     """See `tableveil.jobs.Drafts`."""
 
-    def draft(self, table: TableReference, control: Control, /) -> PolicyDraft:
-        """A draft of a policy for a table."""
+    def draft(self, table: TableReference, control: Control, query: str = "", /) -> PolicyDraft:
+        """A draft of a policy for a table, or for the rows of a query if there is one."""
         ...
 
 
@@ -212,11 +186,11 @@ class Stores:
 
     releases: Releases
     hierarchies: Hierarchies
-    frontiers: Frontiers
-    payout_sweeps: PayoutSweeps
+    frontiers: Results[Frontier]
+    payout_sweeps: Results[PayoutSweep]
     risk_analyses: RiskAnalyses
     classifications: Classifications
-    utility_reports: UtilityReports
+    utility_reports: Results[StoredUtility]
     upkeep: Upkeep
     tables: Tables
     loads: Loads

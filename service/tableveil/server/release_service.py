@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import grpc
 
-from tableveil.convert import number_token, page_size, read_number_token, release_number, release_to_proto
+from tableveil.convert import release_number, release_to_proto
 from tableveil.convert.arrow_pieces import arrow_pieces
-from tableveil.server.paging import fill_page
+from tableveil.server.paging import page_of_numbered
 from tableveil.server.ports import Jobs, Releases
 from tableveil.state.releases import Release
 from tableveil.v1 import release_service_pb2 as v1
@@ -32,10 +32,7 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
         self, request: v1.ListReleasesRequest, context: grpc.ServicerContext
     ) -> v1.ListReleasesResponse:
         """A page of releases, without their policies: hierarchies written out there can be millions of rows."""
-        size = page_size(request.page_size)
-        found = self._releases.page(read_number_token("releases", request.page_token), size + 1)
-        releases, more = fill_page(found, size, _without_policy)
-        token = number_token("releases", found[len(releases) - 1].number) if more else ""
+        releases, token = page_of_numbered("releases", request, self._releases.page, _without_policy)
         return v1.ListReleasesResponse(releases=releases, next_page_token=token)
 
     def ReadObject(  # noqa: N802

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import grpc
 
-from tableveil.convert import job_to_proto, risk_analysis_number, risk_analysis_to_proto, risk_request_from_proto
+from tableveil.convert import job_to_proto, result_number, risk_analysis_to_proto, risk_request_from_proto
 from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.errors import InvalidError
 from tableveil.jobs.work import RiskAnalysisWork
 from tableveil.server.ports import Jobs, RiskAnalyses
+from tableveil.state.jobs import JobKind
 from tableveil.v1 import risk_service_pb2 as v1
 from tableveil.v1 import risk_service_pb2_grpc
 
@@ -36,13 +37,13 @@ class RiskService(risk_service_pb2_grpc.RiskServiceServicer):
         self, request: v1.GetRiskAnalysisRequest, context: grpc.ServicerContext
     ) -> v1.GetRiskAnalysisResponse:
         """One risk analysis, all of its measures."""
-        analysis = self._risk_analyses.get(risk_analysis_number(request.name))
+        analysis = self._risk_analyses.get(result_number(JobKind.RISK_ANALYSIS, request.name))
         return v1.GetRiskAnalysisResponse(risk_analysis=risk_analysis_to_proto(analysis))
 
     def ReadRecordRisks(  # noqa: N802
         self, request: v1.ReadRecordRisksRequest, context: grpc.ServicerContext
     ) -> Iterator[v1.ReadRecordRisksResponse]:
         """Rows as gRPC's flow control lets them go; a client that is gone ends the generator."""
-        with self._risk_analyses.read_records(risk_analysis_number(request.name)) as reader:
+        with self._risk_analyses.read_records(result_number(JobKind.RISK_ANALYSIS, request.name)) as reader:
             for piece in arrow_pieces(reader):
                 yield v1.ReadRecordRisksResponse(arrow_ipc=piece)

@@ -14,12 +14,12 @@ from tableveil.convert.loads import (
     loaded_to_proto,
     most_values,
 )
-from tableveil.convert.pages import number_token, page_size, read_number_token, read_table_token, table_token
+from tableveil.convert.pages import read_table_token, table_token
 from tableveil.convert.tables import table_from_proto
 from tableveil.errors import CancelledError, InvalidError
 from tableveil.search import Control
 from tableveil.server.incoming import IncomingRows
-from tableveil.server.paging import fill_page
+from tableveil.server.paging import page_of, page_of_numbered
 from tableveil.server.ports import Loads, Tables
 from tableveil.server.slots import Slots
 from tableveil.v1 import table_service_pb2 as v1
@@ -40,13 +40,14 @@ class TableService(table_service_pb2_grpc.TableServiceServicer):
         self, request: v1.ListTablesRequest, context: grpc.ServicerContext
     ) -> v1.ListTablesResponse:
         """A page of tables."""
-        size = page_size(request.page_size)
-        found = self._tables.page(read_table_token(request.page_token), size + 1)
-        tables, more = fill_page(found, size, listed_table_to_proto)
-        last = found[len(tables) - 1] if more else None
-        return v1.ListTablesResponse(
-            tables=tables, next_page_token=table_token((last.schema, last.name)) if last else ""
+        tables, token = page_of(
+            read_table_token(request.page_token),
+            request,
+            self._tables.page,
+            listed_table_to_proto,
+            lambda last: table_token((last.schema, last.name)),
         )
+        return v1.ListTablesResponse(tables=tables, next_page_token=token)
 
     def DescribeTable(  # noqa: N802
         self, request: v1.DescribeTableRequest, context: grpc.ServicerContext
@@ -75,10 +76,7 @@ class TableService(table_service_pb2_grpc.TableServiceServicer):
         self, request: v1.ListLoadsRequest, context: grpc.ServicerContext
     ) -> v1.ListLoadsResponse:
         """A page of loads."""
-        size = page_size(request.page_size)
-        found = self._loads.page(read_number_token("loads", request.page_token), size + 1)
-        loads, more = fill_page(found, size, load_to_proto)
-        token = number_token("loads", found[len(loads) - 1].number) if more else ""
+        loads, token = page_of_numbered("loads", request, self._loads.page, load_to_proto)
         return v1.ListLoadsResponse(loads=loads, next_page_token=token)
 
 

@@ -6,12 +6,14 @@ import grpc
 
 from tableveil.convert import (
     job_to_proto,
-    utility_report_number,
+    result_number,
     utility_report_to_proto,
     utility_request_from_proto,
 )
 from tableveil.jobs.work import UtilityReportWork
-from tableveil.server.ports import Jobs, UtilityReports
+from tableveil.server.ports import Jobs, Results
+from tableveil.state.jobs import JobKind
+from tableveil.state.utility_reports import Stored
 from tableveil.v1 import utility_service_pb2 as v1
 from tableveil.v1 import utility_service_pb2_grpc
 
@@ -19,7 +21,7 @@ from tableveil.v1 import utility_service_pb2_grpc
 class UtilityService(utility_service_pb2_grpc.UtilityServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: Jobs, utility_reports: UtilityReports) -> None:
+    def __init__(self, jobs: Jobs, utility_reports: Results[Stored]) -> None:
         self._jobs = jobs
         self._utility_reports = utility_reports
 
@@ -35,5 +37,5 @@ class UtilityService(utility_service_pb2_grpc.UtilityServiceServicer):
         self, request: v1.GetUtilityReportRequest, context: grpc.ServicerContext
     ) -> v1.GetUtilityReportResponse:
         """One utility report."""
-        stored = self._utility_reports.get(utility_report_number(request.name))
+        stored = self._utility_reports.get(result_number(JobKind.UTILITY_REPORT, request.name))
         return v1.GetUtilityReportResponse(utility_report=utility_report_to_proto(stored))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from functools import cached_property
 from typing import Any
 
 import duckdb
@@ -67,10 +68,18 @@ class Session:
         (value,) = self.row(statement, parameters)
         return value
 
-    def columns(self, query: str) -> list[str]:
-        """The names of a query's columns, as it gives them; it is bound and not run, and no log has its text."""
+    @cached_property
+    def catalog(self) -> str:
+        """What the database calls its file: the first part of every full name."""
+        name: str = self.value("SELECT current_database()")
+        return name
+
+    def described(self, query: Statement) -> list[tuple[str, str]]:
+        """The names and types of a query's columns; it is bound and not run, and no log has its text."""
         try:
-            return list(self._cursor.sql(query).columns)
+            # A tenth of what it costs to look through all columns of the database.
+            found = self._cursor.sql(_text(query))
+            return list(zip(found.columns, map(str, found.types), strict=True))
         except duckdb.Error as error:
             raise translated(error) from None
 

@@ -107,15 +107,17 @@ def build_base(
 
     `set_aside` is the number of records that `source` is without.
     """
-    histogram, records, searchable = _counted(session, BASE, source.table("source"), dictionaries)
+    histogram = _counted(session, BASE, source.table("source"), dictionaries)
+    records, searchable = _totals(session, histogram)
     others: list[Counted] = [*sensitive, *aggregated, *joint]
     by_value = [
-        _counted(session, f"values_{s}", source.table("source"), dictionaries, values)[0]
+        _counted(session, f"values_{s}", source.table("source"), dictionaries, values)
         for s, values in enumerate(others)
     ]
-    population = None
+    population, people = None, None
     if source.population is not None:
         population = _counted(session, "population", source.population.table("source"), dictionaries)
+        people, _ = _totals(session, population)
     return BaseHistogram(
         dictionaries=tuple(dictionaries),
         histogram=histogram,
@@ -123,8 +125,8 @@ def build_base(
         withheld=records - searchable + set_aside,
         sensitive=tuple(sensitive),
         by_value=tuple(by_value),
-        population=population[0] if population is not None else None,
-        population_records=population[1] if population is not None else None,
+        population=population,
+        population_records=people,
         aggregated=tuple(aggregated),
         joint=tuple(joint),
     )
@@ -136,8 +138,8 @@ def _counted(
     rows: exp.Expr,
     dictionaries: Sequence[Dictionary],
     values: Counted | None = None,
-) -> tuple[Histogram, int, int]:
-    """The histogram of rows under the alias `source`, their number, and that of those which are not withheld."""
+) -> Histogram:
+    """The histogram of rows under the alias `source`."""
     levels = [dictionary.levels for dictionary in dictionaries]
     packed = exp.select().from_(rows)
     codes: list[exp.Expr] = []
@@ -163,17 +165,21 @@ def _counted(
     unpack = exp.select(*(alias(unpacked(layout, j), f"c{j}") for j in range(len(levels))), column("n")).from_(
         counted.subquery("counted")
     )
-    session.execute(create_table(table(histogram.table_name), unpack, temporary=True))
+    combinations: int = session.value(create_table(table(histogram.table_name), unpack, temporary=True))
+    return replace(histogram, rows=combinations)
+
+
+def _totals(session: Session, histogram: Histogram) -> tuple[int, int]:
+    """The number of records, and that of those which are not withheld."""
     totals = exp.select(
-        exp.Count(this=exp.Star()),
         exp.Coalesce(this=exp.Sum(this=column("n")), expressions=[number(0)]),
         exp.Coalesce(
             this=exp.Filter(this=exp.Sum(this=column("n")), expression=exp.Where(this=histogram.not_withheld())),
             expressions=[number(0)],
         ),
     ).from_(table(histogram.table_name, alias="base"))
-    combinations, records, searchable = session.row(totals)
-    return replace(histogram, rows=int(combinations)), int(records), int(searchable)
+    records, searchable = session.row(totals)
+    return int(records), int(searchable)
 
 
 def counted_keys(rows: exp.Select, codes: Sequence[exp.Expr], layout: KeyLayout) -> exp.Select:

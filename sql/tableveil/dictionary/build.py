@@ -79,18 +79,17 @@ def build_dictionary(
     read = (
         exp.select(readable(source_column), column("text"), column("records"))
         .from_(table(values_name))
-        .where(column("value").is_(exp.null()).not_())
         .order_by("code")
     )
     rows = session.rows(read)
+    null_records = [records for _, text, records in rows[-1:] if text is None]
+    rows = rows[: len(rows) - len(null_records)]
     # |H| is about the source: a value that only the population has is none that a record could have had.
     own = np.fromiter((records > 0 for _, _, records in rows), np.bool_, len(rows))
     labelled = label_values(hierarchy, source_column.kind, [row[0] for row in rows], [row[1] for row in rows], own)
     faults = _check_covered(source, attribute.column, f"{field}.hierarchy", rows, labelled.covered)
     if faults:
         return None, faults
-    of_null = exp.select("records").from_(table(values_name)).where(column("value").is_(exp.null()))
-    null_records = [records for (records,) in session.rows(of_null)]
     nulls = sum(null_records)
     null_counts = nulls > 0 and attribute.nulls is NullHandling.VALUE
     levels = attribute_levels(labelled, bool(null_records), null_counts)

@@ -92,6 +92,8 @@ def _place(kind: ValueKind, by: OrderBy) -> exp.Expr:
 def check_places(session: Session, placed: str, attribute: AttributePolicy, field: str) -> list[Fault]:
     """Values that the order has no place for."""
     order, name = attribute.order, shortened(attribute.column)
+    if order.by is OrderBy.TYPE and not order.values:
+        return []
     without = exp.and_(column("place").is_(exp.null()), column("value").is_(exp.null()).not_())
     count = session.value(exp.select(exp.Count(this=exp.Star())).from_(table(placed)).where(without))
     if not count:

@@ -50,14 +50,14 @@ def csv_rows(session: Session, path: Path, how: CsvFormat) -> Rows:
     if untold or scales:
         rows, rejected = _scan(path, how, types)
         if scales:
-            _readable(path, lambda: check_digits(session, rows, scales, how.types))
+            _readable(lambda: check_digits(session, rows, scales, how.types))
         if untold:
-            types |= _readable(path, lambda: found_types(session, rows, untold))
+            types |= _readable(lambda: found_types(session, rows, untold))
         rejected(session)
     types |= how.types
     rows, rejected = _scan(path, how, types)
     query = exp.select("*").from_(rows)
-    columns = _readable(path, lambda: check_types(session, query))
+    columns = _readable(lambda: check_types(session, query))
     return Rows(query, columns, rejected)
 
 
@@ -179,7 +179,7 @@ def _check_stated_types(types: Mapping[str, str], names: Sequence[str]) -> dict[
     return scales
 
 
-def _readable(path: Path, read: Callable[[], Result]) -> Result:
+def _readable(read: Callable[[], Result]) -> Result:
     """What `read` returns; how the database fails to read a file says nothing about it but values."""
     try:
         return read()
@@ -189,6 +189,6 @@ def _readable(path: Path, read: Callable[[], Result]) -> Result:
         raise InvalidError.of(
             "CSV_UNREADABLE",
             "file",
-            f"{shortened(path.name)}, which the database cannot read as CSV",
+            "one that the database cannot read as CSV",
             "lines that all end alike, types that there are, and quotes in pairs",
         ) from None

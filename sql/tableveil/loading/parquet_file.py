@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from tableveil.backend import Session, text
-from tableveil.errors import InternalError, InvalidError, TableveilError, shortened
+from tableveil.errors import InternalError, InvalidError, TableveilError
 from tableveil.loading.columns import check_names, check_types
 from tableveil.loading.model import Rows
 from tableveil.loading.paths import pattern
@@ -26,7 +26,7 @@ def parquet_rows(session: Session, path: Path) -> Rows:
     try:
         names = pq.read_schema(path).names
     except (pa.ArrowException, OSError):
-        raise _unreadable(path) from None
+        raise _unreadable() from None
     # The database renames, in silence, what differs from another name in case only.
     check_names(names)
     # Folders called year=2020 are no columns of the file.
@@ -57,9 +57,9 @@ def _check_whole(path: Path) -> None:
             for _ in file.iter_batches():
                 pass
     except (pa.ArrowException, OSError):
-        raise _unreadable(path) from None
+        raise _unreadable() from None
 
 
-def _unreadable(path: Path) -> TableveilError:
-    found = f"{shortened(path.name)}, which cannot be read as Parquet"
+def _unreadable() -> TableveilError:
+    found = "one that cannot be read as Parquet"
     return InvalidError.of("PARQUET_UNREADABLE", "file", found, "a Parquet file that is whole")

@@ -1,7 +1,7 @@
 """Keeping a database: its state of health, backups while it is in use, and restoring them."""
 
 from tableveil.operate.backup import Backup, Backups
-from tableveil.operate.disk import LEAST_FREE_BYTES, check_free_space
+from tableveil.operate.disk import LEAST_FREE_BYTES, check_free_space, free_bytes
 from tableveil.operate.examine import examine_file, examine_state
 from tableveil.operate.finding import Finding, Level
 from tableveil.operate.restore import restore
@@ -15,5 +15,6 @@ __all__ = [
     "check_free_space",
     "examine_file",
     "examine_state",
+    "free_bytes",
     "restore",
 ]

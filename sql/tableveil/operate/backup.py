@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import glob
 import os
 import re
 import secrets
+import shutil
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -22,7 +25,7 @@ from tableveil.search import Control
 SUFFIX = ".duckdb"
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,199}")
-_PARTIAL = ".partial"
+_PARTIAL, _LOCK = ".partial", "lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,9 @@ class Backups:
     """Makes backups, one at a time, in a directory of the operator's. May be used from any thread."""
 
     def __init__(self, database: Database, directory: Path | None) -> None:
-        """Removes what an earlier process may have left half-written; None as directory: there are no backups.
+        """Removes what earlier processes may have left half-written; None as directory: there are no backups.
+
+        Another server may write its backups there as well, also of a database of that name.
 
         Raises:
             InvalidError: the directory is none that can be written.
@@ -50,8 +55,8 @@ class Backups:
         self._making = threading.Lock()
         if self._directory is not None:
             _check_directory(self._directory)
-            for left in self._directory.glob(f".{glob.escape(database.path.name)}.*{_PARTIAL}*"):
-                left.unlink(missing_ok=True)
+            for left in self._directory.glob(f".{glob.escape(database.path.name)}.*{_PARTIAL}"):
+                _sweep(left)
 
     def make(self, name: str, control: Control) -> Backup:
         """Writes the backup `name`, and ends early when `control` says so; jobs go on meanwhile.
@@ -74,16 +79,14 @@ class Backups:
 
     def _make(self, session: Session, path: Path) -> Backup:
         began = time.monotonic()
-        partial = path.with_name(f".{self._database.path.name}.{secrets.token_hex(8)}{_PARTIAL}")
         try:
-            with _attached(session, partial) as copy:
-                tables = _copy(session, copy)
-            _finish(partial, path)
+            with _workplace(path.parent, self._database.path.name) as place:
+                partial = place / path.name
+                with _attached(session, partial) as copy:
+                    tables = _copy(session, copy)
+                _finish(partial, path)
         except OSError as error:
             raise failed_writing(path, error) from None
-        finally:
-            for left in (partial, partial.with_name(f"{partial.name}.wal")):
-                left.unlink(missing_ok=True)
         return Backup(path, path.stat().st_size, len(tables), sum(tables.values()), time.monotonic() - began)
 
     def _path(self, name: str) -> Path:
@@ -102,6 +105,31 @@ class Backups:
         if path.exists():
             raise _exists(path)
         return path
+
+
+@contextmanager
+def _workplace(directory: Path, name: str) -> Iterator[Path]:
+    """A directory for what is half-written, in that of the backups; nobody sweeps it while the block runs."""
+    place = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=_PARTIAL, dir=directory))
+    try:
+        with (place / _LOCK).open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield place
+    finally:
+        shutil.rmtree(place)
+
+
+def _sweep(place: Path) -> None:
+    """Removes what was left half-written, unless the process that writes it still runs: the lock goes with it."""
+    try:
+        with (place / _LOCK).open("rb+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    except FileNotFoundError:
+        # Killed before there was one.
+        pass
+    shutil.rmtree(place, ignore_errors=True)
 
 
 def _copy(session: Session, copy: str) -> dict[tuple[str, str], int]:

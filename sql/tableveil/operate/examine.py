@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
@@ -84,12 +85,19 @@ def _spill(directory: Path, served: bool) -> Finding:
     if mode & 0o077:
         advice = f"It holds raw values: chmod 700 {directory.name}"
         return Finding(Level.PROBLEM, subject, f"mode {mode:03o}: others than its owner may look into it", advice)
-    sizes = [file.stat().st_size for file in directory.iterdir()]
+    sizes = list(_sizes(directory))
     found = f"{len(sizes)} files, {in_bytes(sum(sizes))}"
     if served or not sizes:
         return Finding(Level.OK, subject, found)
     advice = f"Raw values that a killed server left; the next start removes them, or you do: {directory.name}"
     return Finding(Level.WARNING, subject, found, advice)
+
+
+def _sizes(directory: Path) -> Iterator[int]:
+    for file in directory.iterdir():
+        # What a statement has spilled goes with it, at any moment.
+        with suppress(FileNotFoundError):
+            yield file.stat().st_size
 
 
 def _room(path: Path) -> Finding:

@@ -1,10 +1,11 @@
 """Releases: checked against what is there, written in one transaction, verified by other code, then looked for."""
 
 from tableveil.release.disclosure import check_disclosure
+from tableveil.release.ledger import check_ledger
 from tableveil.release.own_levels import check_one_meaning, mixed_levels
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.publish import Evidence, publish, writing
-from tableveil.release.target import check_existing, check_ledger, check_target
+from tableveil.release.target import check_existing, check_target
 from tableveil.release.withdraw import withdraw
 
 __all__ = [

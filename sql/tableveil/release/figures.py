@@ -13,8 +13,9 @@ from tableveil.errors import ConflictError, shortened
 from tableveil.policy import ReleaseTarget
 from tableveil.release.marks import mark
 from tableveil.release.target import foreign_objects, objects_called
-from tableveil.state import releases
-from tableveil.state.releases import ObjectKind, Release, ReleaseObject
+from tableveil.state import release_objects
+from tableveil.state.release_objects import ObjectKind, ReleaseObject
+from tableveil.state.releases import Release
 
 Figure = tuple[str, str, str, str | None, float | None]
 """Class column, classifier, measure, class or None for all of them, and the value, if there is one."""
@@ -24,7 +25,8 @@ def check_figures(session: Session, release: Release) -> None:
     """Raises `ConflictError` if something else than earlier figures of the release has the table's name."""
     target = _target(release)
     existing = objects_called(session, target.schema, [target.classification_name])
-    for name, kind in foreign_objects(session, target, existing).items():
+    owned = release_objects.of_target(session, target.schema, target.name)
+    for name, kind in foreign_objects(session, target.schema, existing, owned).items():
         raise ConflictError.of(
             "TARGET_EXISTS",
             "publish",
@@ -42,10 +44,9 @@ def write_figures(session: Session, release: Release, assessments: Sequence[Asse
     check_figures(session, release)
     target = _target(release)
     # By its full name: with less, a temporary table of the same name would be meant.
-    catalog: str = session.value("SELECT current_database()")
-    figures = table(target.classification_name, target.schema, catalog)
+    figures = table(target.classification_name, target.schema, session.catalog)
     for name in objects_called(session, target.schema, [target.classification_name]):
-        session.execute(drop("TABLE", table(name, target.schema, catalog)))
+        session.execute(drop("TABLE", table(name, target.schema, session.catalog)))
     rows = [figure for assessment in assessments for figure in _figures(assessment)]
     names = ("class_column", "classifier", "measure", "class")
     columns = {name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(names)}
@@ -54,7 +55,7 @@ def write_figures(session: Session, release: Release, assessments: Sequence[Asse
         session.execute(create_table(figures, exp.select("*").from_(table("figures"))))
     own_mark = mark(session, target.schema, target.classification_name)
     written = ReleaseObject(target.classification_name, ObjectKind.CLASSIFICATION, len(rows), own_mark)
-    releases.replace_object(session, release.number, written)
+    release_objects.replace(session, release.number, written)
     return target.classification_name
 
 

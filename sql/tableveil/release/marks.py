@@ -15,13 +15,9 @@ def mark(session: Session, schema: str, name: str) -> str:
     The hashes are DuckDB's: marks that different versions of it made cannot be compared.
     """
     # By its full name: a job's own temporary table may be called the same.
-    catalog: str = session.value("SELECT current_database()")
-    columns = session.rows(
-        "SELECT column_name, data_type FROM duckdb_columns() "
-        "WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index",
-        [catalog, schema, name],
-    )
-    hashes = exp.select(exp.alias_(call("hash", *(column(found) for found, _ in columns)), "h"))
+    found = table(name, schema, session.catalog)
+    columns = session.described(exp.select("*").from_(found))
+    hashes = exp.select(exp.alias_(call("hash", *(column(column_name) for column_name, _ in columns)), "h"))
     totals = exp.select(exp.Count(this=exp.Star()), call("sum", column("h")), call("bit_xor", column("h")))
-    row = session.row(totals.from_(hashes.from_(table(name, schema, catalog)).subquery("hashed")))
+    row = session.row(totals.from_(hashes.from_(found).subquery("hashed")))
     return hashlib.sha256(repr((columns, row)).encode()).hexdigest()

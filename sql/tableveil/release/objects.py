@@ -13,7 +13,7 @@ from tableveil.release.plan import ReleasedColumn, ReleasePlan
 from tableveil.release.written import Labels, Written, WrittenAggregate
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.source.tables import STATE_SCHEMA
-from tableveil.state.releases import ObjectKind, ReleaseObject
+from tableveil.state.release_objects import ObjectKind, ReleaseObject
 
 
 def write_objects(

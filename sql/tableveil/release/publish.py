@@ -19,26 +19,21 @@ from tableveil.errors import ConflictError, InternalError
 from tableveil.policy import Policy, PrivacyModel
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import write
+from tableveil.release.ledger import check_ledger
 from tableveil.release.marks import mark
 from tableveil.release.objects import public, snapshot, write_objects, written_objects
 from tableveil.release.plan import ReleasePlan
-from tableveil.release.target import check_existing, check_ledger, existing_objects
+from tableveil.release.target import check_existing
 from tableveil.release.verify import verify
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.search import Candidate, SearchOutcome, explain
-from tableveil.source import fingerprint, population_fingerprint, resolve_source
-from tableveil.state import jobs, releases
+from tableveil.source import Fingerprint, fingerprint, population_fingerprint, resolve_source
+from tableveil.state import column_digests, jobs, releases
 from tableveil.state.migrate import fingerprint_key
-from tableveil.state.releases import (
-    AttributeResult,
-    Explanation,
-    Neighbour,
-    Proof,
-    Rejection,
-    Release,
-    ReleaseObject,
-    RunnerUp,
-)
+from tableveil.state.release_attributes import AttributeResult
+from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
+from tableveil.state.release_objects import ReleaseObject
+from tableveil.state.releases import Proof, Release, RunnerUp
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +49,7 @@ class Evidence:
 
     job: int
     document: str
-    fingerprint: str
+    fingerprint: Fingerprint
     population_fingerprint: str
     search: SearchOutcome
     best: Candidate
@@ -87,8 +82,7 @@ def publish(
     with writing(database, session), session.transaction():
         _check_unchanged(session, plan, evidence)
         check_ledger(session, plan.policy, plan.source, evidence.fingerprint)
-        check_existing(session, plan.policy)
-        _drop_replaced(session, plan)
+        _drop_replaced(session, plan, check_existing(session, plan.policy))
         number = releases.next_number(session)
         objects, sizes, risk = write_objects(session, plan, number)
         objects = tuple(replace(item, mark=mark(session, plan.policy.release.schema, item.name)) for item in objects)
@@ -97,7 +91,8 @@ def publish(
         verify(session, plan.policy, plan.records, written)
         release = _release(session, plan, evidence, number, objects, risk)
         releases.insert(session, release, evidence.sizes_before, sizes)
-        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(session), number, None, evidence.warnings)
+        column_digests.insert(session, number, evidence.fingerprint.columns)
+        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, None, evidence.warnings)
         jobs.insert_outcome(session, evidence.job, outcome)
     _look(database, plan, number, objects[0])
     return number
@@ -118,10 +113,8 @@ def writing(database: Database, session: Session) -> Iterator[None]:
 def _check_unchanged(session: Session, plan: ReleasePlan, evidence: Evidence) -> None:
     # The fingerprint is of columns that are known: one that is gone would fail, one that is new would not show.
     found, _, _ = resolve_source(session, plan.policy)
-    if (
-        found != plan.source.with_all()
-        or fingerprint(session, plan.source, fingerprint_key(session)) != evidence.fingerprint
-    ):
+    key = fingerprint_key(session)
+    if found != plan.source.with_all() or fingerprint(session, plan.source, key) != evidence.fingerprint.rows:
         raise ConflictError.of(
             "SOURCE_CHANGED",
             plan.policy.source_field,
@@ -129,7 +122,7 @@ def _check_unchanged(session: Session, plan: ReleasePlan, evidence: Evidence) ->
             "the rows that were counted",
             "Submit the job again.",
         )
-    if population_fingerprint(session, plan.source, fingerprint_key(session)) != evidence.population_fingerprint:
+    if population_fingerprint(session, plan.source, key) != evidence.population_fingerprint:
         raise ConflictError.of(
             "SOURCE_CHANGED",
             "population",
@@ -139,10 +132,10 @@ def _check_unchanged(session: Session, plan: ReleasePlan, evidence: Evidence) ->
         )
 
 
-def _drop_replaced(session: Session, plan: ReleasePlan) -> None:
+def _drop_replaced(session: Session, plan: ReleasePlan, existing: Mapping[str, str]) -> None:
     """Drops the earlier release's objects; `check_existing` made sure that they are one's."""
     target = plan.policy.release
-    for name, kind in existing_objects(session, plan.policy).items():
+    for name, kind in existing.items():
         session.execute(drop(kind.upper(), public(plan, name)))
     earlier = session.rows(
         "SELECT number FROM tableveil.releases "
@@ -180,10 +173,10 @@ def _release(
     return Release(
         number=number,
         job=evidence.job,
-        created_at=jobs.now(session),
+        created_at=jobs.now(),
         source=plan.source.reference,
         source_tables=plan.source.query.tables if plan.source.query is not None else (),
-        source_fingerprint=evidence.fingerprint,
+        source_fingerprint=evidence.fingerprint.rows,
         target_schema=target.schema,
         target_name=target.name,
         kind=target.kind,

@@ -1,4 +1,4 @@
-"""Whether a release may be written where the policy wants it, and whether its source may be released at all."""
+"""Whether a release may be written where the policy wants it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from sqlglot import exp
 
 from tableveil.backend import Session, table
-from tableveil.errors import ConflictError, Fault, InvalidError, nearest, shortened
-from tableveil.policy import IfExists, Policy, ReleaseTarget
+from tableveil.errors import ConflictError, Fault, nearest, shortened
+from tableveil.policy import IfExists, Policy
 from tableveil.source import Source
 from tableveil.source.model import SNAPSHOT
 from tableveil.source.tables import STATE_SCHEMA
-from tableveil.state import releases
+from tableveil.state import release_objects
 
 
 def check_target(session: Session, policy: Policy, source: Source | None) -> list[Fault]:
@@ -21,16 +21,18 @@ def check_target(session: Session, policy: Policy, source: Source | None) -> lis
     if target.schema.casefold() == STATE_SCHEMA:
         expected = "a schema of yours; this one holds Tableveil's own state"
         return [Fault("release.schema", shortened(target.schema), expected)]
-    schemas = [
-        name
-        for (name,) in session.rows(
-            "SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database() "
-            "AND schema_name NOT IN ('information_schema', 'pg_catalog')"
-        )
-    ]
-    if target.schema not in schemas:
-        hint = nearest(target.schema, schemas) or "Create it first: CREATE SCHEMA …"
-        return [Fault("release.schema", shortened(target.schema), "a schema of the database", hint)]
+    known = {read.schema for read in source.tables} if source is not None else set()
+    if target.schema not in known:
+        schemas = [
+            name
+            for (name,) in session.rows(
+                "SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database() "
+                "AND schema_name NOT IN ('information_schema', 'pg_catalog')"
+            )
+        ]
+        if target.schema not in schemas:
+            hint = nearest(target.schema, schemas) or "Create it first: CREATE SCHEMA …"
+            return [Fault("release.schema", shortened(target.schema), "a schema of the database", hint)]
     if source is None:
         return []
     read = [("the source" if source.query is None else "read by the source query", table) for table in source.tables]
@@ -46,13 +48,18 @@ def check_target(session: Session, policy: Policy, source: Source | None) -> lis
     return []
 
 
-def check_existing(session: Session, policy: Policy) -> None:
-    """Raises `ConflictError` if something is in the way that the policy does not allow to replace.
+def check_existing(session: Session, policy: Policy) -> dict[str, str]:
+    """The target's objects that exist, to be replaced: their names as they are, and whether each is a table or a view.
 
-    Only objects that an earlier release of the same name wrote are ever replaced.
+    What was written beside the latest release since then is among them.
+
+    Raises:
+        ConflictError: something is in the way that the policy does not allow to replace. Only objects that an earlier
+            release of the same name wrote are ever replaced.
     """
     target = policy.release
-    existing = existing_objects(session, policy)
+    owned = release_objects.of_target(session, target.schema, target.name)
+    existing = objects_called(session, target.schema, [*target.object_names, *owned])
     if existing and target.if_exists is IfExists.FAIL:
         faults = [
             Fault(
@@ -64,7 +71,7 @@ def check_existing(session: Session, policy: Policy) -> None:
             for name, kind in existing.items()
         ]
         raise ConflictError.about("TARGET_EXISTS", "the release cannot be written where the policy wants it", faults)
-    foreign = foreign_objects(session, target, existing)
+    foreign = foreign_objects(session, target.schema, existing, owned)
     if foreign:
         faults = [
             Fault(
@@ -76,39 +83,26 @@ def check_existing(session: Session, policy: Policy) -> None:
             for name, kind in foreign.items()
         ]
         raise ConflictError.about("TARGET_EXISTS", "the release cannot be written where the policy wants it", faults)
+    return existing
 
 
-def foreign_objects(session: Session, target: ReleaseTarget, existing: Mapping[str, str]) -> dict[str, str]:
-    """Those of the objects that exist which the latest release of the target did not write."""
-    owned = releases.owned_objects(session, target.schema, target.name)
+def foreign_objects(
+    session: Session, schema: str, existing: Mapping[str, str], owned: Mapping[str, int]
+) -> dict[str, str]:
+    """Those of the objects that exist which are not `owned`: of a release's objects, with their numbers of rows."""
     return {
         name: kind
         for name, kind in existing.items()
-        if name not in owned or count_rows(session, name, target.schema) != owned[name]
+        if name not in owned or count_rows(session, name, schema) != owned[name]
     }
 
 
 def count_rows(session: Session, name: str, schema: str) -> int:
     """A table of one's own may have taken the name of a release that was dropped; it has other rows."""
     # By its whole name: a job's own temporary table may have the same one.
-    own: str = session.value("SELECT current_database()")
-    count: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(table(name, schema, own)))
+    whole = table(name, schema, session.catalog)
+    count: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(whole))
     return count
-
-
-def existing_objects(session: Session, policy: Policy) -> dict[str, str]:
-    """The target's objects that exist: their names as they are, and whether each is a table or a view.
-
-    What was written beside the latest release since then is among them.
-    """
-    target = policy.release
-    return objects_called(session, target.schema, [*target.object_names, *_added(session, target)])
-
-
-def _added(session: Session, target: ReleaseTarget) -> list[str]:
-    return [
-        name for name in releases.owned_objects(session, target.schema, target.name) if name not in target.object_names
-    ]
 
 
 def objects_called(session: Session, schema: str, names: Iterable[str]) -> dict[str, str]:
@@ -122,18 +116,3 @@ def objects_called(session: Session, schema: str, names: Iterable[str]) -> dict[
         [schema, schema],
     )
     return {name: kind for name, kind in rows if name.casefold() in wanted}
-
-
-def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: str | None) -> None:
-    """Raises `InvalidError` if the records were released before and the policy gives no reason to do so again."""
-    earlier = releases.earlier_releases(session, source.tables, fingerprint)
-    if earlier and not policy.repeat_reason.strip():
-        names = ", ".join(f"releases/{number}" for number in earlier[:5]) + (", …" if len(earlier) > 5 else "")
-        raise InvalidError.of(
-            "REPEATED_RELEASE",
-            "repeat_reason",
-            f"none, although {names} came from {'this source' if source.query is None else 'tables that it reads'}",
-            "the reason why these records are released once more",
-            "Two releases of the same people can together tell apart what each alone hides: state the reason, or "
-            "release something else.",
-        )

@@ -63,8 +63,9 @@ def _check_classes(
         f"CREATE TEMPORARY TABLE recounted AS SELECT * FROM (SELECT {names}, count(*) FROM {rows} "
         f"WHERE {kept} GROUP BY {names}) AS classes({positions}, recounted_size)"
     )
-    released = session.value("SELECT coalesce(sum(recounted_size), 0) FROM recounted")
-    total = session.value(f"SELECT count(*) FROM {rows}")
+    released, total = session.row(
+        f"SELECT (SELECT coalesce(sum(recounted_size), 0) FROM recounted), (SELECT count(*) FROM {rows})"
+    )
     problems = []
     suppressed = source_records - released
     if released != written.kept:
@@ -102,14 +103,15 @@ def _check_class_table(session: Session, quasi_identifiers: Sequence[str], kept:
     same = " AND ".join(f"c.{quoted(name)} IS NOT DISTINCT FROM r.q{i}" for i, name in enumerate(quasi_identifiers))
     for sensitive, distinct, entropy in written.class_columns.diversity:
         alike = session.value(
-            f"SELECT count(*) FROM {classes} AS c JOIN (SELECT {positions}, count(*) FILTER (present) AS different, "
+            f"SELECT count(*) = (SELECT count(*) FROM recounted) FROM {classes} AS c "
+            f"JOIN (SELECT {positions}, count(*) FILTER (present) AS different, "
             "coalesce(exp(ln(sum(records) FILTER (present)) - sum(records * ln(records)) FILTER (present) "
             f"/ sum(records) FILTER (present)), 0) AS l FROM (SELECT *, value IS NOT NULL AS present FROM ("
             f"SELECT {names}, {quoted(sensitive)}, count(*) FROM {quoted(*written.rows)} WHERE {kept} GROUP BY ALL"
             f") AS spread({positions}, value, records)) GROUP BY {positions}) AS r ON {same} "
             f"WHERE c.{quoted(distinct)} = r.different AND abs(c.{quoted(entropy)} - r.l) <= {SLACK!r} * (1 + r.l)"
         )
-        right = right and alike == session.value("SELECT count(*) FROM recounted")
+        right = right and alike
     return [] if right else ["the table of classes does not say what the rows say"]
 
 
@@ -138,7 +140,8 @@ def _check_privacy(
     problems += check_safe_harbor(session, policy, written)
     problems += check_aggregated(session, policy, quasi_identifiers, marker, written)
     session.execute("DROP VIEW temp.main.judged_classes")
-    session.execute("DROP TABLE IF EXISTS temp.main.pool")
+    if pool:
+        session.execute("DROP TABLE temp.main.pool")
     return problems
 
 

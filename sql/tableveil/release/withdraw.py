@@ -16,7 +16,8 @@ from tableveil.release.objects import snapshot
 from tableveil.release.target import count_rows, objects_called
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import withdrawals
-from tableveil.state.releases import ObjectKind, Release, ReleaseObject
+from tableveil.state.release_objects import ObjectKind, ReleaseObject
+from tableveil.state.releases import Release
 
 
 def withdraw(database: Database, release: Release, reason: str) -> None:

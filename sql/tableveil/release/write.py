@@ -28,7 +28,7 @@ from tableveil.release.aggregated import AGGREGATES, aggregated_label, member_ro
 from tableveil.release.own_levels import label_at_own_level, stage_own_levels, with_own_levels
 from tableveil.release.plan import Members, ReleasedColumn, ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk
-from tableveil.state.releases import risk_measures
+from tableveil.state.release_risks import risk_measures
 
 SUPPRESSED = "suppressed_classes"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tableveil.source.analyzed import Analyzed, resolve_analyzed
 from tableveil.source.facts import check_facts, check_membership, estimated_values, records_in
-from tableveil.source.fingerprint import fingerprint, population_fingerprint
+from tableveil.source.fingerprint import Fingerprint, fingerprint, full_fingerprint, population_fingerprint
 from tableveil.source.model import Column, PopulationRows, Source
 from tableveil.source.resolve import find_source, resolve_source
 from tableveil.source.tables import columns_of, find_table
@@ -12,6 +12,7 @@ from tableveil.source.tables import columns_of, find_table
 __all__ = [
     "Analyzed",
     "Column",
+    "Fingerprint",
     "PopulationRows",
     "Source",
     "check_facts",
@@ -21,6 +22,7 @@ __all__ = [
     "find_source",
     "find_table",
     "fingerprint",
+    "full_fingerprint",
     "population_fingerprint",
     "records_in",
     "resolve_analyzed",

@@ -9,8 +9,9 @@ from tableveil.backend import Session
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Population, TableReference
-from tableveil.source.model import Column, Source
+from tableveil.source.model import Column, Source, SourceQuery
 from tableveil.source.population import check_subset, resolve_population
+from tableveil.source.query import query_columns
 from tableveil.source.tables import columns_of, shown_type
 
 _NUMERIC = {ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT}
@@ -32,14 +33,19 @@ def resolve_analyzed(
     quasi_identifiers: Sequence[str],
     population: Population | None,
     weight_column: str,
+    query: SourceQuery | None = None,
 ) -> tuple[Analyzed, list[Fault]]:
-    """What is analyzed of a table that exists, and all faults found; columns that there are not are left out.
+    """What is analyzed of a table that exists, or of a query's rows, and all faults found.
+
+    Columns that there are not are left out.
 
     `marker` names the BOOLEAN column that is true for rows which stand for suppressed records, if it has one.
     """
-    columns = columns_of(session, reference)
+    columns = columns_of(session, reference) if query is None else query_columns(session, query)
     names = [found.name if isinstance(found, Column) else found[0] for found in columns]
-    source = Source(reference, tuple(found for found in columns if isinstance(found, Column)), marker=marker)
+    source = Source(
+        reference, tuple(found for found in columns if isinstance(found, Column)), marker=marker, query=query
+    )
     faults = []
     if population is not None and population.subset_column:
         faults += check_subset(population, source, names)

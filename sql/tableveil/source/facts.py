@@ -19,6 +19,9 @@ NEARLY_UNIQUE = 0.9
 CLEARLY_REPEATED = 0.6
 """Estimated share below which a column cannot be nearly unique: DuckDB's estimate is off by a few per cent."""
 
+# Columns looked at in one scan: what DuckDB takes to plan grows with their square.
+_AT_ONCE = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:
@@ -140,6 +143,26 @@ def estimated_values(session: Session, source: Source, columns: Sequence[str]) -
     """About how many different values the columns have, by DuckDB's estimate."""
     wanted = [alias(call("approx_count_distinct", column(name)), f"e{i}") for i, name in enumerate(columns)]
     return dict(zip(columns, session.row(exp.select(*wanted).from_(source.table())), strict=True))
+
+
+def varying(session: Session, source: Source, columns: Sequence[str]) -> set[str]:
+    """Those of the columns in which not all records are alike; NULL is a value."""
+    found: set[str] = set()
+    for start in range(0, len(columns), _AT_ONCE):
+        names = columns[start : start + _AT_ONCE]
+        hashes = [call("hash", column(name)) for name in names]
+        differ = [exp.NEQ(this=exp.Min(this=each), expression=exp.Max(this=each.copy())) for each in hashes]
+        row = session.row(exp.select(*(alias(e, f"d{i}") for i, e in enumerate(differ))).from_(source.table()))
+        found |= {name for name, differs in zip(names, row, strict=True) if differs}
+    return found
+
+
+def tells_all_apart(session: Session, source: Source, name: str) -> bool:
+    """Whether no two records share a value of the column; NULL is a value."""
+    distinct = exp.Count(this=exp.Distinct(expressions=[call("hash", column(name))]))
+    query = exp.select(exp.EQ(this=distinct, expression=exp.Count(this=exp.Star()))).from_(source.table())
+    apart: bool = session.value(query)
+    return apart
 
 
 def _check_people(session: Session, source: Source, person: str, records: int, present: int) -> list[Fault]:

@@ -39,13 +39,13 @@ def resolve_query(session: Session, text: str) -> tuple[SourceQuery | None, list
     if not faults:
         faults = check_plan(session, full, tables, statement)
     if not faults:
-        faults = [*unnamed_columns(statement), *_check_names(session.columns(full))]
+        faults = [*unnamed_columns(statement), *_check_names(session.described(full))]
     return (None if faults else SourceQuery(full, tables)), faults
 
 
-def _check_names(names: list[str]) -> list[Fault]:
+def _check_names(columns: list[tuple[str, str]]) -> list[Fault]:
     """The database does not tell names apart that differ only in case."""
-    found = Counter(name.casefold() for name in names)
+    found = Counter(name.casefold() for name, _ in columns)
     return [
         Fault(FIELD, f"{count} columns called {shortened(name)}", "a name of its own for every column", "Rename one.")
         for name, count in found.items()

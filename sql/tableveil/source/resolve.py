@@ -61,7 +61,7 @@ def find_source(
         if query is None:
             return None, [], faults
         columns = query_columns(session, query)
-        reference = TableReference(session.value("SELECT current_database()"), "", "")
+        reference = TableReference(session.catalog, "", "")
         return Source(reference, _releasable(columns), query=query), columns, []
     found, faults = find_table(session, wanted, field)
     if found is None:

@@ -7,7 +7,7 @@ import re
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, column, create_table, drop, table
-from tableveil.errors import Fault, nearest, shortened
+from tableveil.errors import Fault, InvalidError, nearest, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
 from tableveil.source.model import Column
@@ -31,29 +31,36 @@ _KINDS = (
 
 def find_schema(session: Session, wanted: TableReference, field: str) -> tuple[TableReference | None, list[Fault]]:
     """The full name of a table that may or may not be in its schema, or the faults of the reference."""
-    own: str = session.value("SELECT current_database()")
-    if wanted.catalog not in ("", own):
-        return None, [Fault(f"{field}.catalog", shortened(wanted.catalog), f"the server's database {shortened(own)}")]
-    schema = wanted.schema or "main"
-    if schema.casefold() == STATE_SCHEMA:
-        return None, [
-            Fault(f"{field}.schema", shortened(schema), "a schema of yours; this one holds Tableveil's own state")
-        ]
+    named, faults = _named_in_full(session, wanted, field)
+    if named is None:
+        return None, faults
     schemas = [
         name
         for (name,) in session.rows(
             "SELECT schema_name FROM duckdb_schemas() WHERE database_name = ? AND NOT internal OR schema_name = 'main'",
-            [own],
+            [named.catalog],
         )
     ]
-    if schema not in schemas:
-        return None, [Fault(f"{field}.schema", shortened(schema), "a schema of the database", nearest(schema, schemas))]
+    if named.schema not in schemas:
+        hint = nearest(named.schema, schemas)
+        return None, [Fault(f"{field}.schema", shortened(named.schema), "a schema of the database", hint)]
+    return named, []
+
+
+def _named_in_full(session: Session, wanted: TableReference, field: str) -> tuple[TableReference | None, list[Fault]]:
+    own, schema = session.catalog, wanted.schema or "main"
+    if wanted.catalog not in ("", own):
+        return None, [Fault(f"{field}.catalog", shortened(wanted.catalog), f"the server's database {shortened(own)}")]
+    if schema.casefold() == STATE_SCHEMA:
+        return None, [
+            Fault(f"{field}.schema", shortened(schema), "a schema of yours; this one holds Tableveil's own state")
+        ]
     return TableReference(own, schema, wanted.table), []
 
 
 def find_table(session: Session, wanted: TableReference, field: str) -> tuple[TableReference | None, list[Fault]]:
     """The table's full name, or the faults of the reference, which the policy has at the path `field`."""
-    named, faults = find_schema(session, wanted, field)
+    named, faults = _named_in_full(session, wanted, field)
     if named is None:
         return None, faults
     own, schema = named.catalog, named.schema
@@ -63,8 +70,12 @@ def find_table(session: Session, wanted: TableReference, field: str) -> tuple[Ta
             "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND schema_name = ?", [own, schema]
         )
     ]
-    if wanted.table in tables:
-        return TableReference(own, schema, wanted.table), []
+    if named.table in tables:
+        return named, []
+    if not tables:
+        _, faults = find_schema(session, wanted, field)
+        if faults:
+            return None, faults
     views = session.value(
         "SELECT count(*) FROM duckdb_views() WHERE database_name = ? AND schema_name = ? AND view_name = ?",
         [own, schema, wanted.table],
@@ -74,6 +85,11 @@ def find_table(session: Session, wanted: TableReference, field: str) -> tuple[Ta
         return None, [Fault(f"{field}.table", f"the view {shortened(wanted.table)}", "a table", hint)]
     expected = f"a table of schema {shortened(schema)}"
     return None, [Fault(f"{field}.table", shortened(wanted.table), expected, nearest(wanted.table, tables))]
+
+
+def table_not_found(faults: list[Fault]) -> InvalidError:
+    """The error of a call that is about one table, of what `find_table` says of it."""
+    return InvalidError.about("TABLE_NOT_FOUND", "there is no such table", faults)
 
 
 def kind_of(type_: str) -> ValueKind | None:
@@ -93,14 +109,10 @@ def shown_type(type_: str) -> str:
 
 def columns_of(session: Session, reference: TableReference) -> list[Column | tuple[str, str]]:
     """The table's columns; those of a type that cannot be released as (name, type)."""
-    rows = session.rows(
-        "SELECT column_name, data_type FROM duckdb_columns() "
-        "WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index",
-        [reference.catalog, reference.schema, reference.table],
-    )
-    collations = _collations(session, reference, [name for name, type_ in rows if type_ == "VARCHAR"])
+    found = session.described(exp.select("*").from_(_full(reference)))
+    collations = _collations(session, reference, [name for name, type_ in found if type_ == "VARCHAR"])
     columns: list[Column | tuple[str, str]] = []
-    for name, type_ in rows:
+    for name, type_ in found:
         if name in collations:
             # It makes values equal that look different: a class would have more records than look alike.
             columns.append((name, f"{type_} COLLATE {collations[name]}"))
@@ -114,10 +126,20 @@ def _collations(session: Session, reference: TableReference, names: list[str]) -
     """The collations of the text columns that have one; only the text of a table's definition shows them."""
     if not names:
         return {}
+    definition = session.value(
+        "SELECT sql FROM duckdb_tables() WHERE database_name = ? AND schema_name = ? AND table_name = ?",
+        [reference.catalog, reference.schema, reference.table],
+    )
+    if "COLLATE" not in definition.upper():
+        return {}
     # A table of our own, so that the names in its definition are known.
     columns = [alias(column(name), f"c{i}") for i, name in enumerate(names)]
-    query = exp.select(*columns).from_(table(reference.table, reference.schema, reference.catalog)).limit(0)
+    query = exp.select(*columns).from_(_full(reference)).limit(0)
     session.execute(create_table(table("collations"), query, temporary=True))
     definition = session.value("SELECT sql FROM duckdb_tables() WHERE table_name = 'collations' AND temporary")
     session.execute(drop("TABLE", table("collations")))
     return {names[int(i)]: collation for i, collation in re.findall(r"\bc(\d+) VARCHAR COLLATE ([\w.]+)", definition)}
+
+
+def _full(reference: TableReference) -> exp.Table:
+    return table(reference.table, reference.schema, reference.catalog)

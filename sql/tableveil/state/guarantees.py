@@ -7,14 +7,13 @@ from dataclasses import astuple
 
 from tableveil.backend import Session
 from tableveil.privacy.guarantees import Guarantee
+from tableveil.state.rows import insert_rows
 
 
 def insert(session: Session, release: int, guarantees: Sequence[Guarantee]) -> None:
     """Writes them in their order; call it in the transaction that writes the release."""
-    if guarantees:
-        rows = [(release, position, *astuple(one)) for position, one in enumerate(guarantees)]
-        values = ", ".join(["(?, ?, ?, ?, ?, ?, ?)"] * len(rows))
-        session.execute(f"INSERT INTO tableveil.guarantees VALUES {values}", [value for row in rows for value in row])
+    rows = [(release, position, *astuple(one)) for position, one in enumerate(guarantees)]
+    insert_rows(session, "guarantees", rows)
 
 
 def of_release(session: Session, release: int) -> tuple[Guarantee, ...]:

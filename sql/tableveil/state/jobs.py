@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from tableveil.backend import Session
@@ -102,10 +102,9 @@ class StoredJob:
     outcome: Outcome | None
 
 
-def now(session: Session) -> datetime:
-    """The database's clock in UTC, without a zone."""
-    moment: datetime = session.value("SELECT now()::TIMESTAMP")
-    return moment
+def now() -> datetime:
+    """The time in UTC, without a zone; not the database's, whose clock stands still during a transaction."""
+    return datetime.now(UTC).replace(tzinfo=None)
 
 
 def next_number(session: Session) -> int:
@@ -172,17 +171,35 @@ def find_request(session: Session, request_id: str, kind: JobKind = JobKind.RELE
     return _request(*rows[0]) if rows else None
 
 
+def exists(session: Session, number: int) -> bool:
+    """Whether there is a job of that number."""
+    return bool(session.rows("SELECT 1 FROM tableveil.jobs WHERE number = ?", [number]))
+
+
 def find(session: Session, number: int) -> StoredJob | None:
     """The job of that number."""
-    rows = session.rows(f"{_REQUESTS} WHERE number = ?", [number])
-    return _with_history(session, [_request(*row) for row in rows])[0] if rows else None
+    return next(iter(find_all(session, [number])), None)
 
 
-def page(session: Session, before: int | None, size: int) -> list[StoredJob]:
-    """The next `size` jobs with numbers below `before`, newest first."""
-    below = before if before is not None else 2**62
-    rows = session.rows(f"{_REQUESTS} WHERE number < ? ORDER BY number DESC LIMIT ?", [below, size])
+def find_all(session: Session, numbers: Sequence[int]) -> list[StoredJob]:
+    """Those of the jobs that there are, in any order."""
+    rows = session.rows(
+        f"{_REQUESTS} WHERE number BETWEEN ? AND ? AND list_contains(?::BIGINT[], number)",
+        [min(numbers, default=0), max(numbers, default=0), list(numbers)],
+    )
     return _with_history(session, [_request(*row) for row in rows])
+
+
+def page(session: Session, before: int | None, size: int) -> list[int]:
+    """The numbers of the next `size` jobs below `before`, newest first."""
+    below = before if before is not None else 2**62
+    query = "SELECT number FROM tableveil.jobs WHERE number < ? ORDER BY number DESC LIMIT ?"
+    return [number for (number,) in session.rows(query, [below, size])]
+
+
+def has_ended(session: Session, number: int) -> bool:
+    """Whether the job of that number has an outcome."""
+    return bool(session.rows("SELECT 1 FROM tableveil.job_outcomes WHERE job = ?", [number]))
 
 
 def unfinished(session: Session) -> list[int]:
@@ -219,25 +236,31 @@ def _request(
 
 def _with_history(session: Session, requests: Sequence[Request]) -> list[StoredJob]:
     numbers = [request.number for request in requests]
+    span = [min(numbers, default=0), max(numbers, default=0)]
     # A job that runs for hours has thousands; who asks for it reads two of them.
     started: dict[int, datetime] = {}
     last: dict[int, Event] = {}
-    for started_at, job, at, phase, *progress in session.rows(
-        "SELECT min(happened_at) OVER (PARTITION BY job), * FROM tableveil.job_events "
-        "WHERE job BETWEEN ? AND ? AND list_contains(?::BIGINT[], job) "
-        "QUALIFY row_number() OVER (PARTITION BY job ORDER BY happened_at DESC, rowid DESC) = 1",
-        [min(numbers, default=0), max(numbers, default=0), numbers],
+    for job, first, event in session.rows(
+        "SELECT job, min(happened_at), arg_max(e, (happened_at, rowid)) FROM tableveil.job_events AS e "
+        "WHERE job BETWEEN ? AND ? GROUP BY job",
+        span,
     ):
-        started[job], last[job] = started_at, Event(at, JobPhase(phase), *progress)
+        _, at, phase, *progress = event.values()
+        started[job], last[job] = first, Event(at, JobPhase(phase), *progress)
     outcomes = {
-        job: Outcome(JobState(state), at, result, failure, tuple(warnings))
-        for job, state, at, result, failure, warnings in session.rows(
-            f"SELECT job, state, happened_at, coalesce({', '.join(kind.lower() for kind in JobKind)}), "
-            "failure, warnings FROM tableveil.job_outcomes WHERE list_contains(?::BIGINT[], job)",
-            [numbers],
+        job: Outcome(JobState(state), at, _result(results), failure, tuple(warnings))
+        for job, state, at, failure, warnings, *results in session.rows(
+            f"SELECT job, state, happened_at, failure, warnings, {', '.join(kind.lower() for kind in JobKind)} "
+            "FROM tableveil.job_outcomes WHERE job BETWEEN ? AND ?",
+            span,
         )
     }
     return [
         StoredJob(request, started.get(request.number), last.get(request.number), outcomes.get(request.number))
         for request in requests
     ]
+
+
+def _result(results: Sequence[int | None]) -> int | None:
+    """The number of what came out, of one for each kind of job."""
+    return next((result for result in results if result is not None), None)

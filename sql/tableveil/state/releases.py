@@ -4,60 +4,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from decimal import Decimal
-from enum import StrEnum
 
 from tableveil.backend import Session
 from tableveil.policy import ReleaseKind, TableReference
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ClassSizes, ProsecutorRisk
-from tableveil.state import guarantees, withdrawals
+from tableveil.state import (
+    guarantees,
+    release_attributes,
+    release_explanations,
+    release_objects,
+    release_risks,
+    withdrawals,
+)
+from tableveil.state.release_attributes import AttributeResult
+from tableveil.state.release_explanations import Explanation
+from tableveil.state.release_objects import ReleaseObject
+from tableveil.state.release_risks import AFTER, BEFORE
+from tableveil.state.rows import insert_rows
 from tableveil.state.withdrawals import Withdrawal
-
-
-class ObjectKind(StrEnum):
-    """What a public object holds."""
-
-    ROWS = "ROWS"
-    CLASSES = "CLASSES"
-    RISK = "RISK"
-    RISK_HISTOGRAM = "RISK_HISTOGRAM"
-    CLASSIFICATION = "CLASSIFICATION"
-
-
-@dataclass(frozen=True, slots=True)
-class ReleaseObject:
-    """A public object in the target schema; by its `mark` it is known again, if not empty."""
-
-    name: str
-    kind: ObjectKind
-    row_count: int
-    mark: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class AttributeResult:
-    """What became of one quasi-identifier.
-
-    `loss` is the same whatever the quality model; `part` is what that counted before the weight, None if its score is
-    not made of such parts. At the record level `levels` are those of the released records, ascending, each with how
-    many have it, and `level` is the highest; else there are none. `aggregation` says what took the place of values, if
-    they were aggregated instead of generalized: then there are no levels, and `loss` is their squared error as a share
-    of that which a single class would have.
-    """
-
-    column: str
-    level: int
-    top_level: int
-    loss: float
-    distinct_before: int
-    distinct_after: int
-    hierarchy: str
-    part: float | None
-    levels: tuple[tuple[int, int], ...] = ()
-    aggregation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,49 +56,6 @@ class Proof:
     counted: int
     counting: str
     best_seconds: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Rejection:
-    """What one privacy model rejects at a transformation, and what of that no other does.
-
-    It `binds` if the transformation is not valid, and would be without it.
-    """
-
-    privacy_model: str
-    classes: int
-    records: int
-    only_classes: int
-    only_records: int
-    binds: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """The transformation one level less or more (`step`) on the columns, several if they are linked.
-
-    They have `level` there. With step 0 and no columns it is the released transformation itself. `score` is None if it
-    is not valid: `records_over_limit` too many would be suppressed.
-    """
-
-    columns: tuple[str, ...]
-    step: int
-    level: int | None
-    classes: int
-    rejected_classes: int
-    suppressed_records: int
-    records_over_limit: int
-    score: float | None
-    rejections: tuple[Rejection, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Why not a neighbour. If not `complete`, there was no time for some."""
-
-    itself: Neighbour
-    neighbours: tuple[Neighbour, ...]
-    complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,20 +158,10 @@ def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_a
     )
     number = release.number
     tables = [(number, read.catalog, read.schema, read.table) for read in release.source_tables]
-    _append(session, "release_sources", tables)
-    _append(session, "release_objects", [(number, *_object(o)) for o in release.objects])
-    _append(
-        session,
-        "release_attributes",
-        [
-            (
-                *(number, position, a.column, a.level, a.top_level, a.loss),
-                *(a.distinct_before, a.distinct_after, a.hierarchy, a.part, a.aggregation),
-            )
-            for position, a in enumerate(release.attributes)
-        ],
-    )
-    _append(
+    insert_rows(session, "release_sources", tables)
+    release_objects.insert(session, number, release.objects)
+    release_attributes.insert(session, number, release.attributes)
+    insert_rows(
         session,
         "release_runners_up",
         [
@@ -255,66 +169,11 @@ def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_a
             for rank, other in enumerate(proof.runners_up, start=1)
         ],
     )
-    levels = [(number, a.column, level, records) for a in release.attributes for level, records in a.levels]
-    _append(session, "release_levels", levels)
     if release.explanation:
-        _insert_explanation(session, number, release.explanation)
+        release_explanations.insert(session, number, release.explanation)
     guarantees.insert(session, number, release.guarantees)
-    stages = (("before", release.risk_before, sizes_before), ("after", release.risk_after, sizes_after))
-    measures = [(number, stage, *measure) for stage, risk, _ in stages for measure in risk_measures(risk)]
-    _append(session, "release_risks", measures)
-    for stage, _, sizes in stages:
-        session.execute(
-            "INSERT INTO tableveil.release_risk_histograms SELECT ?, ?, unnest(?::BIGINT[]), unnest(?::BIGINT[])",
-            [number, stage, sizes.sizes.tolist(), sizes.classes.tolist()],
-        )
-
-
-def _insert_explanation(session: Session, number: int, explanation: Explanation) -> None:
-    neighbours = list(enumerate([explanation.itself, *explanation.neighbours]))
-    _append(
-        session,
-        "release_explanations",
-        [
-            (
-                *(number, position, list(found.columns), found.step, found.level, found.classes),
-                *(found.rejected_classes, found.suppressed_records, found.records_over_limit, found.score),
-            )
-            for position, found in neighbours
-        ],
-    )
-    rows = [(number, position, *astuple(one)) for position, found in neighbours for one in found.rejections]
-    _append(session, "release_rejections", rows)
-
-
-def _append(session: Session, name: str, rows: Sequence[Sequence[object]]) -> None:
-    """Appends rows to a table of the state by one statement; one a row takes a millisecond each."""
-    if rows:
-        values = ", ".join(f"({', '.join('?' * len(row))})" for row in rows)
-        session.execute(f"INSERT INTO tableveil.{name} VALUES {values}", [value for row in rows for value in row])
-
-
-def replace_object(session: Session, number: int, added: ReleaseObject) -> None:
-    """Adds a public object to the release of that number, in place of the one of its kind; call it in a transaction."""
-    session.execute("DELETE FROM tableveil.release_objects WHERE release = ? AND kind = ?", [number, added.kind.value])
-    _append(session, "release_objects", [(number, *_object(added))])
-
-
-def _object(item: ReleaseObject) -> tuple[str, str, int, str]:
-    return item.name, item.kind.value, item.row_count, item.mark
-
-
-def risk_measures(risk: ProsecutorRisk) -> list[tuple[str, str | None, float]]:
-    """Rows (measure, threshold, value) of the risk tables; a threshold is the policy's decimal as text."""
-    return [
-        ("records", None, float(risk.records)),
-        ("classes", None, float(risk.classes)),
-        ("highest_risk", None, risk.highest),
-        ("average_risk", None, risk.average),
-        ("lowest_risk", None, risk.lowest),
-        ("unique_records", None, float(risk.unique_records)),
-        *(("records_above_threshold", str(t), float(records)) for t, records in risk.records_at_risk),
-    ]
+    risks = {BEFORE: release.risk_before, AFTER: release.risk_after}
+    release_risks.insert(session, number, risks, {BEFORE: sizes_before, AFTER: sizes_after})
 
 
 def find(session: Session, number: int) -> Release | None:
@@ -322,9 +181,8 @@ def find(session: Session, number: int) -> Release | None:
     found = _load(session, "WHERE r.number = ?", [number])
     if not found:
         return None
-    return replace(
-        found[0], explanation=_explanation(session, number), guarantees=guarantees.of_release(session, number)
-    )
+    explanation = release_explanations.of_release(session, number)
+    return replace(found[0], explanation=explanation, guarantees=guarantees.of_release(session, number))
 
 
 def page(session: Session, before: int | None, size: int) -> list[Release]:
@@ -346,17 +204,6 @@ def earlier_releases(session: Session, tables: Sequence[TableReference], fingerp
     return [number for (number,) in rows]
 
 
-def owned_objects(session: Session, schema: str, name: str) -> dict[str, int]:
-    """The objects that the latest release of that target wrote, with their numbers of rows; none if it is withdrawn."""
-    rows = session.rows(
-        "SELECT name, row_count FROM tableveil.release_objects ANTI JOIN tableveil.withdrawals USING (release) "
-        "WHERE release = "
-        "(SELECT max(number) FROM tableveil.releases WHERE target_schema = ? AND lower(target_name) = lower(?))",
-        [schema, name],
-    )
-    return dict(rows)
-
-
 def _load(session: Session, condition: str, parameters: list[object]) -> list[Release]:
     rows = session.rows(
         "SELECT r.number, r.job, r.created_at, r.source_catalog, r.source_schema, r.source_table, "
@@ -369,17 +216,36 @@ def _load(session: Session, condition: str, parameters: list[object]) -> list[Re
         f"FROM tableveil.releases r {condition}",
         parameters,
     )
-    withdrawn = withdrawals.of_releases(session, [row[0] for row in rows])
-    return [_withdrawn(_release(session, *row), withdrawn) for row in rows]
+    evidence = _Evidence(session, [row[0] for row in rows])
+    return [_release(evidence, *row) for row in rows]
 
 
-def _withdrawn(release: Release, withdrawn: Mapping[int, Withdrawal]) -> Release:
-    withdrawal = withdrawn.get(release.number)
-    return release if withdrawal is None else replace(release, current=False, withdrawal=withdrawal)
+class _Evidence:
+    """What is kept of some releases beside the ledger's entries, by number."""
+
+    def __init__(self, session: Session, releases: Sequence[int]) -> None:
+        self.attributes = release_attributes.of_releases(session, releases)
+        self.objects = release_objects.of_releases(session, releases)
+        self.risks = release_risks.of_releases(session, releases)
+        self.withdrawals = withdrawals.of_releases(session, releases)
+        self.source_tables = defaultdict(list)
+        for release, *table in session.rows(
+            "SELECT release, source_catalog, source_schema, source_table FROM tableveil.release_sources "
+            "WHERE list_contains(?::BIGINT[], release) ORDER BY rowid",
+            [list(releases)],
+        ):
+            self.source_tables[release].append(TableReference(*table))
+        self.runners_up = defaultdict(list)
+        for release, levels, score, suppressed in session.rows(
+            "SELECT release, levels, score, suppressed_records FROM tableveil.release_runners_up "
+            "WHERE list_contains(?::BIGINT[], release) ORDER BY rank",
+            [list(releases)],
+        ):
+            self.runners_up[release].append(RunnerUp(tuple(levels), score, suppressed))
 
 
 def _release(
-    session: Session,
+    evidence: _Evidence,
     number: int,
     job: int,
     created_at: datetime,
@@ -412,36 +278,14 @@ def _release(
     counted: int,
     counting: str,
     best_seconds: float | None,
-    current: bool,
+    latest: bool,
 ) -> Release:
-    runners_up = session.rows(
-        "SELECT levels, score, suppressed_records FROM tableveil.release_runners_up WHERE release = ? ORDER BY rank",
-        [number],
-    )
-    attributes = session.rows(
-        "SELECT column_name, level, top_level, loss, distinct_before, distinct_after, hierarchy, part, "
-        "aggregation FROM tableveil.release_attributes WHERE release = ? ORDER BY position",
-        [number],
-    )
-    levels = defaultdict(list)
-    for column, level, records in session.rows(
-        "SELECT column_name, level, records FROM tableveil.release_levels WHERE release = ? ORDER BY level", [number]
-    ):
-        levels[column].append((level, records))
-    objects = session.rows(
-        "SELECT name, kind, row_count, mark FROM tableveil.release_objects WHERE release = ? ORDER BY rowid", [number]
-    )
-    tables = session.rows(
-        "SELECT source_catalog, source_schema, source_table FROM tableveil.release_sources WHERE release = ? "
-        "ORDER BY rowid",
-        [number],
-    )
     return Release(
         number=number,
         job=job,
         created_at=created_at,
         source=TableReference(catalog, schema, name),
-        source_tables=tuple(TableReference(*read) for read in tables),
+        source_tables=tuple(evidence.source_tables[number]),
         source_fingerprint=fingerprint,
         target_schema=target_schema,
         target_name=target_name,
@@ -458,7 +302,7 @@ def _release(
             lattice_size,
             checked,
             dict(pruned),
-            tuple(RunnerUp(tuple(levels), other, gone) for levels, other, gone in runners_up),
+            tuple(evidence.runners_up[number]),
             counter,
             search_seconds,
             strategy,
@@ -466,57 +310,15 @@ def _release(
             counting,
             best_seconds,
         ),
-        attributes=tuple(
-            AttributeResult(name, level, top, loss, before, after, how, part, tuple(levels[name]), aggregation)
-            for name, level, top, loss, before, after, how, part, aggregation in attributes
-        ),
-        objects=tuple(ReleaseObject(name, ObjectKind(kind), *rest) for name, kind, *rest in objects),
-        risk_before=_risk(session, number, "before"),
-        risk_after=_risk(session, number, "after"),
+        attributes=tuple(evidence.attributes[number]),
+        objects=tuple(evidence.objects[number]),
+        risk_before=evidence.risks[number, BEFORE],
+        risk_after=evidence.risks[number, AFTER],
         seconds=seconds,
         phase_seconds=dict(phase_seconds),
         versions=dict(versions),
         warnings=tuple(warnings),
         policy=policy,
-        current=current,
-    )
-
-
-def _explanation(session: Session, number: int) -> Explanation | None:
-    complete = session.value("SELECT explanation_complete FROM tableveil.releases WHERE number = ?", [number])
-    if complete is None:
-        return None
-    rejections = defaultdict(list)
-    for position, *row in session.rows(
-        "SELECT position, privacy_model, classes, records, only_classes, only_records, binds "
-        "FROM tableveil.release_rejections WHERE release = ? ORDER BY rowid",
-        [number],
-    ):
-        rejections[position].append(Rejection(*row))
-    rows = session.rows(
-        "SELECT columns, step, level, classes, rejected_classes, suppressed_records, records_over_limit, score "
-        "FROM tableveil.release_explanations WHERE release = ? ORDER BY position",
-        [number],
-    )
-    itself, *neighbours = (
-        Neighbour(tuple(columns), step, level, classes, rejected, suppressed, over, score, tuple(rejections[position]))
-        for position, (columns, step, level, classes, rejected, suppressed, over, score) in enumerate(rows)
-    )
-    return Explanation(itself, tuple(neighbours), complete)
-
-
-def _risk(session: Session, number: int, stage: str) -> ProsecutorRisk:
-    rows = session.rows(
-        "SELECT measure, threshold, value FROM tableveil.release_risks WHERE release = ? AND stage = ? ORDER BY rowid",
-        [number, stage],
-    )
-    single = {measure: value for measure, threshold, value in rows if threshold is None}
-    return ProsecutorRisk(
-        records=int(single["records"]),
-        classes=int(single["classes"]),
-        highest=single["highest_risk"],
-        average=single["average_risk"],
-        lowest=single["lowest_risk"],
-        unique_records=int(single["unique_records"]),
-        records_at_risk=tuple((Decimal(t), int(value)) for _, t, value in rows if t is not None),
+        current=latest and number not in evidence.withdrawals,
+        withdrawal=evidence.withdrawals.get(number),
     )

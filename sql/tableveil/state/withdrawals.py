@@ -23,7 +23,7 @@ def insert(session: Session, release: int, reason: str, kept_objects: Sequence[s
     """Notes that a release is withdrawn; call it in the transaction that drops its objects."""
     session.execute(
         "INSERT INTO tableveil.withdrawals VALUES (?, ?, ?, ?)",
-        [release, jobs.now(session), reason, list(kept_objects)],
+        [release, jobs.now(), reason, list(kept_objects)],
     )
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.classes import LevelMaps, Marginals, NumpyCounter
@@ -79,7 +79,6 @@ NARROW, WIDE = (nested_levels(list(range(size))) for size in (3, 70))
 MANY = nested_levels(list(range(5000)))
 
 
-@settings(max_examples=80, deadline=None)
 @given(data=st.data())
 def test_counts_what_python_counts_in_the_order_of_the_keys(data: st.DataObject) -> None:
     """Few rows in large spaces are numbered by sorting, more by marking, many in small spaces not at all."""

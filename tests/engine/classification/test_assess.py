@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tableveil.classification import Chosen, ClassifiedRecords, Classifier, Feature, Values, cross_validation
+from tableveil.classification import Chosen, ClassifiedRecords, Feature, Values, cross_validation
 from tableveil.classification.assess import assess
 from tableveil.classification.classifiers import Examples, Told, train
 from tableveil.classification.folds import assign_folds
+from tableveil.policy.classification import Classifier
 from tableveil.search import Control, Stopped
 
 Mask = NDArray[np.bool_]

@@ -7,10 +7,11 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 
-from tableveil.classification import Classifier, Values
+from tableveil.classification import Values
 from tableveil.classification.classifiers import Examples, train, zero_r
 from tableveil.classification.encoding import Encoding
 from tableveil.classification.naive_bayes import ADDED_VARIANCE
+from tableveil.policy.classification import Classifier
 
 Codes = NDArray[np.int32]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
@@ -23,7 +23,6 @@ def predictions(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:  # type: igno
     return np.array(classes), shares / shares.sum(axis=1, keepdims=True)
 
 
-@settings(deadline=None, max_examples=20)
 @given(predictions())
 def test_measures_are_scikit_learns(predicted: tuple[np.ndarray, np.ndarray]) -> None:  # type: ignore[type-arg]
     classes, probabilities = predicted

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.game import (
@@ -46,7 +46,6 @@ GAMES = st.builds(
     adversary_cost=amounts("4", "1.5", "100"),
 )
 
-FEWER = settings(max_examples=25)
 
 CHOICES = st.builds(Choice, st.sampled_from([*BreakEven, None]), st.booleans())
 
@@ -187,7 +186,6 @@ def test_each_combination_gets_its_own_optimum(table: Table, game: Game, choice:
         assert found.payouts[i] == pytest.approx(best[2] if best else 0, rel=1e-9, abs=1e-9)
 
 
-@FEWER
 @given(tables(), st.lists(GAMES, min_size=2, max_size=4), CHOICES)
 def test_several_games_at_once_are_each_on_its_own(table: Table, games: list[Game], choice: Choice) -> None:
     stakes = [Stakes.of(game) for game in games]
@@ -198,7 +196,6 @@ def test_several_games_at_once_are_each_on_its_own(table: Table, games: list[Gam
         assert np.array_equal(found.payouts, alone.payouts)
 
 
-@FEWER
 @given(tables(), GAMES, CHOICES, st.data())
 def test_what_a_record_gets_does_not_depend_on_which_others_are_released(
     table: Table, game: Game, choice: Choice, data: st.DataObject
@@ -214,7 +211,6 @@ def test_what_a_record_gets_does_not_depend_on_which_others_are_released(
     assert (some.chosen[~stays] == SUPPRESSED).all()
 
 
-@FEWER
 @given(tables(), GAMES, CHOICES)
 def test_one_transformation_for_all_never_pays_more(table: Table, game: Game, choice: Choice) -> None:
     [found] = best_transformations(table.combinations, table.lattice, [Stakes.of(game)], choice, Control())
@@ -224,7 +220,6 @@ def test_one_transformation_for_all_never_pays_more(table: Table, game: Game, ch
 # --- the adversary who knows the method -------------------------------------------------------------------------------
 
 
-@FEWER
 @given(tables(), GAMES, CHOICES)
 def test_pre_images_are_those_who_would_get_the_same(table: Table, game: Game, choice: Choice) -> None:
     [found] = best_transformations(table.combinations, table.lattice, [Stakes.of(game)], choice, Control(), True)
@@ -237,7 +232,6 @@ def test_pre_images_are_those_who_would_get_the_same(table: Table, game: Game, c
         assert paid[i] == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
-@FEWER
 @given(tables(), GAMES, CHOICES)
 def test_solving_gives_what_pays_against_inversion(table: Table, game: Game, choice: Choice) -> None:
     """And no less than one transformation for all, or than what is published without those that do not pay."""
@@ -263,7 +257,6 @@ def test_solving_gives_what_pays_against_inversion(table: Table, game: Game, cho
     assert reached <= total(table, published) + 1e-9
 
 
-@FEWER
 @given(tables(population=True), GAMES, CHOICES)
 def test_who_is_in_the_source_does_not_tell_one_person_from_another(table: Table, game: Game, choice: Choice) -> None:
     """The records only pick one of a few assignments: with one transformation, there is one, whoever has records."""
@@ -276,7 +269,6 @@ def test_who_is_in_the_source_does_not_tell_one_person_from_another(table: Table
     assert np.array_equal(first.chosen, second.chosen)
 
 
-@FEWER
 @given(tables(), GAMES, CHOICES)
 def test_no_people_could_agree_on_labels_that_pay_more_for_each(table: Table, game: Game, choice: Choice) -> None:
     """Not even by joining those who have the labels, who would have more company by it."""
@@ -327,7 +319,6 @@ def nobody(table: Table) -> Combinations:
     return replace(table.combinations, codes=empty, records=none, people=none)
 
 
-@FEWER
 @given(tables(), GAMES, CHOICES)
 def test_no_combinations_at_all(table: Table, game: Game, choice: Choice) -> None:
     stakes = Stakes.of(game)
@@ -349,7 +340,6 @@ def test_nothing_is_left_if_every_value_is_a_withheld_null() -> None:
     assert len(solve_against_inversion(combinations, lattice, stakes, Choice(), Control()).chosen) == 0
 
 
-@FEWER
 @given(tables())
 def test_who_has_nothing_to_lose_is_released_as_is(table: Table) -> None:
     stakes = Stakes.of(Game(Decimal(7), Decimal(0), Decimal(100), Decimal(1)))
@@ -359,7 +349,6 @@ def test_who_has_nothing_to_lose_is_released_as_is(table: Table) -> None:
     assert (found.payouts == 7).all()
 
 
-@FEWER
 @given(tables(), GAMES)
 def test_a_cancelled_job_stops(table: Table, game: Game) -> None:
     control = Control()
@@ -370,7 +359,6 @@ def test_a_cancelled_job_stops(table: Table, game: Game) -> None:
         solve_against_inversion(table.combinations, table.lattice, Stakes.of(game), Choice(), control)
 
 
-@FEWER
 @given(tables(), GAMES)
 def test_progress_counts_every_transformation(table: Table, game: Game) -> None:
     reports: list[tuple[int, int]] = []

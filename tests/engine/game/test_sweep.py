@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tableveil.classes import NumpyCounter
@@ -207,7 +207,6 @@ def test_every_point_is_what_trying_all_transformations_finds(case: Case) -> Non
         assert point.payout_if_method_known is None
 
 
-@settings(max_examples=50)
 @given(cases())
 def test_a_point_is_the_optimum_of_a_search_for_its_gain(case: Case) -> None:
     combinations = case.combinations
@@ -242,7 +241,6 @@ def test_a_point_is_the_optimum_of_a_search_for_its_gain(case: Case) -> None:
         assert (best.transformation, best.suppressed) == (point.transformation, point.suppressed)
 
 
-@settings(max_examples=50)
 @given(cases())
 def test_an_adversary_who_knows_the_method_never_makes_a_release_pay_more(case: Case) -> None:
     plain, known = case.sweep(), case.sweep(if_method_known=True)
@@ -253,7 +251,6 @@ def test_an_adversary_who_knows_the_method_never_makes_a_release_pay_more(case: 
         assert replace(after, payout_if_method_known=None) == before
 
 
-@settings(max_examples=50)
 @given(cases())
 def test_counting_follows_everyone_if_asked_to(case: Case) -> None:
     for everyone in (False, True):
@@ -346,7 +343,6 @@ def test_safe_harbor_releases_what_does_not_pay_too() -> None:
     assert (found.suppressed, found.attacked, found.transformation) == (0, 3, (1,))
 
 
-@settings(max_examples=25)
 @given(cases())
 def test_gains_that_memory_has_no_room_for_are_swept_one_after_another(case: Case) -> None:
     reports: list[Progress] = []

@@ -6,7 +6,7 @@ import datetime
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.hierarchy import Dates, DateUnit, LabelledValues, ValueKind, check_rule, label_values
@@ -52,7 +52,6 @@ def date_rules(draw: st.DrawFn) -> Dates:
     return Dates(first.isoformat(), (first + datetime.timedelta(days=length)).isoformat(), tuple(units))
 
 
-@settings(deadline=None)
 @given(date_rules())
 def test_labels_and_leaves_are_those_of_the_calendar(rule: Dates) -> None:
     day, last = datetime.date.fromisoformat(rule.minimum), datetime.date.fromisoformat(rule.maximum)

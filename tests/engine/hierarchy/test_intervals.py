@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tableveil.hierarchy import Intervals, LabelledValues, ValueKind, check_rule, label_values
@@ -144,7 +144,6 @@ def numbers_in(declared: Range, beyond: int) -> list[Fraction]:
     return numbers
 
 
-@settings(deadline=None)
 @given(ranges())
 def test_labels_and_leaves_are_those_of_the_listed_intervals(declared: Range) -> None:
     numbers = numbers_in(declared, beyond=3)
@@ -164,7 +163,6 @@ def test_labels_and_leaves_are_those_of_the_listed_intervals(declared: Range) ->
                 assert (label, leaves) == expected
 
 
-@settings(deadline=None)
 @given(ranges())
 def test_a_covered_value_lies_in_its_interval_and_coded_values_beyond_their_bound(declared: Range) -> None:
     numbers = numbers_in(declared, beyond=3)
@@ -185,7 +183,6 @@ def test_a_covered_value_lies_in_its_interval_and_coded_values_beyond_their_boun
                 assert number <= high if match["end"] == "]" else number < high
 
 
-@settings(deadline=None)
 @given(ranges())
 def test_the_leaves_of_each_level_make_up_the_range(declared: Range) -> None:
     numbers = numbers_in(declared, beyond=0)
@@ -442,7 +439,6 @@ def test_columns_that_have_no_intervals(kind: ValueKind) -> None:
 # Declared bounds.
 
 
-@settings(deadline=None)
 @given(ranges(), st.data())
 def test_bounds_where_widths_would_start_intervals_give_the_same_labels(declared: Range, data: st.DataObject) -> None:
     low = declared.minimum if declared.bottom is None else declared.bottom

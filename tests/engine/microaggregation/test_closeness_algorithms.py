@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.microaggregation.classes import cluster_classes
@@ -102,7 +102,6 @@ def test_merges_are_those_of_the_published_loop(records: int, k: int, t: str, co
 
 
 @given(st.integers(1, 60), st.integers(1, 60), st.fractions(0, 1))
-@settings(deadline=None)
 def test_the_size_leaves_fewer_records_over_than_clusters(k: int, records: int, t: Fraction) -> None:
     size = size_for(min(k, records), t, records)
     clusters, over = divmod(records, size)
@@ -119,7 +118,6 @@ def test_the_size_for_the_adult_table_s_example() -> None:
 
 
 @given(tables(most=40), st.sampled_from([1, 2, 3, 7]), st.sampled_from(["0", "0.1", "0.3"]))
-@settings(max_examples=40, deadline=None)
 def test_blocks_lose_no_record(table: Table, k: int, t: str) -> None:
     """Large tables are parted first; here small ones are, into blocks of hardly a cluster."""
     k = min(k, table.records)
@@ -151,7 +149,6 @@ def test_blocks_have_the_same_share_of_every_stratum() -> None:
 
 
 @given(st.integers(1, 30), st.integers(1, 30))
-@settings(deadline=None)
 def test_strata_hold_every_record_in_order(records: int, size: int) -> None:
     size = min(size, records)
     strata = Strata.of(np.arange(records), size)

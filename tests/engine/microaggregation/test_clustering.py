@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.errors import InfeasibleError
@@ -72,7 +72,6 @@ def same_values(points: Points, found: list[list[int]]) -> list[list[int]]:
     return [sorted(int(of[i]) for i in of_cluster) for of_cluster in found]
 
 
-@settings(max_examples=40)
 @given(points=tables(), k=KS)
 def test_mdav_is_the_published_one_on_repeated_rows(points: Points, k: int) -> None:
     k = feasible(points, k)
@@ -85,7 +84,6 @@ def test_mdav_is_the_published_one_on_repeated_rows(points: Points, k: int) -> N
     assert k <= len(found[-1]) < 2 * k
 
 
-@settings(max_examples=40)
 @given(points=tables(), k=KS, gain=st.sampled_from(["0", "0.2", "1", "1.1", "5"]))
 def test_v_mdav_is_the_published_one_on_repeated_rows(points: Points, k: int, gain: str) -> None:
     k = feasible(points, k)
@@ -112,7 +110,6 @@ def test_partition_of_a_table_with_ties_is_that_of_repeated_rows(k: int) -> None
     assert sum(len(of_cluster) > k for of_cluster in found) <= 1
 
 
-@settings(max_examples=30)
 @given(points=tables(most_points=40), k=st.integers(1, 2))
 def test_partition_of_any_table_is_that_of_repeated_rows(points: Points, k: int) -> None:
     k = feasible(points, k)

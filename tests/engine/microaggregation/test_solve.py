@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.errors import InfeasibleError
+from tableveil.errors import Change, InfeasibleError
 from tableveil.microaggregation.classes import cluster_classes, column_values
 from tableveil.microaggregation.closeness.merge import merge_until_close, merge_until_released
 from tableveil.microaggregation.closeness.merging import Merging
@@ -28,9 +29,12 @@ from tableveil.policy import (
     DistinctLDiversity,
     EntropyLDiversity,
     KAnonymity,
+    Policy,
     PrivacyModel,
     ProbabilisticLDiversity,
     RecursiveCLDiversity,
+    ReleaseTarget,
+    TableReference,
     TCloseness,
 )
 from tableveil.policy.microaggregation import ClosenessAlgorithm, Microaggregation
@@ -38,6 +42,7 @@ from tableveil.privacy import privacy_of
 from tableveil.search import Control, Stopped
 from tests.engine.microaggregation.sensitive_tables import Table, as_sets, distinct_table, tables
 from tests.engine.privacy.test_distances import Sample, defined
+from tests.engine.search.changes import stricter, with_changes
 
 ALGORITHMS = list(ClosenessAlgorithm)
 
@@ -63,7 +68,6 @@ def farthest(table: Table, clusters: Clusters, column: int, distance: Distance) 
     st.tuples(st.sampled_from(Distance), st.sampled_from(Distance)),
     st.sampled_from(ALGORITHMS),
 )
-@settings(max_examples=50, deadline=None)
 def test_clusters_are_k_anonymous_and_t_close(
     table: Table, k: int, t: str, other: str, distances: tuple[Distance, Distance], algorithm: ClosenessAlgorithm
 ) -> None:
@@ -83,7 +87,6 @@ def test_clusters_are_k_anonymous_and_t_close(
 
 
 @given(tables(), st.integers(1, 4), st.sampled_from(["0", "0.2"]), st.sampled_from(ALGORITHMS))
-@settings(max_examples=30, deadline=None)
 def test_weights_are_repeated_rows(table: Table, k: int, t: str, algorithm: ClosenessAlgorithm) -> None:
     """Of the clusters of either, k and t hold; a row's records may be in several."""
     k = min(k, table.records)
@@ -139,8 +142,16 @@ DIVERSE: list[PrivacyModel] = [
 ]
 
 
+HARD: list[PrivacyModel] = [
+    DistinctLDiversity("s0", 4),
+    ProbabilisticLDiversity("s1", Decimal(3)),
+    EntropyLDiversity("s0", Decimal("2.5")),
+    RecursiveCLDiversity("s1", Decimal("0.5"), 4),
+    TCloseness("s0", Decimal(0), Distance.EQUAL),
+]
+
+
 @given(tables(), st.sampled_from(DIVERSE), st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
 def test_other_models_are_met_or_nothing_meets_them(table: Table, model: PrivacyModel, k: int) -> None:
     """What the rule itself says of the clusters; infeasible is only what all records together do not meet."""
     k = min(k, table.records)
@@ -198,6 +209,35 @@ def test_too_few_records_are_told_the_k_that_would_do() -> None:
         (fault,) = raised.value.faults
         assert fault.field == "privacy_models[0]"
         assert fault.hint == "Feasible would be k = 4."
+
+
+@given(tables(2), st.lists(st.sampled_from(HARD), min_size=2, max_size=2, unique_by=type), st.integers(1, 20))
+def test_what_is_said_to_be_feasible_is_and_nothing_stricter(table: Table, models: list[PrivacyModel], k: int) -> None:
+    asked = Policy(TableReference("", "main", "t"), (), None, (KAnonymity(k), *models), ReleaseTarget("main", "r"))
+
+    def feasible(changes: Sequence[Change]) -> bool:
+        own, *others = with_changes(asked, changes).privacy_models
+        assert isinstance(own, KAnonymity)
+        try:
+            solved(table, own.k, others)
+        except InfeasibleError:
+            return False
+        return True
+
+    if feasible(()):
+        return
+    with pytest.raises(InfeasibleError) as raised:
+        solved(table, k, models)
+    error = raised.value
+    assert (error.code == "TOO_FEW_RECORDS") == (table.records < k)
+    for relaxation in error.relaxations:
+        assert relaxation.nearest
+        assert feasible(relaxation.changes)
+        for change in relaxation.changes:
+            others = [other for other in relaxation.changes if other != change]
+            smaller = stricter(asked, change)
+            assert not feasible(others if smaller is None else [*others, Change(change.field, smaller)])
+    assert all(fault.hint.startswith("Feasible would be") for fault in error.faults) == bool(error.relaxations)
 
 
 def test_no_merge_makes_more_clusters_violate() -> None:

@@ -30,7 +30,6 @@ def excess(table: Table, models: list[TCloseness], members: list[list[int]]) -> 
 
 
 @given(tables(columns=2), st.data())
-@settings(max_examples=30, deadline=None)
 def test_every_swap_is_what_it_makes(table: Table, data: st.DataObject) -> None:
     """For all distances and two columns at once, records that are alike and NULL included."""
     size = data.draw(st.integers(1, min(5, len(table.rows))))
@@ -56,7 +55,7 @@ def test_every_swap_is_what_it_makes(table: Table, data: st.DataObject) -> None:
 
 
 @given(tables())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_costs_are_the_same_without_a_table(table: Table) -> None:
     """Where it would be too large, and where whole numbers would be too large for 64 bits."""
     targets = targets_of([TCloseness("s0", Decimal("0.1"), Distance.ORDERED)], table.sensitive)

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.microaggregation import Points, cluster
@@ -75,7 +75,6 @@ def test_weights_are_repeated_rows(points: Points, k: int) -> None:
     assert found == [[int(of[i]) for i in cluster] for cluster in by_rows]
 
 
-@settings(max_examples=20)
 @given(points=columns(st.integers(-9, 9).map(float), most_records=30), k=st.integers(1, 3))
 def test_what_is_left_out_of_the_path_lowers_no_error(points: Points, k: int) -> None:
     """From 6k records of a value on."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -92,7 +92,6 @@ def test_a_table_that_was_called_0157_close_is_not() -> None:
 
 
 @pytest.mark.parametrize("distance", EVERY)
-@settings(max_examples=40)
 @given(sample=samples(), data=st.data())
 def test_classes_within_t_are_released(distance: Distance, sample: Sample, data: st.DataObject) -> None:
     expected = [defined(sample, distance, counts, sample.whole) for counts in sample.classes]
@@ -105,7 +104,6 @@ def test_classes_within_t_are_released(distance: Distance, sample: Sample, data:
 
 
 @pytest.mark.parametrize("distance", EVERY)
-@settings(max_examples=40)
 @given(sample=samples())
 def test_t_of_1_is_nothing(distance: Distance, sample: Sample) -> None:
     rule, classes = rule_of(sample, "1", distance)
@@ -126,7 +124,6 @@ def test_a_column_of_one_value_is_at_no_distance(distance: Distance) -> None:
 
 
 @pytest.mark.parametrize("distance", EVERY)
-@settings(max_examples=40)
 @given(sample=samples(), suppressible=st.integers(0, 20))
 def test_the_nearest_t_holds_and_no_smaller_one_does(distance: Distance, sample: Sample, suppressible: int) -> None:
     rule, classes = rule_of(sample, "0", distance)
@@ -141,7 +138,6 @@ def test_the_nearest_t_holds_and_no_smaller_one_does(distance: Distance, sample:
     assert t == Decimal("0.0001") or _suppressed(sample, t - Decimal("0.0001"), distance) > suppressible
 
 
-@settings(max_examples=40)
 @given(sample=samples(), data=st.data())
 def test_names_of_values_mean_nothing_to_equal_distance(sample: Sample, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(sample.whole))))
@@ -157,7 +153,6 @@ def test_names_of_values_mean_nothing_to_equal_distance(sample: Sample, data: st
     assert rule.minimum_class_size == renamed.minimum_class_size
 
 
-@settings(max_examples=40)
 @given(sample=samples())
 def test_an_order_may_be_read_from_either_end(sample: Sample) -> None:
     column = sample.column
@@ -172,7 +167,6 @@ def test_an_order_may_be_read_from_either_end(sample: Sample) -> None:
 
 
 @pytest.mark.parametrize("distance", [Distance.EQUAL, Distance.ORDERED])
-@settings(max_examples=40)
 @given(table=small_tables(), t=st.sampled_from(THRESHOLDS))
 def test_what_is_declared_is_true(distance: Distance, table: SmallTable, t: str) -> None:
     check_declared(table, lambda facts: TClosenessRule(TCloseness(COLUMN, Decimal(t), distance), facts))

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.policy import AbsentValues, DeltaDisclosure
@@ -31,7 +31,6 @@ from tests.engine.privacy.small_classes import (
 REJECT, IGNORE = AbsentValues.REJECT, AbsentValues.IGNORE
 
 DELTAS = decimals("0.1", "4", places=1) | st.sampled_from([Decimal(1), Decimal(2), Decimal(3)])
-FEW = settings(max_examples=40, deadline=None)
 
 ELSEWHERE = st.lists(st.sampled_from(VALUES), max_size=6)
 
@@ -49,7 +48,6 @@ def rule(threshold: Decimal, absent: AbsentValues = REJECT) -> RuleFactory:
     return lambda facts: delta_disclosure_rule(DeltaDisclosure(COLUMN, threshold, absent), facts)
 
 
-@FEW
 @pytest.mark.parametrize("absent", AbsentValues)
 @given(classes=random_classes(), elsewhere=ELSEWHERE, threshold=DELTAS)
 def test_definition(
@@ -62,7 +60,6 @@ def test_definition(
     assert rule(threshold, absent)(facts).releasable(found).tolist() == expected
 
 
-@FEW
 @given(random_classes(), ELSEWHERE)
 def test_what_classes_reach(classes: list[list[Value]], elsewhere: list[Value]) -> None:
     facts, found = counted(classes, elsewhere)
@@ -133,7 +130,6 @@ def test_no_classes() -> None:
 # --- the nearest parameter ------------------------------------------------------------------------------------------
 
 
-@FEW
 @pytest.mark.parametrize("absent", AbsentValues)
 @given(classes=random_classes(), suppressible=st.integers(0, 8))
 def test_nearest(absent: AbsentValues, classes: list[list[Value]], suppressible: int) -> None:
@@ -157,7 +153,6 @@ def test_nearest_in_words() -> None:
 # --- what is declared -----------------------------------------------------------------------------------------------
 
 
-@FEW
 @pytest.mark.parametrize("absent", AbsentValues)
 @given(table=small_tables(), threshold=DELTAS)
 def test_declares_the_truth(absent: AbsentValues, table: SmallTable, threshold: Decimal) -> None:
@@ -186,7 +181,6 @@ def possible_sizes(facts: Facts, threshold: Decimal, absent: AbsentValues) -> li
     return [size for size in range(1, 13) if some(size, size, p)]
 
 
-@FEW
 @pytest.mark.parametrize("absent", AbsentValues)
 @given(source=st.lists(st.sampled_from(VALUES[:3]), min_size=1, max_size=12), threshold=DELTAS)
 def test_no_larger_class_size_could_be_declared(absent: AbsentValues, source: list[Value], threshold: Decimal) -> None:

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import linprog
@@ -148,7 +148,6 @@ def exactly(mover: EarthMover, compared: Compared) -> list[Fraction]:
 
 
 @pytest.mark.parametrize("distance", EVERY)
-@settings(max_examples=40)
 @given(sample=samples())
 def test_the_distance_from_the_whole_is_that_of_the_formula(distance: Distance, sample: Sample) -> None:
     mover = EARTH_MOVERS[distance](sample.column, Distributions.whole(sample.column.counts))
@@ -166,7 +165,6 @@ def test_the_distance_from_the_whole_is_that_of_the_formula(distance: Distance, 
 
 
 @pytest.mark.parametrize("distance", EVERY)
-@settings(max_examples=40)
 @given(sample=samples())
 def test_the_formula_is_the_least_work_of_transport(distance: Distance, sample: Sample) -> None:
     own = sample.classes[0]
@@ -177,7 +175,6 @@ def test_the_formula_is_the_least_work_of_transport(distance: Distance, sample: 
 
 
 @pytest.mark.parametrize("distance", EVERY)
-@settings(max_examples=40)
 @given(sample=samples(), data=st.data())
 def test_each_class_can_have_a_distribution_of_its_own(distance: Distance, sample: Sample, data: st.DataObject) -> None:
     of = [data.draw(st.integers(0, 2)) for _ in sample.classes]
@@ -207,7 +204,6 @@ THRESHOLDS = st.sampled_from(
 
 
 @pytest.mark.parametrize("distance", EVERY)
-@settings(max_examples=40)
 @given(sample=samples(), t=THRESHOLDS, data=st.data())
 def test_within_is_decided_exactly(distance: Distance, sample: Sample, t: Fraction, data: st.DataObject) -> None:
     mover = EARTH_MOVERS[distance](sample.column, Distributions.whole(sample.column.counts))
@@ -220,7 +216,6 @@ def test_within_is_decided_exactly(distance: Distance, sample: Sample, t: Fracti
     assert mover.within(compared, t).tolist() == [d <= t for d in expected]
 
 
-@settings(max_examples=40)
 @given(sample=samples(), t=THRESHOLDS)
 def test_ordered_answers_are_the_same_by_all_values_and_by_those_that_occur(sample: Sample, t: Fraction) -> None:
     whole = Distributions.whole(sample.column.counts)
@@ -240,7 +235,6 @@ def test_ordered_answers_are_the_same_by_all_values_and_by_those_that_occur(samp
                     assert mover.within(compared, t).tolist() == [d <= t for d in expected]
 
 
-@settings(max_examples=40)
 @given(sample=samples())
 def test_the_quick_bound_of_ordered_distance_is_never_above_it(sample: Sample) -> None:
     mover = OrderedDistance(sample.column, Distributions.whole(sample.column.counts))
@@ -255,7 +249,6 @@ def test_the_quick_bound_of_ordered_distance_is_never_above_it(sample: Sample) -
         assert Fraction(int(bound), int(n) * sum(sample.whole)) >= abs(mean - overall)
 
 
-@settings(max_examples=40)
 @given(sample=samples(), t=THRESHOLDS, few=st.sampled_from([0, alternatives.FEW]))
 def test_published_ways_give_the_same_answers(sample: Sample, t: Fraction, few: int) -> None:
     whole = Distributions.whole(sample.column.counts)
@@ -279,7 +272,6 @@ def test_published_groupings_give_the_same_sums(entries: list[tuple[int, int]]) 
 
 
 @pytest.mark.parametrize("distance", EVERY)
-@settings(max_examples=40)
 @given(sample=samples(), t=THRESHOLDS)
 def test_no_smaller_class_is_within_than_the_smallest(distance: Distance, sample: Sample, t: Fraction) -> None:
     mover = EARTH_MOVERS[distance](sample.column, Distributions.whole(sample.column.counts))
@@ -292,7 +284,6 @@ def test_no_smaller_class_is_within_than_the_smallest(distance: Distance, sample
 
 
 @pytest.mark.parametrize("distance", [Distance.EQUAL, Distance.ORDERED])
-@settings(max_examples=40)
 @given(sample=samples(), t=THRESHOLDS)
 def test_some_class_of_the_smallest_size_is_within(distance: Distance, sample: Sample, t: Fraction) -> None:
     mover = EARTH_MOVERS[distance](sample.column, Distributions.whole(sample.column.counts))
@@ -306,7 +297,6 @@ def test_some_class_of_the_smallest_size_is_within(distance: Distance, sample: S
 
 
 @pytest.mark.parametrize("distance", EVERY)
-@settings(max_examples=40)
 @given(sample=samples(), t=THRESHOLDS)
 def test_no_part_within_is_larger_than_the_largest(distance: Distance, sample: Sample, t: Fraction) -> None:
     mover = EARTH_MOVERS[distance](sample.column, Distributions.whole(sample.column.counts))

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.policy import (
@@ -31,8 +31,6 @@ from tableveil.privacy.diversity import (
 from tableveil.privacy.entropy_diversity import entropy_l, entropy_l_diversity_rule, grassberger
 from tests.engine.privacy.monotonicity import COLUMN, RuleFactory, SmallTable, check_declared, small_tables
 from tests.engine.privacy.small_classes import Value, counted, decimals, lost, random_classes, suppressed, valued
-
-FEW = settings(max_examples=40, deadline=None)
 
 EULER_GAMMA = 0.57721566490153286
 
@@ -105,31 +103,26 @@ def released(make: RuleFactory, classes: list[list[Value]]) -> list[bool]:
     return [bool(kept) for kept in make(facts).releasable(found)]
 
 
-@FEW
 @given(random_classes(), st.integers(1, 5))
 def test_distinct(classes: list[list[Value]], l: int) -> None:  # noqa: E741
     assert released(distinct_rule(l), classes) == [len(descending(values)) >= l for values in classes]
 
 
-@FEW
 @given(random_classes(), L)
 def test_probabilistic(classes: list[list[Value]], l: Decimal) -> None:  # noqa: E741
     assert released(probabilistic_rule(l), classes) == [is_probabilistic(values, l) for values in classes]
 
 
-@FEW
 @given(random_classes(), C, st.integers(1, 4))
 def test_recursive(classes: list[list[Value]], c: Decimal, l: int) -> None:  # noqa: E741
     assert released(recursive_rule(c, l), classes) == [is_recursive(values, c, l) for values in classes]
 
 
-@FEW
 @given(random_classes(), L)
 def test_entropy(classes: list[list[Value]], l: Decimal) -> None:  # noqa: E741
     assert released(entropy_rule(l), classes) == [is_entropy_diverse(values, l) for values in classes]
 
 
-@FEW
 @given(random_classes(), L.filter(lambda number: number > 1))
 def test_entropy_as_grassberger_estimates_it(classes: list[list[Value]], l: Decimal) -> None:  # noqa: E741
     expected = [is_grassberger_diverse(values, l) for values in classes]
@@ -191,7 +184,6 @@ def test_null_is_no_value() -> None:
     assert released(recursive_rule(Decimal(2), 2), classes) == [False, True, False]
 
 
-@FEW
 @given(random_classes())
 def test_one_value_is_nothing_to_ask_for(classes: list[list[Value]]) -> None:
     with_values = [any(value is not None for value in values) for values in classes]
@@ -229,7 +221,6 @@ def test_grassbergers_logarithm() -> None:
 # --- what classes reach, and the nearest parameter ------------------------------------------------------------------
 
 
-@FEW
 @given(random_classes())
 def test_what_classes_reach(classes: list[list[Value]]) -> None:
     facts, found = counted(classes)
@@ -250,7 +241,6 @@ def test_what_classes_reach(classes: list[list[Value]]) -> None:
 def check_nearest(make: Callable[[Decimal], RuleFactory], sign: int, weakest: Decimal) -> None:
     """The number that is offered holds, one place stricter does not, and nothing is offered only if nothing holds."""
 
-    @FEW
     @given(random_classes(), st.integers(0, 8))
     def offers(classes: list[list[Value]], suppressible: int) -> None:
         facts, found = counted(classes)
@@ -281,7 +271,6 @@ def test_nearest_recursive(l: int) -> None:  # noqa: E741
     check_nearest(lambda c: recursive_rule(c, l), -1, Decimal(10**6))
 
 
-@FEW
 @given(random_classes(), st.integers(0, 8))
 def test_nearest_distinct(classes: list[list[Value]], suppressible: int) -> None:
     facts, found = counted(classes)
@@ -301,25 +290,21 @@ def test_nearest_in_words() -> None:
 # --- what is declared -----------------------------------------------------------------------------------------------
 
 
-@FEW
 @given(small_tables(), st.integers(1, 4))
 def test_distinct_declares_the_truth(table: SmallTable, l: int) -> None:  # noqa: E741
     check_declared(table, distinct_rule(l))
 
 
-@FEW
 @given(small_tables(), decimals("1", "4", places=1))
 def test_probabilistic_declares_the_truth(table: SmallTable, l: Decimal) -> None:  # noqa: E741
     check_declared(table, probabilistic_rule(l))
 
 
-@FEW
 @given(small_tables(), C, st.integers(1, 4))
 def test_recursive_declares_the_truth(table: SmallTable, c: Decimal, l: int) -> None:  # noqa: E741
     check_declared(table, recursive_rule(c, l))
 
 
-@FEW
 @pytest.mark.parametrize("estimator", EntropyEstimator)
 @given(table=small_tables(), l=decimals("1.1", "4", places=1))
 def test_entropy_declares_the_truth(estimator: EntropyEstimator, table: SmallTable, l: Decimal) -> None:  # noqa: E741

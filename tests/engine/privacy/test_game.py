@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.policy import AverageRisk, BreakEven, Game, KAnonymity, KMap, NoAttack, Profitability, Success
@@ -108,7 +108,6 @@ def test_at_the_top_all_that_records_are_worth_is_lost() -> None:
     assert kept_of(Profitability(), replace(PUBLISHED, publisher_loss=Decimal(0)), [40, 34], at=1) == [74]
 
 
-@settings(max_examples=60, deadline=None)
 @given(GAMES, TABLES, st.sampled_from([Success.PROSECUTOR, Success.JOURNALIST]), st.sampled_from(BreakEven), st.data())
 def test_decisions_do_not_depend_on_others(
     game: Game, table: SmallTable, success: Success, break_even: BreakEven, data: st.DataObject
@@ -137,7 +136,6 @@ def thresholds(game: Game) -> int:
     return math.ceil(Fraction(game.adversary_gain) / Fraction(game.adversary_cost))
 
 
-@settings(max_examples=60, deadline=None)
 @given(GAMES, TABLES, st.data())
 def test_no_attack_is_k_anonymity_k_map_and_average_risk(game: Game, table: SmallTable, data: st.DataObject) -> None:
     x = tuple(data.draw(st.integers(0, top)) for top in table.facts.top)
@@ -194,7 +192,6 @@ def test_no_choice_of_classes_keeps_more_from_marketers(game: Game, sizes: list[
 # --- marketers and profit -------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
 @given(GAMES, TABLES, st.sampled_from(BreakEven), st.data())
 def test_every_record_that_a_marketer_can_attack_pays(
     game: Game, table: SmallTable, break_even: BreakEven, data: st.DataObject
@@ -237,13 +234,11 @@ def test_the_set_that_pays_more_is_released(loss: int, kept: list[int]) -> None:
 # --- what is declared to the search ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=70, deadline=None)
 @given(MODELS, GAMES, TABLES)
 def test_what_is_declared_is_true(model: NoAttack | Profitability, game: Game, table: SmallTable) -> None:
     check_declared(table, rule_of(model, game))
 
 
-@settings(max_examples=60, deadline=None)
 @given(GAMES, TABLES, st.data())
 def test_what_marketers_take_is_lost_below(game: Game, table: SmallTable, data: st.DataObject) -> None:
     rule = rule_of(NoAttack(Success.MARKETER), game)(table.facts)

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.policy import BetaLikeness
@@ -28,7 +28,6 @@ from tests.engine.privacy.small_classes import (
 )
 
 BETAS = decimals("0.1", "5", places=1)
-FEW = settings(max_examples=40, deadline=None)
 
 ELSEWHERE = st.lists(st.sampled_from(VALUES), max_size=6)
 KINDS = pytest.mark.parametrize("enhanced", [False, True])
@@ -51,7 +50,6 @@ def rule(threshold: Decimal, enhanced: bool = False) -> RuleFactory:
     return lambda facts: BetaLikenessRule(BetaLikeness(COLUMN, threshold, enhanced), facts)
 
 
-@FEW
 @KINDS
 @given(classes=random_classes(), elsewhere=ELSEWHERE, threshold=BETAS)
 def test_definition(enhanced: bool, classes: list[list[Value]], elsewhere: list[Value], threshold: Decimal) -> None:
@@ -62,7 +60,6 @@ def test_definition(enhanced: bool, classes: list[list[Value]], elsewhere: list[
     assert rule(threshold, enhanced)(facts).releasable(found).tolist() == expected
 
 
-@FEW
 @given(random_classes(), ELSEWHERE)
 def test_what_classes_reach(classes: list[list[Value]], elsewhere: list[Value]) -> None:
     facts, found = counted(classes, elsewhere)
@@ -139,7 +136,6 @@ def test_no_classes() -> None:
 # --- the nearest parameter ------------------------------------------------------------------------------------------
 
 
-@FEW
 @KINDS
 @given(classes=random_classes(), suppressible=st.integers(0, 8))
 def test_nearest(enhanced: bool, classes: list[list[Value]], suppressible: int) -> None:
@@ -159,14 +155,12 @@ def test_nearest(enhanced: bool, classes: list[list[Value]], suppressible: int) 
 # --- what is declared -----------------------------------------------------------------------------------------------
 
 
-@FEW
 @KINDS
 @given(table=small_tables(), threshold=BETAS)
 def test_declares_the_truth(enhanced: bool, table: SmallTable, threshold: Decimal) -> None:
     check_declared(table, rule(threshold, enhanced))
 
 
-@FEW
 @KINDS
 @given(source=st.lists(st.sampled_from(VALUES), min_size=1, max_size=12), threshold=BETAS)
 def test_no_larger_class_size_could_be_declared(enhanced: bool, source: list[Value], threshold: Decimal) -> None:

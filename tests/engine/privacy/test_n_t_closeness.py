@@ -65,7 +65,7 @@ def holds_by_definition(table: SmallTable, x: Transformation, model: NTCloseness
 
 
 @pytest.mark.parametrize("distance", EVERY)
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(table=small_tables(), n=st.integers(1, 30), t=THRESHOLDS, data=st.data())
 def test_it_is_what_it_is_defined_to_be(
     distance: Distance, table: SmallTable, n: int, t: str, data: st.DataObject
@@ -77,7 +77,6 @@ def test_it_is_what_it_is_defined_to_be(
         assert rule.releasable(table.facts.counter.classes(x)).tolist() == holds_by_definition(table, x, model)
 
 
-@settings(max_examples=30)
 @given(table=small_tables(), n=st.integers(1, 30), t=THRESHOLDS)
 def test_without_bounds_and_without_memory_it_is_the_same(table: SmallTable, n: int, t: str) -> None:
     model = NTCloseness(COLUMN, n, Decimal(t))
@@ -89,7 +88,6 @@ def test_without_bounds_and_without_memory_it_is_the_same(table: SmallTable, n: 
             assert rule.releasable(table.facts.counter.classes(x)).tolist() == holds_by_definition(table, x, model)
 
 
-@settings(max_examples=20)
 @given(table=small_tables(), t=THRESHOLDS)
 def test_n_of_1_is_nothing(table: SmallTable, t: str) -> None:
     rule = NTClosenessRule(NTCloseness(COLUMN, 1, Decimal(t)), table.facts)
@@ -98,7 +96,7 @@ def test_n_of_1_is_nothing(table: SmallTable, t: str) -> None:
 
 
 @pytest.mark.parametrize("distance", EVERY)
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(table=small_tables(), t=THRESHOLDS)
 def test_with_all_records_as_n_it_is_t_closeness(distance: Distance, table: SmallTable, t: str) -> None:
     facts = facts_of(table)
@@ -115,7 +113,7 @@ def test_with_all_records_as_n_it_is_t_closeness(distance: Distance, table: Smal
 
 
 @pytest.mark.parametrize("distance", EVERY)
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(table=small_tables(), n=st.integers(1, 30), t=THRESHOLDS)
 def test_what_is_declared_is_true(distance: Distance, table: SmallTable, n: int, t: str) -> None:
     check_declared(
@@ -143,7 +141,7 @@ def test_it_is_not_monotone() -> None:
     assert not rule.monotone
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(table=small_tables(), n=st.integers(2, 30), suppressible=st.integers(0, 5))
 def test_the_nearest_t_holds_and_no_smaller_one_does(table: SmallTable, n: int, suppressible: int) -> None:
     classes = table.facts.counter.classes(table.lattice.bottom)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -119,7 +119,6 @@ def test_the_order_of_classes_does_not_change_the_number() -> None:
     assert 0.9 < parts[0] < 1
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data(), of=mixed(), model=LOSSES)
 def test_parts_follow_those_of_generalized_columns_and_are_as_defined(
     data: st.DataObject, of: Mixed, model: LossModel
@@ -131,7 +130,6 @@ def test_parts_follow_those_of_generalized_columns_and_are_as_defined(
     assert values[len(x) :] == pytest.approx([of.part(c, x, model) for c in range(len(of.columns))], abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data(), of=mixed(), model=LOSSES, coarse=st.booleans(), odd=st.booleans())
 def test_no_bound_is_above_the_least_score(
     data: st.DataObject, of: Mixed, model: LossModel, coarse: bool, odd: bool
@@ -141,7 +139,6 @@ def test_no_bound_is_above_the_least_score(
     check_bounds(problem, *data.draw(intervals(of.table.lattice)))
 
 
-@settings(max_examples=40, deadline=None)
 @given(of=mixed(), model=LOSSES, odd=st.booleans())
 def test_searches_find_what_exhaustive_search_finds(of: Mixed, model: LossModel, odd: bool) -> None:
     problem = problem_of(of, model, odd=odd)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -83,7 +83,6 @@ def check_bounds(problem: Problem, lo: Transformation, hi: Transformation) -> No
 
 
 @pytest.mark.parametrize("models", [*SEPARABLE, *BY_CLASSES], ids=NAMES)
-@settings(max_examples=120, deadline=None)
 @given(data=st.data(), table=tables(), coarse=st.booleans(), odd=st.booleans(), game=GAMES)
 def test_no_bound_is_above_the_least_score(
     models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table, coarse: bool, odd: bool, game: Game
@@ -93,7 +92,6 @@ def test_no_bound_is_above_the_least_score(
 
 
 @pytest.mark.parametrize("models", SEPARABLE, ids=NAMES[: len(SEPARABLE)])
-@settings(max_examples=80, deadline=None)
 @given(data=st.data(), table=tables(inline() | st.just(CONTINUOUS)), coarse=st.booleans(), game=GAMES)
 def test_no_bound_is_above_the_least_score_in_continuous_domains(
     models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table, coarse: bool, game: Game
@@ -103,7 +101,6 @@ def test_no_bound_is_above_the_least_score_in_continuous_domains(
 
 
 @pytest.mark.parametrize("models", [*SEPARABLE, *BY_CLASSES], ids=NAMES)
-@settings(max_examples=60, deadline=None)
 @given(data=st.data(), table=tables(), coarse=st.booleans(), odd=st.booleans(), game=GAMES)
 def test_the_search_finds_what_exhaustive_search_finds(
     models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table, coarse: bool, odd: bool, game: Game

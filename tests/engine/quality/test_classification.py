@@ -160,7 +160,6 @@ def classified(draw: st.DrawFn) -> Classified:
     )
 
 
-@settings(max_examples=80, deadline=None)
 @given(data=st.data(), case=classified())
 def test_the_score_is_what_the_definition_says(data: st.DataObject, case: Classified) -> None:
     _, x = data.draw(intervals(case.table.lattice))
@@ -171,13 +170,12 @@ def test_the_score_is_what_the_definition_says(data: st.DataObject, case: Classi
     assert assessment.values == ()
 
 
-@settings(max_examples=100, deadline=None)
 @given(data=st.data(), case=classified(), odd=st.booleans())
 def test_no_bound_is_above_the_least_score(data: st.DataObject, case: Classified, odd: bool) -> None:
     check_bounds(case.problem(odd), *data.draw(intervals(case.table.lattice)))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10)
 @given(case=classified(), odd=st.booleans())
 def test_no_bound_of_any_interval_is_above_the_least_score(case: Classified, odd: bool) -> None:
     problem = case.problem(odd)
@@ -194,7 +192,7 @@ def test_no_bound_of_any_interval_is_above_the_least_score(case: Classified, odd
 
 
 @pytest.mark.parametrize("strategy", [exact, best_first, anytime])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10)
 @given(case=classified(), odd=st.booleans())
 def test_every_strategy_finds_what_exhaustive_search_finds(
     strategy: Callable[[Problem, Control], SearchOutcome], case: Classified, odd: bool

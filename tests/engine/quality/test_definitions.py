@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.policy import Game, QualityModel
@@ -15,7 +15,6 @@ from tests.engine.rules import k_anonymity
 
 
 @pytest.mark.parametrize("models", [*SEPARABLE, *BY_CLASSES], ids=NAMES)
-@settings(max_examples=70, deadline=None)
 @given(data=st.data(), table=tables(inline()), game=GAMES)
 def test_scores_are_those_of_the_definition(
     models: st.SearchStrategy[QualityModel], data: st.DataObject, table: Table, game: Game

@@ -9,7 +9,7 @@ from math import comb, prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.risk import (
@@ -75,7 +75,6 @@ def check(result: SubsetRisks, records: list[Record], rows: list[Record], attrib
     assert special.score_by_attribute == tuple(sum(worth[len(s)] for s in every if j in s) for j in range(attributes))
 
 
-@settings(deadline=None)
 @given(tables(), st.integers(1, 5))
 def test_every_subset_as_defined(table: tuple[list[Record], tuple[int, ...]], size: int) -> None:
     records, values = table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from tableveil.errors import Change
@@ -65,3 +66,39 @@ def with_changes(policy: Policy, changes: Sequence[Change]) -> Policy:
     for change in sorted(changes, key=lambda change: not change.value):
         policy = changed(policy, change.field, change.value)
     return policy
+
+
+UNIT = Decimal("0.0001")
+
+EARLIER: dict[str, tuple[int, Decimal]] = {
+    # Towards what is stricter, and by how much.
+    "k": (1, Decimal(1)),
+    "n": (1, Decimal(1)),
+    "maximum": (-1, UNIT),
+    "minimum": (1, UNIT),
+    "threshold": (-1, UNIT),
+    "l": (1, UNIT),
+    "t": (-1, UNIT),
+    "c": (-1, UNIT),
+    "delta": (-1, UNIT),
+    "beta": (-1, UNIT),
+    "publisher_loss": (1, UNIT),
+    "adversary_gain": (1, UNIT),
+    "suppression_limit": (-1, UNIT),
+    "maximum_level": (-1, Decimal(1)),
+    "minimum_level": (1, Decimal(1)),
+}
+
+
+def stricter(policy: Policy, change: Change) -> str | None:
+    """The value one step before; None if that is the policy's own."""
+    name = change.field.rpartition(".")[2]
+    if not change.value or name not in EARLIER:
+        return None
+    own = value_of(policy, change.field)
+    sign, unit = EARLIER[name]
+    if isinstance(own, int):
+        unit = Decimal(1)
+    value = Decimal(change.value) + sign * unit
+    beyond = value >= own if sign > 0 else value <= own
+    return None if beyond else str(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.search.property_stores import record, replay
@@ -36,7 +36,6 @@ def sequences(draw: st.DrawFn) -> list[Transformation]:
 
 @each_direction
 @each_store
-@settings(max_examples=120, deadline=None)
 @given(sequence=sequences(), data=st.data())
 def test_covers_what_was_added_and_what_inherits_from_it(
     make: Make, inherited: Inherited, sequence: list[Transformation], data: st.DataObject
@@ -77,7 +76,6 @@ def test_finds_the_element_itself(make: Make) -> None:
 
 
 @each_direction
-@settings(max_examples=100, deadline=None)
 @given(sequence=sequences())
 def test_nodes_are_the_prefixes_of_what_is_kept(inherited: Inherited, sequence: list[Transformation]) -> None:
     store = Antichain(inherited)
@@ -86,7 +84,6 @@ def test_nodes_are_the_prefixes_of_what_is_kept(inherited: Inherited, sequence: 
         assert store.nodes == len({element[:length] for element in store for length in range(len(element))})
 
 
-@settings(max_examples=60, deadline=None)
 @given(problems())
 def test_answers_what_a_search_asks_like_every_other_store(problem: Problem) -> None:
     for recording in record(problem):

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.classes import NumpyCounter
@@ -36,14 +36,12 @@ STRATEGIES = pytest.mark.parametrize("strategy", [exact, anytime])
 
 
 @STRATEGIES
-@settings(max_examples=60, deadline=None)
 @given(problem=problems() | problems(counter=OnlyClasses) | problems(even=True))
 def test_equals_exhaustive_search(strategy: Strategy, problem: Problem) -> None:
     check_complete(problem, run(strategy, problem))
 
 
 @STRATEGIES
-@settings(max_examples=60, deadline=None)
 @given(problem=problems(), time_limit=st.integers(0, 60))
 def test_is_true_whenever_it_is_stopped(strategy: Strategy, problem: Problem, time_limit: int) -> None:
     problem, counter = watched(problem)
@@ -51,7 +49,6 @@ def test_is_true_whenever_it_is_stopped(strategy: Strategy, problem: Problem, ti
     (check_complete if outcome.complete else check_stopped)(problem, outcome)
 
 
-@settings(max_examples=60, deadline=None)
 @given(problem=problems(), question=st.integers(2, 40))
 def test_survives_an_interrupt_in_the_middle_of_counting(problem: Problem, question: int) -> None:
     def interrupt(asked: int) -> None:
@@ -63,7 +60,6 @@ def test_survives_an_interrupt_in_the_middle_of_counting(problem: Problem, quest
     (check_complete if outcome.complete else check_stopped)(problem, outcome)
 
 
-@settings(max_examples=60, deadline=None)
 @given(problem=problems(), question=st.integers(0, 10))
 def test_cancel_ends_the_search(problem: Problem, question: int) -> None:
     control = Control()
@@ -80,7 +76,6 @@ def test_cancel_ends_the_search(problem: Problem, question: int) -> None:
     assert counter.clock() <= question + 2
 
 
-@settings(max_examples=60, deadline=None)
 @given(problem=problems())
 def test_every_progress_is_true(problem: Problem) -> None:
     problem, counter = watched(problem)
@@ -89,7 +84,6 @@ def test_every_progress_is_true(problem: Problem) -> None:
     check_progress(problem, reports)
 
 
-@settings(max_examples=60, deadline=None)
 @given(problem=problems(), seed=st.integers(0, 3))
 def test_the_seed_decides_what_is_tried(problem: Problem, seed: int) -> None:
     tried = []
@@ -100,7 +94,6 @@ def test_the_seed_decides_what_is_tried(problem: Problem, seed: int) -> None:
     assert tried[0] == tried[1]
 
 
-@settings(max_examples=60, deadline=None)
 @given(problem=problems(), room=st.integers(0, 3))
 def test_is_exact_with_room_for_few_open_intervals(problem: Problem, room: int) -> None:
     findings = Findings(problem, Control(), lambda progress: None)
@@ -126,24 +119,24 @@ def wide(attributes: int, records: int = 2000) -> Problem:
     return Problem(lattice, counter, k_anonymity(5), quality, records // 20)
 
 
-@pytest.mark.parametrize("attributes", [24, 60])
+@pytest.mark.parametrize("attributes", [24, 40])
 def test_memory_stays_bounded_on_lattices_of_any_size(attributes: int) -> None:
     problem = wide(attributes)
-    room = 60
+    room = 20
     findings = Findings(problem, Control(), lambda progress: None)
     intervals = IntervalSearch(findings, most_open=room)
     tracemalloc.start()
     try:
-        for _ in range(300):
+        for _ in range(100):
             intervals.step()
         half, _ = tracemalloc.get_traced_memory()
-        for _ in range(300):
+        for _ in range(100):
             intervals.step()
         end, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     # Twice the work takes hardly more memory once the room is used up.
-    assert intervals.open <= room + 4 * attributes
+    assert intervals.open <= room + 2 * attributes
     assert end < 1.3 * half
 
 

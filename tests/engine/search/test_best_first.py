@@ -42,25 +42,22 @@ LOSS = st.builds(LossModel, st.sampled_from(Aggregate))
 """For what is told of models that need no classes for their bounds."""
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40)
 @given(problems())
 def test_equals_exhaustive_search(problem: Problem) -> None:
     check_complete(problem, run(best_first, problem))
 
 
-@settings(max_examples=80, deadline=None)
 @given(problems(counter=OnlyClasses))
 def test_equals_exhaustive_search_when_only_classes_are_known(problem: Problem) -> None:
     check_complete(problem, run(best_first, problem))
 
 
-@settings(max_examples=80, deadline=None)
 @given(problems(even=True))
 def test_equals_exhaustive_search_for_failures_that_are_not_inherited(problem: Problem) -> None:
     check_complete(problem, run(best_first, problem))
 
 
-@settings(max_examples=60, deadline=None)
 @given(problems())
 def test_finds_nothing_where_nothing_is_valid(problem: Problem) -> None:
     problem = replace(problem, suppressible=max(problem.counter.withheld - 1, 0))
@@ -101,13 +98,11 @@ class ByClasses:
         return self.model.reported(score)
 
 
-@settings(max_examples=80, deadline=None)
 @given(problems())
 def test_equals_exhaustive_search_when_only_classes_bound_the_quality(problem: Problem) -> None:
     check_complete(problem, run(best_first, replace(problem, quality=ByClasses(problem.quality, problem))))
 
 
-@settings(max_examples=60, deadline=None)
 @given(problems())
 def test_is_deterministic(problem: Problem) -> None:
     first, second = (run(best_first, problem) for _ in range(2))
@@ -123,7 +118,6 @@ def below(x: Transformation, y: Transformation) -> bool:
     return all(a <= b for a, b in zip(x, y, strict=True))
 
 
-@settings(max_examples=100, deadline=None)
 @given(problems(models=LOSS))
 def test_counts_nothing_whose_answer_is_known(problem: Problem) -> None:
     watched_problem, counter = watched(problem)
@@ -136,7 +130,6 @@ def test_counts_nothing_whose_answer_is_known(problem: Problem) -> None:
             excluded.append(x)
 
 
-@settings(max_examples=100, deadline=None)
 @given(problems(models=LOSS))
 def test_says_what_was_excluded_by_suppression(problem: Problem) -> None:
     watched_problem, counter = watched(problem)
@@ -192,7 +185,6 @@ def test_properties_save_counting(
 # --- stopping -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=70, deadline=None)
 @given(problem=problems(), time_limit=st.integers(0, 20))
 def test_time_limit_returns_the_best_so_far_with_a_true_bound(problem: Problem, time_limit: int) -> None:
     watched_problem, counter = watched(problem)
@@ -215,7 +207,6 @@ def test_no_time_at_all_still_checks_the_most_general_transformation() -> None:
     assert outcome.gap == outcome.best.score > 1.0
 
 
-@settings(max_examples=70, deadline=None)
 @given(problem=problems(), question=st.integers(0, 25))
 def test_survives_an_interrupt_in_the_middle_of_counting(problem: Problem, question: int) -> None:
     def interrupt(asked: int) -> None:
@@ -227,7 +218,6 @@ def test_survives_an_interrupt_in_the_middle_of_counting(problem: Problem, quest
     (check_complete if outcome.complete else check_stopped)(problem, outcome)
 
 
-@settings(max_examples=60, deadline=None)
 @given(problem=problems(), question=st.integers(0, 10), interrupts=st.booleans())
 def test_cancel_ends_the_search(problem: Problem, question: int, interrupts: bool) -> None:
     control = Control()
@@ -254,7 +244,6 @@ def test_cancelled_search_raises() -> None:
     assert raised.value.code == "CANCELLED"
 
 
-@settings(max_examples=60, deadline=None)
 @given(problems())
 def test_progress_is_true_and_moves_forward(problem: Problem) -> None:
     reports: list[Progress] = []
@@ -286,7 +275,7 @@ def wide_problem(attributes: int, records: int, most: int) -> Problem:
     )
 
 
-@pytest.mark.parametrize("mebibytes", [2, 8])
+@pytest.mark.parametrize("mebibytes", [2, 4])
 def test_stops_at_its_memory_limit(mebibytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = wide_problem(attributes=24, records=60, most=6)
     monkeypatch.setattr(MODULE, "MEMORY", mebibytes << 20)

@@ -32,7 +32,6 @@ def check_found(problem: Problem, found: Found) -> None:
 
 
 @each
-@settings(max_examples=80, deadline=None)
 @given(problem=problems())
 def test_finds_something_valid_if_there_is_any(comparator: Comparator, problem: Problem) -> None:
     found = comparator(problem, Control())
@@ -41,7 +40,6 @@ def test_finds_something_valid_if_there_is_any(comparator: Comparator, problem: 
     assert (found.best is None) == (optimum(problem) is None)
 
 
-@settings(max_examples=80, deadline=None)
 @given(problems(even=True))
 def test_exhaustive_search_finds_the_optimum(problem: Problem) -> None:
     found = exhaustive(problem, Control())
@@ -49,7 +47,6 @@ def test_exhaustive_search_finds_the_optimum(problem: Problem) -> None:
     assert found.checked == problem.lattice.size
 
 
-@settings(max_examples=80, deadline=None)
 @given(problems())
 def test_flash_finds_the_optimum_if_nothing_may_be_suppressed(problem: Problem) -> None:
     problem = replace(problem, suppressible=problem.counter.withheld)
@@ -57,7 +54,6 @@ def test_flash_finds_the_optimum_if_nothing_may_be_suppressed(problem: Problem) 
     assert (found.best.key if found.best else None) == optimum(problem)
 
 
-@settings(max_examples=60, deadline=None)
 @given(problems())
 def test_flash_checks_every_minimal_valid_transformation(problem: Problem) -> None:
     watched_problem, counter = watched(problem)
@@ -68,7 +64,6 @@ def test_flash_checks_every_minimal_valid_transformation(problem: Problem) -> No
     assert minimal <= set(counter.counted)
 
 
-@settings(max_examples=60, deadline=None)
 @given(problems())
 def test_datafly_generalizes_what_has_most_values(problem: Problem) -> None:
     watched_problem, counter = watched(problem)
@@ -87,7 +82,6 @@ def test_datafly_generalizes_what_has_most_values(problem: Problem) -> None:
         assert values[raised] == max(values.values())
 
 
-@settings(max_examples=60, deadline=None)
 @given(problems())
 def test_igreedy_stops_at_the_first_step_with_something_valid(problem: Problem) -> None:
     watched_problem, counter = watched(problem)
@@ -101,7 +95,6 @@ def test_igreedy_stops_at_the_first_step_with_something_valid(problem: Problem) 
 
 
 @each
-@settings(max_examples=50, deadline=None)
 @given(problem=problems(), time_limit=st.integers(0, 10))
 def test_time_limit_returns_the_best_so_far(comparator: Comparator, problem: Problem, time_limit: int) -> None:
     watched_problem, counter = watched(problem)
@@ -113,7 +106,7 @@ def test_time_limit_returns_the_best_so_far(comparator: Comparator, problem: Pro
 
 
 @each
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(problem=problems())
 def test_cancelled_search_raises(comparator: Comparator, problem: Problem) -> None:
     control = Control()

@@ -362,20 +362,19 @@ def check_infeasible(problem: Problem) -> None:
     assert exhaustive(replace(problem, suppressible=why.suppressed - 1)) is None
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40)
 @given(problems())
 def test_equals_exhaustive_search(problem: Problem) -> None:
     outcome = searched(problem, in_numpy(problem))
     check_complete(problem, outcome)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40)
 @given(problems())
 def test_equals_exhaustive_search_when_only_classes_are_known(problem: Problem) -> None:
     check_complete(problem, searched(problem, in_numpy(problem, OnlyClasses)))
 
 
-@settings(max_examples=80, deadline=None)
 @given(problems())
 def test_equals_exhaustive_search_for_failures_that_are_not_inherited(problem: Problem) -> None:
     problem = replace(problem, even=True)
@@ -395,13 +394,13 @@ def hard_problems(draw: st.DrawFn) -> Problem:
     return replace(problem, attributes=low, k=k, suppressible=min(suppressible, len(problem.records) - 1))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40)
 @given(hard_problems())
 def test_infeasible_policies_are_told_what_is_feasible(problem: Problem) -> None:
     check_complete(problem, searched(problem, in_numpy(problem)))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10)
 @given(problem=problems(most_attributes=3), hand_over_rows=st.sampled_from([0, 0, 3]))
 def test_equals_exhaustive_search_when_the_database_counts(
     database: Database, problem: Problem, hand_over_rows: int
@@ -411,7 +410,6 @@ def test_equals_exhaustive_search_when_the_database_counts(
     check_complete(problem, outcome)
 
 
-@settings(max_examples=60, deadline=None)
 @given(problems())
 def test_is_deterministic(problem: Problem) -> None:
     first, second = (searched(problem, in_numpy(problem)) for _ in range(2))
@@ -423,7 +421,6 @@ def test_is_deterministic(problem: Problem) -> None:
     )
 
 
-@settings(max_examples=60, deadline=None)
 @given(problem=problems(), data=st.data())
 def test_does_not_depend_on_the_order_of_records(problem: Problem, data: st.DataObject) -> None:
     shuffled = replace(problem, records=tuple(data.draw(st.permutations(problem.records))))
@@ -449,7 +446,6 @@ def check_stopped(problem: Problem, outcome: SearchOutcome) -> None:
     assert outcome.checked + sum(outcome.pruned.values()) <= outcome.lattice_size
 
 
-@settings(max_examples=70, deadline=None)
 @given(problem=problems(), time_limit=st.integers(0, 20))
 def test_time_limit_returns_the_best_so_far_with_a_true_bound(problem: Problem, time_limit: int) -> None:
     counter = Watched(in_numpy(problem))
@@ -475,7 +471,6 @@ def test_no_time_at_all_still_checks_the_most_general_transformation() -> None:
     assert (outcome.best.score, outcome.lower_bound, outcome.gap) == (1.0, 0.0, 1.0)
 
 
-@settings(max_examples=70, deadline=None)
 @given(problem=problems(), question=st.integers(0, 25))
 def test_survives_an_interrupt_in_the_middle_of_counting(problem: Problem, question: int) -> None:
     def interrupt(asked: int) -> None:
@@ -487,7 +482,6 @@ def test_survives_an_interrupt_in_the_middle_of_counting(problem: Problem, quest
     (check_complete if outcome.complete else check_stopped)(problem, outcome)
 
 
-@settings(max_examples=60, deadline=None)
 @given(problem=problems(), question=st.integers(0, 10), interrupts=st.booleans())
 def test_cancel_ends_the_search(problem: Problem, question: int, interrupts: bool) -> None:
     control = Control()
@@ -517,7 +511,6 @@ def test_cancelled_search_raises() -> None:
     assert raised.value.code == "CANCELLED"
 
 
-@settings(max_examples=60, deadline=None)
 @given(problems())
 def test_progress_is_true_and_moves_forward(problem: Problem) -> None:
     reports: list[Progress] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tableveil.errors import CancelledError
@@ -17,7 +17,6 @@ from tableveil.search.explain import Neighbour, explain
 from tests.engine.search.problems import key_at, problems, watched
 
 MODELS: st.SearchStrategy[QualityModel] = st.builds(LossModel, st.sampled_from(Aggregate)) | st.just(PrecisionModel())
-MANY_PROBLEMS = settings(max_examples=100, deadline=None)
 
 
 def best_of(problem: Problem) -> Transformation:
@@ -61,7 +60,6 @@ def check(problem: Problem, found: Neighbour) -> None:
 
 
 @given(problems(models=MODELS, even=True) | problems(models=MODELS))
-@MANY_PROBLEMS
 def test_every_neighbour_is_as_the_definitions_say(problem: Problem) -> None:
     at = best_of(problem)
     explanation = explain(problem, at, Control())
@@ -80,7 +78,6 @@ def test_every_neighbour_is_as_the_definitions_say(problem: Problem) -> None:
 
 
 @given(problems(models=MODELS))
-@MANY_PROBLEMS
 def test_no_neighbour_of_the_best_is_better(problem: Problem) -> None:
     explanation = explain(problem, best_of(problem), Control())
     own = explanation.itself.score
@@ -89,7 +86,6 @@ def test_no_neighbour_of_the_best_is_better(problem: Problem) -> None:
 
 
 @given(problems(models=MODELS), st.integers(0, 9))
-@MANY_PROBLEMS
 def test_when_the_time_is_over_the_last_neighbours_are_missing(problem: Problem, seconds: int) -> None:
     at = best_of(problem)
     whole = explain(problem, at, Control())
@@ -103,7 +99,6 @@ def test_when_the_time_is_over_the_last_neighbours_are_missing(problem: Problem,
 
 
 @given(problems(models=MODELS))
-@settings(max_examples=30, deadline=None)
 def test_a_cancel_ends_it_at_any_count(problem: Problem) -> None:
     at = best_of(problem)
     counts = 1 + len(explain(problem, at, Control()).neighbours)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.policy import LossModel
@@ -22,7 +22,6 @@ LOSS = st.just(LossModel())
 @pytest.mark.parametrize("model", EACH_MODEL)
 def test_each_model_alone(model: str) -> None:
     @given(private_problems(privacy=st.lists(EACH_MODEL[model], min_size=1, max_size=1), models=LOSS))
-    @settings(max_examples=60, deadline=None)
     def finds_the_optimum(problem: Problem) -> None:
         check_complete(problem, run(exact, problem))
 
@@ -32,7 +31,6 @@ def test_each_model_alone(model: str) -> None:
 @pytest.mark.parametrize("search", SEARCHES)
 def test_any_conjunction(search: Callable[..., Any]) -> None:
     @given(private_problems(keeps=st.sampled_from([False, False, True])))
-    @settings(max_examples=80, deadline=None)
     def finds_the_optimum(problem: Problem) -> None:
         check_complete(problem, run(search, problem))
 

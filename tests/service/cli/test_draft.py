@@ -64,3 +64,27 @@ def test_a_file_is_not_replaced_unasked(run: Run, service: FakeService, tmp_path
 def test_json(documents: Callable[..., list[Any]]) -> None:
     [document] = documents("draft-policy", "people")
     assert [remark["kind"] for remark in document["remarks"]] == ["DRAFT_REMARK_KIND_DECIDE"] * 2
+
+
+def test_a_query_in_place_of_a_table(run: Run, service: FakeService, tmp_path: Path) -> None:
+    path = tmp_path / "query.sql"
+    path.write_text("SELECT 'ä' AS a FROM people\n", encoding="utf-8")
+    assert run("draft-policy", "--query", str(path)).exit_code == 0
+    request = service.requests[-1]
+    assert isinstance(request, v1.DraftPolicyRequest)
+    assert (request.source_query, request.WhichOneof("source")) == ("SELECT 'ä' AS a FROM people\n", "source_query")
+
+
+def test_a_table_or_a_query_and_not_both(run: Run, service: FakeService, tmp_path: Path) -> None:
+    path, empty = tmp_path / "query.sql", tmp_path / "empty.sql"
+    path.write_text("SELECT a FROM people")
+    empty.write_text(" \n")
+    for arguments in (
+        (),
+        ("people", "--query", str(path)),
+        ("--schema", "main", "--query", str(path)),
+        ("--query", str(empty)),
+    ):
+        for command in ("draft-policy", "risk"):
+            assert run(command, *arguments).exit_code == 2
+    assert service.requests == []

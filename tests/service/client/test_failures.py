@@ -8,7 +8,7 @@ from concurrent import futures
 import grpc
 import pytest
 
-import tableveil.client.client
+import tableveil.client.connection
 from tableveil.client import Client, UnreachableError
 from tableveil.client.failures import error_from, failure_of
 from tableveil.errors import (
@@ -98,7 +98,7 @@ def test_no_such_host() -> None:
 
 
 def test_no_answer_in_time(client: Client, service: FakeService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tableveil.client.client, "SECONDS_TO_ANSWER", 0.2)
+    monkeypatch.setattr(tableveil.client.connection, "SECONDS_TO_ANSWER", 0.2)
     service.failures["GetJob"] = service.resume
     with pytest.raises(UnreachableError) as caught:
         client.get_job("1")

@@ -8,12 +8,13 @@ from decimal import Decimal
 
 import pytest
 
-from tableveil.convert import canonical_json, frontier_from_proto, frontier_name, frontier_number, frontier_to_proto
+from tableveil.convert import canonical_json, frontier_from_proto, frontier_to_proto, result_name, result_number
 from tableveil.convert import policy_from_proto as read_policy
 from tableveil.errors import InvalidError
 from tableveil.policy import DistinctLDiversity, KAnonymity, TableReference
 from tableveil.policy.frontier import FrontierGrid
 from tableveil.state.frontiers import Found, Frontier, Point
+from tableveil.state.jobs import JobKind
 from tableveil.v1 import frontier_service_pb2, policy_pb2
 from tests.service.client import samples
 
@@ -158,6 +159,6 @@ def test_frontier_to_proto() -> None:
 
 
 def test_names() -> None:
-    assert frontier_number(frontier_name(12)) == 12
+    assert result_number(JobKind.FRONTIER, result_name(JobKind.FRONTIER, 12)) == 12
     with pytest.raises(InvalidError):
-        frontier_number("jobs/12")
+        result_number(JobKind.FRONTIER, "jobs/12")

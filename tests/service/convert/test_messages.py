@@ -38,17 +38,10 @@ from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
 from tableveil.state.hierarchies import Stored
 from tableveil.state.jobs import JobPhase, JobState, Request
-from tableveil.state.releases import (
-    AttributeResult,
-    Explanation,
-    Neighbour,
-    ObjectKind,
-    Proof,
-    Rejection,
-    Release,
-    ReleaseObject,
-    RunnerUp,
-)
+from tableveil.state.release_attributes import AttributeResult
+from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
+from tableveil.state.release_objects import ObjectKind, ReleaseObject
+from tableveil.state.releases import Proof, Release, RunnerUp
 from tableveil.state.withdrawals import Withdrawal
 from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2, release_service_pb2
 

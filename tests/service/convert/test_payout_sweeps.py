@@ -11,14 +11,15 @@ import pytest
 from tableveil.convert import (
     canonical_json,
     payout_sweep_from_proto,
-    payout_sweep_name,
-    payout_sweep_number,
     payout_sweep_to_proto,
+    result_name,
+    result_number,
 )
 from tableveil.errors import InvalidError
 from tableveil.game.sweep import Among, Method, SweepPoint
 from tableveil.policy import BreakEven, Game, LossModel, TableReference
 from tableveil.policy.payout_sweep import DEFAULT_GAINS, SweptGains
+from tableveil.state.jobs import JobKind
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.v1 import payout_service_pb2, policy_pb2
 from tests.service.client.samples import playing
@@ -156,6 +157,6 @@ def test_payout_sweep_to_proto() -> None:
 
 
 def test_names() -> None:
-    assert payout_sweep_number(payout_sweep_name(12)) == 12
+    assert result_number(JobKind.PAYOUT_SWEEP, result_name(JobKind.PAYOUT_SWEEP, 12)) == 12
     with pytest.raises(InvalidError):
-        payout_sweep_number("jobs/12")
+        result_number(JobKind.PAYOUT_SWEEP, "jobs/12")

@@ -60,7 +60,7 @@ POLICIES = messages(policy_pb2.Policy.DESCRIPTOR).map(lambda fields: policy_pb2.
 
 
 @given(POLICIES)
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=40)
 @example(policy_pb2.Policy())
 @example(policy_pb2.Policy(person_column=""))
 @example(policy_pb2.Policy(rows_are_people=False))
@@ -70,7 +70,7 @@ def test_yaml_reads_back(policy: policy_pb2.Policy) -> None:
 
 
 @given(POLICIES, st.booleans())
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=40)
 def test_json_reads_back(policy: policy_pb2.Policy, ascii_only: bool) -> None:
     text = json.dumps(to_document(policy), ensure_ascii=ascii_only)
     assert read_policy(text.encode(), "json") == (policy, [])

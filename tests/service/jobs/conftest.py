@@ -17,7 +17,7 @@ from tableveil.state import jobs as store
 from tableveil.state import releases
 from tableveil.state.releases import Release
 from tests.migrated import opened
-from tests.service.jobs.managed import PATIENTS, SECONDS, Gate, Open
+from tests.service.jobs.managed import POLICY, SECONDS, Gate, Open, create_patients, ended, submit
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def run() -> Callable[..., Release]:
             number = store.next_number(own)
             source, target = policy.source, policy.release
             request = store.Request(
-                number, policy.request_id, document, "", source, target.schema, target.name, store.now(own)
+                number, policy.request_id, document, "", source, target.schema, target.name, store.now()
             )
             store.insert_request(own, request)
             release = run_job(database, own, number, policy, document, report or Report())
@@ -62,10 +62,20 @@ def run() -> Callable[..., Release]:
 
 @pytest.fixture
 def patients(session: Session) -> None:
-    session.execute(
-        "CREATE TABLE patients AS SELECT 20 + i % 3 AS age, i % 2 AS ward, 'illness ' || i % 5 AS illness "
-        f"FROM range({PATIENTS}) r(i)"
-    )
+    create_patients(session)
+
+
+@pytest.fixture(scope="session")
+def released_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database file in which the patients were released once, by a job, to be copied."""
+    path = tmp_path_factory.mktemp("released") / "test.duckdb"
+    for database in opened(path):
+        with database.session() as session:
+            create_patients(session)
+        manager = JobManager(database)
+        assert ended(manager, submit(manager, POLICY).number).result == 1
+        manager.close(SECONDS)
+    return path
 
 
 @pytest.fixture

@@ -33,11 +33,19 @@ POLICY = Policy(
     repeat_reason="a test",
 )
 PATIENTS = 30
-SECONDS = 20.0
+SECONDS = 60.0
 """How long a test waits for what should take a moment."""
 
 Open = Callable[..., JobManager]
 """Opens a manager of the database."""
+
+
+def create_patients(session: Session) -> None:
+    """The table of the policy."""
+    session.execute(
+        "CREATE TABLE patients AS SELECT 20 + i % 3 AS age, i % 2 AS ward, 'illness ' || i % 5 AS illness "
+        f"FROM range({PATIENTS}) r(i)"
+    )
 
 
 def to(name: str, **changes: Any) -> Policy:

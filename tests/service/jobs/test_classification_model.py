@@ -29,6 +29,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.state.releases import Release
+from tests.inserted import insert
 
 Run = Callable[..., Release]
 
@@ -70,8 +71,7 @@ def database(shared_database: Database) -> Database:
     with shared_database.session() as session:
         columns = "id INTEGER, age INTEGER, sex VARCHAR, city VARCHAR, income VARCHAR, shift DOUBLE, buys VARCHAR"
         session.execute(f"CREATE TABLE people ({columns})")
-        for row in rows:
-            session.execute("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        insert(session, "people", rows)
     return shared_database
 
 

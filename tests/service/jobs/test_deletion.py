@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -20,9 +21,8 @@ from tableveil.policy.risk_analysis import RiskRequest
 from tableveil.policy.utility import UtilityRequest
 from tableveil.state import removal
 from tableveil.state.jobs import JobKind, JobState
+from tests.migrated import opened
 from tests.service.jobs.managed import POLICY, Gate, Open, ended, submit, to
-
-pytestmark = pytest.mark.usefixtures("patients")
 
 NOTHING = timedelta(0)
 
@@ -41,9 +41,13 @@ def sizes(session: Session) -> dict[str, int]:
     return {name: session.value(f"SELECT count(*) FROM tableveil.{name}") for (name,) in names}
 
 
+@pytest.fixture
+def database(tmp_path: Path, released_once: Path) -> Iterator[Database]:
+    yield from opened(tmp_path / "test.duckdb", released_once)
+
+
 @pytest.mark.parametrize("name", FINDINGS)
 def test_nothing_is_left_of_a_job_and_what_it_found(jobs: JobManager, session: Session, name: str) -> None:
-    ended(jobs, submit(jobs, POLICY).number)
     before = sizes(session)
     job = ended(jobs, jobs.submit(FINDINGS[name]()).number)
     assert job.state is JobState.SUCCEEDED, job.failure
@@ -69,7 +73,7 @@ def test_every_table_of_what_jobs_find_is_known(jobs: JobManager, session: Sessi
 
 
 def test_the_job_of_a_release_stays(jobs: JobManager) -> None:
-    job = ended(jobs, submit(jobs, POLICY).number)
+    (job,) = jobs.page(None, 10)
     with pytest.raises(ConflictError) as raised:
         jobs.delete(job.number)
     assert raised.value.code == "JOB_OF_RELEASE"
@@ -78,7 +82,8 @@ def test_the_job_of_a_release_stays(jobs: JobManager) -> None:
 
 def test_a_job_that_has_not_ended_stays(open_manager: Open, gate: Gate) -> None:
     jobs = open_manager(concurrent_jobs=1)
-    running, queued = submit(jobs, POLICY), submit(jobs, to("other"))
+    (released,) = jobs.page(None, 10)
+    running, queued = submit(jobs, to("one")), submit(jobs, to("other"))
     gate.wait_for(1)
     for job in (running, queued):
         with pytest.raises(ConflictError) as raised:
@@ -87,11 +92,11 @@ def test_a_job_that_has_not_ended_stays(open_manager: Open, gate: Gate) -> None:
         jobs.cancel(job.number)
         assert ended(jobs, job.number).state is JobState.CANCELLED
         jobs.delete(job.number)
-    assert jobs.page(None, 10) == []
+    assert jobs.page(None, 10) == [released]
 
 
 def test_the_request_id_of_a_deleted_job_is_free(jobs: JobManager) -> None:
-    failing = replace(POLICY, request_id="r-1", privacy_models=(KAnonymity(31),), suppression_limit=Decimal(0))
+    failing = replace(to("other"), request_id="r-1", privacy_models=(KAnonymity(31),), suppression_limit=Decimal(0))
     first = ended(jobs, submit(jobs, failing).number)
     assert submit(jobs, failing) == first
     jobs.delete(first.number)
@@ -101,7 +106,7 @@ def test_the_request_id_of_a_deleted_job_is_free(jobs: JobManager) -> None:
 def test_retention_deletes_what_is_old_and_keeps_releases(
     jobs: JobManager, database: Database, session: Session
 ) -> None:
-    release = ended(jobs, submit(jobs, POLICY).number)
+    (release,) = jobs.page(None, 10)
     assert release.result is not None
     evidence = Releases(database).get(release.result)
     infeasible = replace(to("other"), privacy_models=(KAnonymity(31),), suppression_limit=Decimal(0))
@@ -115,6 +120,9 @@ def test_retention_deletes_what_is_old_and_keeps_releases(
     assert session.value("SELECT count(*) FROM tableveil.job_events") == 2
     assert jobs.page(None, 10) == [release]
     assert jobs.get(release.number) == release
+    # Asked for before, it was kept at hand.
+    with pytest.raises(NotFoundError):
+        jobs.get(failed.number)
     assert Releases(database).get(release.result) == evidence
     with Releases(database).read(release.result, "released") as reader:
         assert reader.read_all().num_rows == 30
@@ -124,5 +132,6 @@ def test_retention_leaves_jobs_that_have_not_ended(open_manager: Open, database:
     jobs = open_manager(concurrent_jobs=1)
     numbers = {submit(jobs, to(name)).number for name in ("running", "queued")}
     gate.wait_for(1)
-    assert delete_old(database, NOTHING) == (0, 0)
-    assert {job.number for job in jobs.page(None, 10)} == numbers
+    # Of the job of the release some events go.
+    assert delete_old(database, NOTHING)[0] == 0
+    assert {job.number for job in jobs.page(None, 10)} > numbers

@@ -29,44 +29,46 @@ POLICY = Policy(
 )
 
 
-def fill(session: Session, note: str) -> None:
-    """160 people in 16 towns; `note` is an expression over the person's number i and the town's t."""
+def fill(session: Session, *notes: str) -> None:
+    """160 people in 16 towns; notes are expressions over the person's number i and the town's t."""
+    columns = ", ".join(f"{note} AS note{i or ''}" for i, note in enumerate(notes))
     session.execute(
-        f"CREATE TABLE people AS SELECT 't' || t AS town, {note} AS note "
-        "FROM (SELECT i, i % 16 AS t FROM range(160) r(i))"
+        f"CREATE TABLE people AS SELECT 't' || t AS town, {columns} FROM (SELECT i, i % 16 AS t FROM range(160) r(i))"
     )
 
 
-@pytest.mark.parametrize(
-    ("note", "refused"),
-    [
-        pytest.param("'mayor of ' || t", True, id="names the town"),
-        pytest.param("'town hall ' || t || ' room ' || (i // 16) % 2", True, id="finer than the town"),
-        pytest.param("CASE WHEN i < 148 THEN 'mayor of ' || t ELSE 'none' END", True, id="names it nearly always"),
-        pytest.param("CASE WHEN i < 130 THEN 'mayor of ' || t ELSE 'none' END", False, id="names it too rarely"),
-        pytest.param("CASE WHEN i < 148 THEN 'mayor of ' || t END", True, id="NULL now and then"),
-        pytest.param("CASE WHEN i < 80 THEN 'mayor of ' || t END", True, id="NULL mostly"),
-        pytest.param("'county ' || t // 4", False, id="what is released anyway"),
-        pytest.param("'land ' || t // 8", False, id="coarser than what is released"),
-        pytest.param("'same'", False, id="one value"),
-        pytest.param("'room ' || i // 16", False, id="independent"),
-        pytest.param("NULL::VARCHAR", False, id="nothing"),
-    ],
+DETERMINING = (
+    # The town; less; nearly always; and if there is anything, now and then or mostly not.
+    "'mayor of ' || t",
+    "'town hall ' || t || ' room ' || (i // 16) % 2",
+    "CASE WHEN i < 148 THEN 'mayor of ' || t ELSE 'none' END",
+    "CASE WHEN i < 148 THEN 'mayor of ' || t END",
+    "CASE WHEN i < 80 THEN 'mayor of ' || t END",
 )
-def test_a_column_that_determines_what_is_hidden(
-    database: Database, session: Session, run: Run, note: str, refused: bool
-) -> None:
-    fill(session, note)
-    if not refused:
-        run(database, POLICY)
-        return
+HARMLESS = (
+    # Too rarely the town; what is released anyway, and coarser; one value, independent ones, none.
+    "CASE WHEN i < 130 THEN 'mayor of ' || t ELSE 'none' END",
+    "'county ' || t // 4",
+    "'land ' || t // 8",
+    "'same'",
+    "'room ' || i // 16",
+    "NULL::VARCHAR",
+)
+
+
+def test_columns_that_determine_what_is_hidden(database: Database, session: Session, run: Run) -> None:
+    town, note = POLICY.attributes
+    fill(session, *DETERMINING, *HARMLESS)
+    notes = [replace(note, column=f"note{i or ''}") for i in range(len(DETERMINING) + len(HARMLESS))]
     with pytest.raises(InvalidError) as raised:
-        run(database, POLICY)
+        run(database, replace(POLICY, attributes=(town, *notes)))
     assert raised.value.code == "COLUMN_DISCLOSES"
-    (fault,) = raised.value.faults
-    assert fault.field == "attributes[1].role"
-    assert "'note', which determines 'town' more finely than its released level 1" in fault.found
+    faults = raised.value.faults
+    assert [fault.field for fault in faults] == [f"attributes[{i + 1}].role" for i in range(len(DETERMINING))]
+    for fault, found in zip(faults, notes, strict=False):
+        assert f"'{found.column}', which determines 'town' more finely than its released level 1" in fault.found
     assert session.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'released'") == []
+    run(database, replace(POLICY, attributes=(town, *notes[len(DETERMINING) :]), default_role=Role.IDENTIFYING))
 
 
 def test_levels_that_hide_nothing_more_are_looked_through(database: Database, session: Session, run: Run) -> None:
@@ -79,16 +81,14 @@ def test_levels_that_hide_nothing_more_are_looked_through(database: Database, se
     assert raised.value.code == "COLUMN_DISCLOSES"
 
 
-@pytest.mark.parametrize("role", [Role.SENSITIVE, Role.IDENTIFYING])
-def test_columns_of_other_roles(database: Database, session: Session, run: Run, role: Role) -> None:
-    fill(session, "'mayor of ' || t")
-    run(database, replace(POLICY, attributes=(POLICY.attributes[0], AttributePolicy("note", role))))
-
-
-def test_acknowledged_column(database: Database, session: Session, run: Run) -> None:
-    fill(session, "'mayor of ' || t")
-    note = AttributePolicy("note", Role.INSENSITIVE, acknowledged=True)
-    run(database, replace(POLICY, attributes=(POLICY.attributes[0], note)))
+def test_columns_of_other_roles_and_acknowledged_ones(database: Database, session: Session, run: Run) -> None:
+    fill(session, *["'mayor of ' || t"] * 3)
+    others = (
+        AttributePolicy("note", Role.SENSITIVE),
+        AttributePolicy("note1", Role.IDENTIFYING),
+        AttributePolicy("note2", Role.INSENSITIVE, acknowledged=True),
+    )
+    run(database, replace(POLICY, attributes=(POLICY.attributes[0], *others)))
 
 
 def test_released_values_hide_nothing(database: Database, session: Session, run: Run) -> None:

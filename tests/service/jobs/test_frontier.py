@@ -51,7 +51,7 @@ POLICY = Policy(
     suppression_limit=Decimal("0.05"),
 )
 
-GRID = FrontierGrid((2, 3, 5, 9), (Decimal(0), Decimal("0.02"), Decimal("0.1"), Decimal(1)))
+GRID = FrontierGrid((2, 9), (Decimal(0), Decimal("0.02"), Decimal("0.1")))
 
 
 @pytest.fixture(autouse=True)
@@ -147,7 +147,9 @@ def test_every_point_is_what_a_release_would_have(
     assert feasible == len(GRID.ks) * (len(GRID.suppression_limits) - 1)
 
 
-def test_a_frontier_says_where_it_is_from(jobs: JobManager, database: Database, session: Session) -> None:
+def test_a_frontier_says_where_it_is_from_and_is_all_that_is_written(
+    jobs: JobManager, open_manager: Open, database: Database, session: Session
+) -> None:
     frontier = computed(jobs, database)
     assert frontier.source == TableReference("test", "main", "people")
     assert frontier.records == 400
@@ -157,7 +159,15 @@ def test_a_frontier_says_where_it_is_from(jobs: JobManager, database: Database, 
     assert frontier.counter == "numpy"
     assert 0 < frontier.search_seconds < frontier.seconds
     assert frontier.policy == "{}"
-    assert jobs.get(frontier.job).result == frontier.number
+    job = jobs.get(frontier.job)
+    assert job.result == frontier.number
+    # It is stored: another manager finds it too.
+    assert open_manager().get(frontier.job) == job
+    tables = session.rows("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT temporary")
+    assert tables == [("people",)]
+    assert session.value("SELECT count(*) FROM tableveil.releases") == 0
+    # Hierarchies written out in the policy are kept for releases only.
+    assert session.value("SELECT count(*) FROM tableveil.hierarchies") == 0
     again = computed(jobs, database)
     assert again.source_fingerprint == frontier.source_fingerprint
     assert again.points == frontier.points
@@ -165,24 +175,7 @@ def test_a_frontier_says_where_it_is_from(jobs: JobManager, database: Database, 
     assert computed(jobs, database).source_fingerprint != frontier.source_fingerprint
 
 
-def test_nothing_else_is_written(jobs: JobManager, database: Database, session: Session) -> None:
-    computed(jobs, database)
-    tables = session.rows("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT temporary")
-    assert tables == [("people",)]
-    assert session.value("SELECT count(*) FROM tableveil.releases") == 0
-    # Hierarchies written out in the policy are kept for releases only.
-    assert session.value("SELECT count(*) FROM tableveil.hierarchies") == 0
-
-
-def test_a_released_table_needs_no_reason_for_its_frontier(
-    jobs: JobManager, database: Database, run: Callable[..., Release]
-) -> None:
-    policy = replace(POLICY, release=ReleaseTarget("main", "out"))
-    run(database, policy)
-    computed(jobs, database, policy)
-
-
-def test_progress_is_shown(jobs: JobManager, session: Session) -> None:
+def test_cancelled_after_its_progress_shows(jobs: JobManager, session: Session) -> None:
     job = jobs.submit(FrontierWork(wide(session), GRID, "{}"))
     for seen in jobs.watch(job.number, lambda: False):
         if seen.progress is not None:
@@ -192,6 +185,10 @@ def test_progress_is_shown(jobs: JobManager, session: Session) -> None:
     assert seen.progress.lattice_size == str(2**24)
     assert seen.progress.checked > 0
     jobs.cancel(job.number)
+    cancelled = ended(jobs, job.number)
+    assert cancelled.state is JobState.CANCELLED
+    assert cancelled.result is None
+    assert session.value("SELECT count(*) FROM tableveil.frontiers") == 0
 
 
 def test_time_limit_leaves_proven_bounds(jobs: JobManager, database: Database, session: Session) -> None:
@@ -256,6 +253,9 @@ def test_the_same_request_is_the_same_job(jobs: JobManager) -> None:
     assert release.number != first.number
     assert (release.request.kind, release.result) == (JobKind.RELEASE, 1)
     assert jobs.submit(ReleaseWork(policy, "{}")) == release
+    # A released table needs no reason for its frontier.
+    later = ended(jobs, jobs.submit(FrontierWork(replace(policy, request_id=""), GRID, "{}")).number)
+    assert (later.state, later.request.kind) == (JobState.SUCCEEDED, JobKind.FRONTIER)
 
 
 def test_a_frontier_takes_no_target(open_manager: Open, session: Session) -> None:
@@ -267,18 +267,6 @@ def test_a_frontier_takes_no_target(open_manager: Open, session: Session) -> Non
     assert [job.request.target_name for job in submitted] == ["", "", "out"]
     for job in reversed(submitted):
         jobs.cancel(job.number)
-
-
-def test_cancelled(jobs: JobManager, session: Session) -> None:
-    job = jobs.submit(FrontierWork(wide(session), GRID, "{}"))
-    for seen in jobs.watch(job.number, lambda: False):
-        if seen.progress is not None:
-            break
-    jobs.cancel(job.number)
-    cancelled = ended(jobs, job.number)
-    assert cancelled.state is JobState.CANCELLED
-    assert cancelled.result is None
-    assert session.value("SELECT count(*) FROM tableveil.frontiers") == 0
 
 
 def test_close_interrupts_and_the_request_starts_anew(
@@ -296,11 +284,3 @@ def test_close_interrupts_and_the_request_starts_anew(
     again = jobs.submit(FrontierWork(policy, GRID, "{}"))
     assert again.number != first.number
     jobs.cancel(again.number)
-
-
-def test_finished_work_outlives_its_process(jobs: JobManager, open_manager: Open, database: Database) -> None:
-    frontier = computed(jobs, database)
-    jobs.close(SECONDS)
-    later = open_manager().get(frontier.job)
-    assert (later.state, later.result) == (JobState.SUCCEEDED, frontier.number)
-    assert Frontiers(database).get(frontier.number) == frontier

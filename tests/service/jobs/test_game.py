@@ -286,7 +286,7 @@ def frontier_of(database: Database, policy: Policy, grid: FrontierGrid) -> Front
     with database.session() as session:
         session.control = Control()
         number = jobs.next_number(session)
-        request = jobs.Request(number, "", "{}", "", policy.source, "", "", jobs.now(session), jobs.JobKind.FRONTIER)
+        request = jobs.Request(number, "", "{}", "", policy.source, "", "", jobs.now(), jobs.JobKind.FRONTIER)
         jobs.insert_request(session, request)
         found = frontiers.find(session, run_frontier(session, number, policy, grid, "{}", Report()))
     assert found is not None

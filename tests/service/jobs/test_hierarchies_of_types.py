@@ -29,6 +29,7 @@ from tableveil.hierarchy import (
 )
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.state.releases import Release
+from tests.inserted import insert
 
 Run = Callable[..., Release]
 
@@ -141,8 +142,7 @@ def policy(table: str, rules: list[RuleHierarchy]) -> Policy:
 def make(session: Session, table: str, types: list[str], rows: list[tuple[str, ...]]) -> None:
     columns = ", ".join(f"c{i} {type_}" for i, type_ in enumerate(types))
     session.execute(f"CREATE TABLE {table} ({columns})")
-    for row in rows:
-        session.execute(f"INSERT INTO {table} VALUES ({', '.join('?' for _ in row)})", list(row))
+    insert(session, table, rows)
 
 
 def test_the_labels_of_every_type(database: Database, session: Session, run: Run) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tableveil.backend import Database, Session, Settings
+from tableveil.backend import Database, Session
 from tableveil.hierarchy import InlineLevels, SuppressionOnly
 from tableveil.policy import (
     AttributePolicy,
@@ -34,8 +34,9 @@ from tableveil.policy import (
     TableReference,
     TCloseness,
 )
-from tableveil.state.migrate import migrate
 from tableveil.state.releases import Release
+from tests.inserted import insert
+from tests.migrated import opened
 
 Run = Callable[..., Release]
 
@@ -126,11 +127,7 @@ PEOPLE = [("1", "n"), ("1", "n"), ("2", "n"), ("2", "n"), ("8", "s"), ("9", "s")
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     """Even the file, and with it the catalog, has an odd name."""
-    opened = Database(Settings(tmp_path / 'clinic; it\'s "odd".duckdb', threads=2))
-    with opened.session() as session:
-        migrate(session)
-    yield opened
-    opened.close()
+    yield from opened(tmp_path / 'clinic; it\'s "odd".duckdb')
 
 
 def make(session: Session, names: Names) -> None:
@@ -139,9 +136,8 @@ def make(session: Session, names: Names) -> None:
     session.execute(
         f"CREATE TABLE {quoted(*names.source)} ({', '.join(f'{quoted(c)} VARCHAR' for c in names.columns)})"
     )
-    for number, (age, ward) in enumerate(PEOPLE):
-        row = [age, ward, f"person {number}", f"illness {number % 2}", "same"]
-        session.execute(f"INSERT INTO {quoted(*names.source)} VALUES (?, ?, ?, ?, ?)", row)
+    rows = ((age, ward, f"person {i}", f"illness {i % 2}", "same") for i, (age, ward) in enumerate(PEOPLE))
+    insert(session, quoted(*names.source), rows)
 
 
 def policy_of(names: Names, **options: Any) -> Policy:
@@ -168,31 +164,36 @@ def policy_of(names: Names, **options: Any) -> Policy:
 
 
 @pytest.mark.parametrize("case", list(CASES))
-@pytest.mark.parametrize("kind", list(ReleaseKind))
-def test_releases_whatever_things_are_called(database: Database, run: Run, case: str, kind: ReleaseKind) -> None:
+def test_releases_and_replaces_whatever_things_are_called(database: Database, run: Run, case: str) -> None:
     names = CASES[case]
-    young, old = names.labels
-    age, ward, _, illness, note = names.columns
     with database.session() as session:
         make(session, names)
-        release = run(database, policy_of(names, kind=kind))
-        schema, name = names.target
-        described = session.rows(f"DESCRIBE {quoted(schema, name)}")
-        assert [column for column, *_ in described] == [age, ward, illness, note, names.marker]
-        rows = session.rows(f"SELECT * FROM {quoted(schema, name)}")
-        kept = [(young, "n", f"illness {i % 2}", "same", False) for i in range(4)]
-        kept += [(old, "s", f"illness {i % 2}", "same", False) for i in range(4, 7)]
-        assert Counter(rows) == Counter([*kept, *[(None,) * 4 + (True,)] * 2])
-        classes = session.rows(f"SELECT * FROM {quoted(schema, f'{name}_classes')}")
-        # Two illnesses, twice each; and of three, one twice.
-        uneven = round(3 / 2 ** (2 / 3), 9)
-        assert sorted(classes) == sorted([(young, "n", 4, 1 / 4, 2, 2.0), (old, "s", 3, 1 / 3, 2, uneven)])
-        found = session.rows(f"SELECT class_size, classes FROM {quoted(schema, f'{name}_risk_histogram')}")
-        assert found == [(3, 1), (4, 1)]
-        assert session.rows(
-            f"SELECT value FROM {quoted(schema, f'{name}_risk')} WHERE measure = 'suppressed_records'"
-        ) == [(2.0,)]
-        assert session.value(f"SELECT count(*) FROM {quoted(*names.source)}") == len(PEOPLE)
+        view = run(database, policy_of(names, kind=ReleaseKind.VIEW))
+        check(session, names, view)
+        again = policy_of(names, kind=ReleaseKind.TABLE, if_exists=IfExists.REPLACE)
+        check(session, names, run(database, replace(again, repeat_reason="a test")))
+
+
+def check(session: Session, names: Names, release: Release) -> None:
+    """All that was written, and that the source is as it was."""
+    young, old = names.labels
+    age, ward, _, illness, note = names.columns
+    schema, name = names.target
+    described = session.rows(f"DESCRIBE {quoted(schema, name)}")
+    assert [column for column, *_ in described] == [age, ward, illness, note, names.marker]
+    rows = session.rows(f"SELECT * FROM {quoted(schema, name)}")
+    kept = [(young, "n", f"illness {i % 2}", "same", False) for i in range(4)]
+    kept += [(old, "s", f"illness {i % 2}", "same", False) for i in range(4, 7)]
+    assert Counter(rows) == Counter([*kept, *[(None,) * 4 + (True,)] * 2])
+    classes = session.rows(f"SELECT * FROM {quoted(schema, f'{name}_classes')}")
+    # Two illnesses, twice each; and of three, one twice.
+    uneven = round(3 / 2 ** (2 / 3), 9)
+    assert sorted(classes) == sorted([(young, "n", 4, 1 / 4, 2, 2.0), (old, "s", 3, 1 / 3, 2, uneven)])
+    found = session.rows(f"SELECT class_size, classes FROM {quoted(schema, f'{name}_risk_histogram')}")
+    assert found == [(3, 1), (4, 1)]
+    suppressed = f"SELECT value FROM {quoted(schema, f'{name}_risk')} WHERE measure = 'suppressed_records'"
+    assert session.rows(suppressed) == [(2.0,)]
+    assert session.value(f"SELECT count(*) FROM {quoted(*names.source)}") == len(PEOPLE)
     assert [attribute.column for attribute in release.attributes] == [age, ward]
     assert (release.objects[0].name, release.objects[0].row_count) == (name, 9)
 
@@ -234,18 +235,6 @@ def test_models_hold_whatever_things_are_called(database: Database, run: Run, ca
         )
     assert release.suppressed_records == len(shown) == 2
     assert shown == [("illness 0",), ("illness 1",)]
-
-
-@pytest.mark.parametrize("case", list(CASES))
-def test_replaces_whatever_things_are_called(database: Database, run: Run, case: str) -> None:
-    names = CASES[case]
-    with database.session() as session:
-        make(session, names)
-        run(database, policy_of(names, kind=ReleaseKind.VIEW))
-        before = session.rows(f"SELECT * FROM {quoted(*names.target)}")
-        again = policy_of(names, kind=ReleaseKind.TABLE, if_exists=IfExists.REPLACE)
-        run(database, replace(again, repeat_reason="a test"))
-        assert session.rows(f"SELECT * FROM {quoted(*names.target)}") == before
 
 
 def test_class_columns_make_way_for_quasi_identifiers(database: Database, run: Run) -> None:
@@ -301,9 +290,7 @@ def test_values_of_any_kind_come_through_unchanged(database: Database, run: Run)
     ]
     with database.session() as session:
         session.execute("CREATE TABLE patients (v VARCHAR, s VARCHAR)")
-        for value in values:
-            for _ in range(2):
-                session.execute("INSERT INTO patients VALUES (?, ?)", [value, value])
+        insert(session, "patients", ((value, value) for value in values for _ in range(2)))
         hierarchy = InlineLevels(tuple((value, "any") for value in values))
         policy = Policy(
             source=TableReference("", "main", "patients"),

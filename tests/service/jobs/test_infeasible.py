@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database
-from tableveil.errors import InfeasibleError
+from tableveil.classes import ClassCounter, EquivalenceClasses, RememberingCounter
+from tableveil.errors import CancelledError, Change, InfeasibleError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
 from tableveil.jobs.model import Failure
 from tableveil.jobs.read import count
+from tableveil.jobs.relaxing import relaxed
 from tableveil.jobs.report import Report
-from tableveil.jobs.run import chosen_plan
+from tableveil.jobs.run import _search, chosen_plan
+from tableveil.lattice import Transformation
 from tableveil.policy import (
     AttributePolicy,
     AverageRisk,
@@ -37,6 +40,7 @@ from tableveil.policy import (
     PrivacyModel,
     ProbabilisticLDiversity,
     Profitability,
+    RecursiveCLDiversity,
     ReleaseTarget,
     Role,
     SampleUniqueness,
@@ -49,7 +53,8 @@ from tableveil.policy import (
 )
 from tableveil.search import Control, SearchOutcome, search
 from tableveil.state.releases import Release
-from tests.engine.search.changes import with_changes
+from tests.engine.search.changes import stricter, with_changes
+from tests.inserted import insert
 
 Run = Callable[..., Release]
 
@@ -80,12 +85,13 @@ def database(shared_database: Database) -> Database:
             draw = random.Random(3)
             session.execute("CREATE TABLE patients (id INTEGER, age INTEGER, sex VARCHAR, illness VARCHAR)")
             session.execute("CREATE TABLE people (age INTEGER, sex VARCHAR)")
+            rows = []
             for number in range(40):
                 age, sex = 20 + number % 4 * 10 + number % 7, draw.choice("fm")
                 illness = "flu" if 30 <= age < 35 else draw.choice(["flu", "asthma", "ulcer", "gastritis"])
-                session.execute("INSERT INTO patients VALUES (?, ?, ?, ?)", [number, age, sex, illness])
-                for _ in range(2):
-                    session.execute("INSERT INTO people VALUES (?, ?)", [age, sex])
+                rows.append((number, age, sex, illness))
+            insert(session, "patients", rows)
+            insert(session, "people", ((age, sex) for _, age, sex, _ in rows for _ in range(2)))
     return shared_database
 
 
@@ -185,3 +191,141 @@ def test_nothing_found_in_time_is_not_nothing(database: Database, run: Run, monk
     monkeypatch.undo()
     given = tuple((c.field.removeprefix("search.levels[").removesuffix("]"), int(c.value)) for c in relaxation.changes)
     choose(database, replace(policy, search=SearchOptions(levels=given)))
+
+
+# --- values that were not asked when the transformation was chosen ---------------------------------------------------
+
+BLINDLY: dict[str, Any] = {
+    "search": SearchOptions(choose=Choose.QUASI_IDENTIFIERS_ONLY),
+    "attributes": tuple(replace(attribute, maximum_level=None) for attribute in POLICY.attributes),
+}
+UNPROTECTED: dict[str, tuple[Policy, bool]] = {
+    "one model": (asking(KAnonymity(3), DistinctLDiversity("illness", 3), **BLINDLY), True),
+    "three models": (
+        asking(
+            KAnonymity(3),
+            EntropyLDiversity("illness", Decimal(4)),
+            RecursiveCLDiversity("illness", Decimal("0.5"), 3),
+            TCloseness("illness", Decimal("0.01")),
+            **BLINDLY,
+        ),
+        False,
+    ),
+    "kept records": (
+        asking(
+            KAnonymity(5),
+            TCloseness("illness", Decimal("0.05")),
+            BetaLikeness("illness", Decimal("0.01")),
+            suppression_limit=Decimal("0.3"),
+            **KEEP,
+            **BLINDLY,
+        ),
+        True,
+    ),
+    "(n,t)-closeness": (asking(KAnonymity(3), NTCloseness("illness", 20, Decimal("0.01")), **BLINDLY), True),
+}
+
+
+@pytest.mark.parametrize("title", UNPROTECTED)
+def test_what_would_protect_the_values_is_said_and_does(title: str, database: Database, run: Run) -> None:
+    policy, by_all = UNPROTECTED[title]
+    assert not validate_policy(policy)
+    with pytest.raises(InfeasibleError) as raised:
+        run(database, policy)
+    error = raised.value
+    assert error.code == "VALUES_UNPROTECTED"
+    *models, choosing = error.faults
+    assert [fault.field for fault in models] == [
+        f"privacy_models[{i}]" for i, model in enumerate(policy.privacy_models) if not isinstance(model, KAnonymity)
+    ]
+    assert choosing.field == "search.choose"
+    chosen = [relaxation for relaxation in error.relaxations if "search.choose" in str(relaxation)]
+    assert bool(chosen) == by_all
+    if by_all:
+        choose(database, replace(policy, search=SearchOptions()))
+    else:
+        assert "would find nothing either" in choosing.hint
+        with pytest.raises(InfeasibleError):
+            choose(database, replace(policy, search=SearchOptions()))
+    others = [relaxation for relaxation in error.relaxations if relaxation not in chosen]
+    assert others
+    with database.session() as session:
+        session.control = Control()
+        counted = count(session, policy, Report())
+
+        def choose_with(changes: Sequence[Change]) -> None:
+            chosen_plan(session, replace(counted, policy=with_changes(policy, changes)), Report())
+
+        for relaxation in others:
+            assert relaxation.nearest
+            choose_with(relaxation.changes)
+            for change in relaxation.changes:
+                kept = [other for other in relaxation.changes if other != change]
+                smaller = stricter(policy, change)
+                with pytest.raises(InfeasibleError):
+                    choose_with(kept if smaller is None else [*kept, Change(change.field, smaller)])
+
+
+# --- fewer records than a class must have ----------------------------------------------------------------------------
+
+
+def test_fewer_records_than_k_are_told_the_k_that_would_do(database: Database, run: Run) -> None:
+    policy = asking(
+        DistinctLDiversity("illness", 2),
+        KAnonymity(41),
+        attributes=tuple(replace(attribute, maximum_level=None) for attribute in POLICY.attributes),
+    )
+    with pytest.raises(InfeasibleError) as raised:
+        run(database, policy)
+    assert raised.value.code == "TOO_FEW_RECORDS"
+    [fault] = raised.value.faults
+    assert (fault.field, fault.hint) == ("privacy_models[1]", "Feasible would be k = 40.")
+    assert fault.found.startswith("41-anonymity, which refuses 40 of 40 records")
+    [relaxation] = raised.value.relaxations
+    assert relaxation.nearest
+    choose(database, with_changes(policy, relaxation.changes))
+
+
+# --- how long, and how much memory -----------------------------------------------------------------------------------
+
+
+def test_a_cancel_ends_the_search_for_hints(database: Database, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever cancels: the client, the one-shot command at Ctrl-C, or a server that stops."""
+    counted = set()
+
+    def count_one(self: RememberingCounter, transformation: Transformation) -> EquivalenceClasses:
+        counted.add(transformation)
+        control.cancel()
+        return classes(self, transformation)
+
+    classes = RememberingCounter.classes
+    policy = INFEASIBLE["t-closeness and k"]
+    with database.session() as session:
+        session.control = control = Control()
+        read = count(session, policy, Report())
+        problem, found = _search(session, read, Report())
+        assert found.best is None
+        monkeypatch.setattr(RememberingCounter, "classes", count_one)
+        with pytest.raises(CancelledError):
+            relaxed(session, policy, problem, read.base, proven=True)
+    assert len(counted) == 1
+
+
+def test_what_is_remembered_is_a_part_of_the_memory_of_the_job(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budgets = []
+
+    class Noted(RememberingCounter):
+        def __init__(self, counter: ClassCounter, budget: int) -> None:
+            budgets.append(budget)
+            super().__init__(counter, budget)
+
+    monkeypatch.setattr("tableveil.jobs.relaxing.RememberingCounter", Noted)
+    policy = INFEASIBLE["k-anonymity"]
+    with database.session() as session:
+        session.control, session.memory = Control(), 800
+        read = count(session, policy, Report())
+        problem, _ = _search(session, read, Report())
+        relaxed(session, policy, problem, read.base, proven=True)
+    assert budgets == [100]

@@ -144,6 +144,18 @@ def test_one_load_of_an_id_at_a_time(loads: Loads, session: Session) -> None:
     assert count(session) == before + 1
 
 
+@pytest.mark.parametrize("request_id", ["x" * 1001, "a\nb", "a\x1b[2J", "a\0", "a\u202eb"])
+def test_ids_that_are_none(loads: Loads, jobs: JobManager, request_id: str) -> None:
+    """Of loads and of jobs."""
+    assert code(lambda: append(loads, request_id=request_id)) == "REQUEST_ID_INVALID"
+    assert code(lambda: submit(jobs, replace(POLICY, request_id=request_id))) == "REQUEST_ID_INVALID"
+
+
+@pytest.mark.usefixtures("patients")
+def test_an_id_may_be_long(loads: Loads) -> None:
+    assert append(loads, request_id="é" * 1000) == append(loads, request_id="é" * 1000)
+
+
 @pytest.mark.usefixtures("patients")
 def test_an_id_names_the_columns_and_the_file(loads: Loads, session: Session, files: Path) -> None:
     append(loads, request_id="stream")

@@ -23,6 +23,7 @@ from tableveil.convert import frontier_from_proto, payout_sweep_from_proto, poli
 from tableveil.document import read_policy
 from tableveil.errors import ConflictError, InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels
+from tableveil.jobs import run_microaggregation
 from tableveil.jobs.report import Report
 from tableveil.jobs.run import run_job
 from tableveil.jobs.run_risk_analysis import run_risk_analysis
@@ -61,6 +62,7 @@ from tableveil.state import jobs, risk_analyses
 from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import Release
 from tableveil.v1 import frontier_service_pb2, payout_service_pb2
+from tests.engine.search.changes import with_changes
 from tests.service.jobs.aggregated_rows import (
     Row,
     check_aggregates,
@@ -179,7 +181,7 @@ def clean(session: Session) -> Iterator[None]:
             f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE schema_name = 'main' AND NOT internal"
         ):
             session.execute(f"DROP {kind} {name}")
-    session.execute("DELETE FROM tableveil.releases")
+    session.execute("DELETE FROM tableveil.releases; DELETE FROM tableveil.release_column_digests")
 
 
 def check(policy: Policy, session: Session, source: Sequence[Row], k: int = 4) -> dict[tuple[Any, ...], list[Row]]:
@@ -385,6 +387,27 @@ def test_more_than_the_limit_is_refused(database: Database, session: Session, pe
     assert "suppression_limit = 0.1." in error.faults[0].hint
 
 
+def test_the_limit_and_the_models_are_told_together(database: Database, session: Session, people: list[Row]) -> None:
+    create(session, with_nulls(people))
+    models = (KAnonymity(60), DistinctLDiversity("illness", 4), TCloseness("charge", Decimal(0), Distance.ORDERED))
+    policy = replace(NULLS_ASIDE, suppression_limit=Decimal("0.05"), privacy_models=models)
+    error = refused(InfeasibleError, database, session, policy)
+    # All records together are 0 away from themselves: t is met.
+    assert [fault.field for fault in error.faults] == ["suppression_limit", "privacy_models[0]", "privacy_models[1]"]
+    assert error.code == "TOO_FEW_RECORDS"
+    [relaxation] = error.relaxations
+    assert relaxation.nearest
+    assert str(relaxation) == (
+        "suppression_limit = 0.1 and privacy_models[0].k_anonymity.k = 54 "
+        "and privacy_models[1].distinct_l_diversity.l = 3"
+    )
+    with database.session() as own:
+        own.control = Control()
+        read = run_microaggregation._read(own, with_changes(policy, relaxation.changes), Report())
+        run_microaggregation._check_limit(read)
+        assert run_microaggregation._solve(own, read, Report()).found.clusters.number == 1
+
+
 def test_a_null_is_a_fault_unless_allowed(database: Database, session: Session, people: list[Row]) -> None:
     create(session, with_nulls(people))
     error = refused(InvalidError, database, session, POLICY)
@@ -478,7 +501,7 @@ def test_it_tells_how_far_it_is_and_can_be_stopped(database: Database, session: 
     assert seen
     assert all(progress.of_records and progress.lattice_size == 60 for progress in seen)
     assert seen[-1].checked == 60
-    session.execute("DELETE FROM tableveil.releases")
+    session.execute("DELETE FROM tableveil.releases; DELETE FROM tableveil.release_column_digests")
     for phase in (JobPhase.SEARCHING, JobPhase.VERIFYING):
         control = Control()
 

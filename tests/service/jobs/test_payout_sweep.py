@@ -176,7 +176,9 @@ def test_a_sweep_has_every_gain_by_every_method(jobs: JobManager, database: Data
             assert gain or (of_all.payout, of_all.suppressed, of_all.attacked) == (395 * 100.0, 5, 0)
 
 
-def test_a_sweep_says_where_it_is_from(jobs: JobManager, database: Database, session: Session) -> None:
+def test_a_sweep_says_where_it_is_from_and_is_all_that_is_written(
+    jobs: JobManager, open_manager: Open, database: Database, session: Session
+) -> None:
     sweep = computed(jobs, database, with_population())
     assert sweep.source == TableReference("test", "main", "people")
     assert (sweep.records, sweep.population_records) == (400, 1600)
@@ -186,7 +188,15 @@ def test_a_sweep_says_where_it_is_from(jobs: JobManager, database: Database, ses
     assert (sweep.lattice_size, sweep.counted) == ("24", 24)
     assert 0 < sweep.sweep_seconds < sweep.seconds
     assert sweep.policy == "{}"
-    assert jobs.get(sweep.job).result == sweep.number
+    job = jobs.get(sweep.job)
+    assert job.result == sweep.number
+    # It is stored: another manager finds it too.
+    assert open_manager().get(sweep.job) == job
+    tables = session.rows("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT temporary")
+    assert sorted(tables) == [("everybody",), ("people",)]
+    assert session.value("SELECT count(*) FROM tableveil.releases") == 0
+    # Hierarchies written out in the policy are kept for releases only.
+    assert session.value("SELECT count(*) FROM tableveil.hierarchies") == 0
     session.execute("DELETE FROM everybody WHERE i = 1000")
     again = computed(jobs, database, with_population())
     assert again.source_fingerprint == sweep.source_fingerprint
@@ -215,15 +225,6 @@ def test_what_pays_if_the_method_is_known(jobs: JobManager, database: Database) 
         by_record = p.method in (Method.RECORD_LEVEL, Method.RECORD_LEVEL_NO_ATTACK)
         assert (p.payout_if_method_known is not None) is by_record
         assert p.payout_if_method_known is None or p.payout_if_method_known <= p.payout + 1e-6
-
-
-def test_nothing_else_is_written(jobs: JobManager, database: Database, session: Session) -> None:
-    computed(jobs, database)
-    tables = session.rows("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' AND NOT temporary")
-    assert sorted(tables) == [("everybody",), ("people",)]
-    assert session.value("SELECT count(*) FROM tableveil.releases") == 0
-    # Hierarchies written out in the policy are kept for releases only.
-    assert session.value("SELECT count(*) FROM tableveil.hierarchies") == 0
 
 
 # --- what is refused ------------------------------------------------------------------------------------------------
@@ -318,11 +319,3 @@ def test_close_interrupts_and_the_request_starts_anew(open_manager: Open, sessio
     again = jobs.submit(PayoutSweepWork(policy, SWEPT, "{}"))
     assert again.number != first.number
     jobs.cancel(again.number)
-
-
-def test_finished_work_outlives_its_process(jobs: JobManager, open_manager: Open, database: Database) -> None:
-    sweep = computed(jobs, database)
-    jobs.close(SECONDS)
-    later = open_manager().get(sweep.job)
-    assert (later.state, later.result) == (JobState.SUCCEEDED, sweep.number)
-    assert PayoutSweeps(database).get(sweep.number) == sweep

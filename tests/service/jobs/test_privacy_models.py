@@ -43,6 +43,7 @@ from tableveil.policy import (
 from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import Release
 from tests.engine.search.changes import with_changes
+from tests.inserted import insert
 
 Run = Callable[..., Release]
 
@@ -73,13 +74,14 @@ def patients(session: Session) -> None:
     draw = random.Random(5)
     session.execute("CREATE TABLE patients (id INTEGER, age INTEGER, sex VARCHAR, illness VARCHAR, salary INTEGER)")
     session.execute("CREATE TABLE people (age INTEGER, sex VARCHAR)")
+    rows = []
     for number in range(60):
         age, sex = 20 + number % 4 * 10 + number % 3, draw.choice("fm")
         illness = "flu" if 30 <= age < 40 else draw.choice(["flu", "asthma", "ulcer", "gastritis"])
         salary = None if number == 7 else 1000 * draw.randint(1, 9)
-        session.execute("INSERT INTO patients VALUES (?, ?, ?, ?, ?)", [number, age, sex, illness, salary])
-        for _ in range(2):
-            session.execute("INSERT INTO people VALUES (?, ?)", [age, sex])
+        rows.append((number, age, sex, illness, salary))
+    insert(session, "patients", rows)
+    insert(session, "people", ((age, sex) for _, age, sex, *_ in rows for _ in range(2)))
 
 
 def asking(*models: PrivacyModel, **changes: Any) -> Policy:
@@ -178,8 +180,7 @@ def test_a_population_that_lacks_the_source_s_people_refuses(database: Database,
 
 
 def test_an_absent_class_of_the_population_is_a_veto(database: Database, session: Session, run: Run) -> None:
-    for age in (60, 61, 95):
-        session.execute("INSERT INTO people VALUES (?, 'x')", [age])
+    insert(session, "people", ((age, "x") for age in (60, 61, 95)))
     attributes = tuple(replace(a, maximum_level=0) if a.column == "sex" else a for a in POLICY.attributes)
     policy = asking(
         KAnonymity(2), DeltaPresence(Decimal("0.1"), Decimal(1)), population=EVERYBODY, attributes=attributes

@@ -16,11 +16,13 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.counting import read_combinations
-from tableveil.errors import InfeasibleError, InternalError, InvalidError
+from tableveil.errors import Change, InfeasibleError, InternalError, InvalidError
 from tableveil.game import Combinations
 from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, SafeHarborAge, SuppressionOnly
 from tableveil.hierarchy.definition import HierarchyDefinition
 from tableveil.jobs import run_record_level
+from tableveil.jobs.lattice import lattice_of
+from tableveil.jobs.read import count
 from tableveil.jobs.report import Report
 from tableveil.jobs.run import run_job
 from tableveil.policy import (
@@ -46,6 +48,8 @@ from tableveil.policy import (
 from tableveil.release import own_levels, write
 from tableveil.search import Control, Progress, Stopped
 from tableveil.state.releases import Release
+from tests.engine.search.changes import stricter, with_changes
+from tests.inserted import insert
 
 Run = Callable[..., Release]
 Row = tuple[Any, ...]
@@ -110,7 +114,7 @@ def clean(session: Session) -> Iterator[None]:
             f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE schema_name = 'main' AND NOT internal"
         ):
             session.execute(f"DROP {kind} {quoted(name)}")
-    session.execute("DELETE FROM tableveil.releases")
+    session.execute("DELETE FROM tableveil.releases; DELETE FROM tableveil.release_column_digests")
 
 
 def quoted(name: str) -> str:
@@ -279,8 +283,7 @@ def test_hostile_names_nulls_dates_and_floats(database: Database, session: Sessi
         )
         for i in range(120)
     ]
-    for row in rows:
-        session.execute('INSERT INTO "it\'s" VALUES (?, ?, ?, ?, ?)', row)
+    insert(session, '"it\'s"', rows)
     hierarchies: tuple[HierarchyDefinition, ...] = (
         Dates("2020-01-01", "2020-12-31", (DateUnit.MONTH, DateUnit.QUARTER)),
         InlineLevels((("it's", "'\"", "*"), ('"*"', "'\"", "*"), ("\\", "\\", "*"))),
@@ -343,30 +346,56 @@ def test_where_nothing_may_be_released_the_release_is_empty(
 # --- what is refused ------------------------------------------------------------------------------------------------
 
 
-def test_the_least_limit_that_would_do_is_said_and_does(database: Database, run: Run, people: list[Row]) -> None:
+@pytest.mark.parametrize(
+    ("model", "knows"), [(NoAttack(Success.JOURNALIST), False), (Profitability(Success.JOURNALIST), True)]
+)
+def test_what_is_said_to_be_feasible_is(
+    database: Database,
+    session: Session,
+    run: Run,
+    model: NoAttack | Profitability,
+    knows: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tableveil.jobs.relaxing.MOST_SECONDS", 1000.0)
+    create(session, "people", drawn(Random(5), 40))
     letter, age, illness = POLICY.attributes
     narrow = replace(
         POLICY,
         attributes=(replace(letter, maximum_level=1), replace(age, maximum_level=1), illness),
-        privacy_models=(NoAttack(Success.JOURNALIST),),
-        game=replace(GAME, adversary_cost=Decimal(10)),
+        privacy_models=(model,),
+        game=replace(GAME, adversary_cost=Decimal(30), publisher_loss=Decimal(2000)),
         suppression_limit=Decimal("0.01"),
+        record_level=RecordLevel(adversary_knows_method=knows),
+        repeat_reason="a test",
     )
-    with pytest.raises(InfeasibleError) as error:
+    with pytest.raises(InfeasibleError, match="no levels of each record") as error:
         run(database, narrow)
-    [fault] = error.value.faults
-    least = Decimal(fault.hint.split()[-1].rstrip("."))
-    assert run(database, replace(narrow, suppression_limit=least)).suppressed_records > 3
-    with pytest.raises(InfeasibleError):
-        run(
-            database,
-            replace(
-                narrow,
-                suppression_limit=least - Decimal("0.0034"),
-                release=ReleaseTarget("main", "less"),
-                repeat_reason="a test",
-            ),
-        )
+    assert {"privacy_models[0]", "suppression_limit"} <= {fault.field for fault in error.value.faults}
+    relaxations = {str(relaxation): relaxation for relaxation in error.value.relaxations}
+    changed = {change.field for relaxation in relaxations.values() for change in relaxation.changes}
+    assert {"game.adversary_gain", "suppression_limit"} <= changed
+    assert "suppression_limit = 0.325" in relaxations
+    with database.session() as own:
+        own.control = Control()
+        counted = count(own, narrow, Report())
+
+        def feasible(changes: Sequence[Change]) -> bool:
+            policy = with_changes(narrow, changes)
+            lattice, _ = lattice_of(policy, [dictionary.levels.top for dictionary in counted.dictionaries])
+            assert lattice is not None
+            relaxed = replace(counted, policy=policy, lattice=lattice)
+            plan = run_record_level._plan(relaxed, run_record_level._solve(own, relaxed, Report()))
+            return plan.suppressed_records <= policy.suppressible(plan.records)
+
+        for relaxation in relaxations.values():
+            assert feasible(relaxation.changes)
+            assert relaxation.nearest or knows
+            for change in relaxation.changes if relaxation.nearest else ():
+                others = [other for other in relaxation.changes if other != change]
+                smaller = stricter(narrow, change)
+                others += [] if smaller is None else [Change(change.field, smaller)]
+                assert not feasible(others), (relaxation, change)
 
 
 def test_labels_that_mean_different_values_at_different_levels_are_refused(

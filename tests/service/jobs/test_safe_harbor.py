@@ -25,6 +25,7 @@ from tableveil.policy.frontier import FrontierGrid
 from tableveil.release import write
 from tableveil.state.jobs import JobState
 from tableveil.state.releases import Release
+from tests.inserted import insert
 
 Run = Callable[..., Release]
 
@@ -70,14 +71,12 @@ def database(shared_database: Database) -> Database:
 @pytest.fixture(autouse=True)
 def visits(session: Session) -> None:
     session.execute("CREATE OR REPLACE TABLE zip_codes (zip VARCHAR, population INTEGER)")
-    for code, people in ZIP_CODES.items():
-        session.execute("INSERT INTO zip_codes VALUES (?, ?)", [code, people])
+    insert(session, "zip_codes", ZIP_CODES.items())
     session.execute(
         "CREATE OR REPLACE TABLE visits (patient_id INTEGER, name VARCHAR, zip_code VARCHAR, age UTINYINT, "
         "admitted DATE, sex VARCHAR, diagnosis VARCHAR)"
     )
-    for number, person in enumerate(PEOPLE):
-        session.execute("INSERT INTO visits VALUES (?, 'Name', ?, ?, ?, ?, 'flu')", [number, *person])
+    insert(session, "visits", ((number, "Name", *person, "flu") for number, person in enumerate(PEOPLE)))
 
 
 def crowd(session: Session) -> None:

@@ -44,6 +44,7 @@ from tableveil.state import releases
 from tableveil.state.releases import Release
 
 Run = Callable[..., Release]
+AtLevels = Callable[[dict[str, int]], Release]
 
 AGES = Intervals("0", "99", ("10", "50"))
 WARDS = InlineLevels(tuple((ward, ward[0], "*") for ward in ("north", "south", "east", "west", "nowhere")))
@@ -89,6 +90,26 @@ def database(shared_database: Database) -> Database:
     return shared_database
 
 
+@pytest.fixture(scope="module")
+def usual(database: Database, run: Run) -> Release:
+    """What the policy as it is releases; its table is replaced by those of other tests."""
+    return run(database, POLICY)
+
+
+@pytest.fixture(scope="module")
+def at_levels(database: Database, run: Run) -> AtLevels:
+    """What giving the levels releases, each of them once."""
+    released: dict[tuple[tuple[str, int], ...], Release] = {}
+
+    def release_at(given: dict[str, int]) -> Release:
+        key = tuple(sorted(given.items()))
+        if key not in released:
+            released[key] = run(database, searched(levels=key))
+        return released[key]
+
+    return release_at
+
+
 def levels(release: Release) -> dict[str, int]:
     return {result.column: result.level for result in release.attributes}
 
@@ -111,28 +132,29 @@ def faults(run: Run, database: Database, policy: Policy) -> list[tuple[str, str]
 
 
 @pytest.mark.parametrize("model", QUALITY_MODELS, ids=str)
-def test_every_quality_model_makes_a_release(database: Database, run: Run, model: QualityModel) -> None:
+def test_every_quality_model_makes_a_release(
+    database: Database, run: Run, at_levels: AtLevels, model: QualityModel
+) -> None:
     release = run(database, replace(POLICY, quality_model=model))
     assert release.proof.optimal
     assert release.proof.lower_bound == release.score
     assert release.proof.counted >= release.proof.checked
     assert math.isfinite(release.score)
     # Losses do not depend on the model: those of the same levels are the same.
-    again = run(database, searched(levels=tuple(levels(release).items())))
+    again = at_levels(levels(release))
     assert [result.loss for result in release.attributes] == [result.loss for result in again.attributes]
     with_parts = isinstance(model, LossModel | EntropyModel | PrecisionModel | HeightModel)
     assert [result.part is not None for result in release.attributes] == [with_parts] * 3
 
 
-def test_losses_and_parts_are_told_apart(database: Database, run: Run) -> None:
+def test_losses_and_parts_are_told_apart(database: Database, run: Run, usual: Release) -> None:
     release = run(database, replace(POLICY, quality_model=HeightModel()))
     assert release.quality_model == "height, sum"
     assert [result.part for result in release.attributes] == [float(level) for level in levels(release).values()]
     assert release.score == sum(levels(release).values())
     assert all(0 <= result.loss <= 1 for result in release.attributes)
-    loss = run(database, POLICY)
-    assert loss.quality_model == "loss, geometric mean"
-    assert [result.part for result in loss.attributes] == [result.loss for result in loss.attributes]
+    assert usual.quality_model == "loss, geometric mean"
+    assert [result.part for result in usual.attributes] == [result.loss for result in usual.attributes]
 
 
 def test_weights_change_the_score_and_not_the_losses(database: Database, run: Run) -> None:
@@ -174,9 +196,11 @@ def test_what_is_measured_cannot_be_counted(
 
 
 @pytest.mark.parametrize("strategy", list(Strategy))
-def test_every_strategy_finds_the_same_and_says_which_it_was(database: Database, run: Run, strategy: Strategy) -> None:
-    release, expected = run(database, searched(strategy=strategy)), run(database, POLICY)
-    assert (levels(release), release.score) == (levels(expected), expected.score)
+def test_every_strategy_finds_the_same_and_says_which_it_was(
+    database: Database, run: Run, usual: Release, strategy: Strategy
+) -> None:
+    release = run(database, searched(strategy=strategy))
+    assert (levels(release), release.score) == (levels(usual), usual.score)
     assert release.proof.strategy
     assert strategy is Strategy.AUTO or release.proof.strategy.startswith(strategy.lower())
     assert release.proof.counting
@@ -213,14 +237,13 @@ def test_given_levels_above_the_tops(database: Database, run: Run) -> None:
 # --- linked columns -------------------------------------------------------------------------------------------------
 
 
-def test_linked_columns_have_the_same_level(database: Database, run: Run) -> None:
-    alone = run(database, POLICY)
+def test_linked_columns_have_the_same_level(database: Database, run: Run, usual: Release) -> None:
     release = run(database, searched(linked=(("ward", "age"),)))
-    assert levels(alone)["age"] != levels(alone)["ward"], "or linking them would show nothing"
+    assert levels(usual)["age"] != levels(usual)["ward"], "or linking them would show nothing"
     assert levels(release)["age"] == levels(release)["ward"]
     # Ages have three levels above the values and wards two: they share the levels 0 to 2.
     assert release.proof.lattice_size == str(3 * 2)
-    assert release.score >= alone.score
+    assert release.score >= usual.score
     assert release.explanation is not None
     assert {found.columns for found in release.explanation.neighbours} <= {("age", "ward"), ("sex",)}
 
@@ -245,8 +268,10 @@ def test_linked_columns_without_a_common_level(database: Database, run: Run) -> 
 # --- explanations ---------------------------------------------------------------------------------------------------
 
 
-def test_an_explanation_is_what_giving_the_levels_would_do(database: Database, run: Run) -> None:
-    release = run(database, POLICY)
+def test_an_explanation_is_what_giving_the_levels_would_do(
+    database: Database, run: Run, usual: Release, at_levels: AtLevels
+) -> None:
+    release = usual
     explanation = release.explanation
     assert explanation is not None
     assert explanation.complete
@@ -256,17 +281,17 @@ def test_an_explanation_is_what_giving_the_levels_would_do(database: Database, r
     assert {found.step for found in explanation.neighbours} == {-1, 1}
     for found in explanation.neighbours:
         (column,) = found.columns
+        assert found.level is not None
         given = levels(release) | {column: found.level}
         assert found.level == levels(release)[column] + found.step
-        policy = searched(levels=tuple(given.items()))
         if found.score is None:
             with pytest.raises(InfeasibleError) as raised:
-                run(database, policy)
+                at_levels(given)
             assert f"{found.suppressed_records} of {release.records} records" in raised.value.message
             assert found.records_over_limit == found.suppressed_records - release.records // 5
             assert [rejection.binds for rejection in found.rejections] == [True]
         else:
-            other = run(database, policy)
+            other = at_levels(given)
             assert (other.score, other.suppressed_records) == (found.score, found.suppressed_records)
             assert other.score >= release.score
             assert [rejection.binds for rejection in found.rejections] == [False]
@@ -274,8 +299,8 @@ def test_an_explanation_is_what_giving_the_levels_would_do(database: Database, r
         assert found.rejections[0].classes == found.rejected_classes
 
 
-def test_explanations_are_stored_by_release(database: Database, run: Run, session: Session) -> None:
-    release = run(database, POLICY)
+def test_explanations_are_stored_by_release(usual: Release, session: Session) -> None:
+    release = usual
     rows = session.rows(
         "SELECT columns, step, level, score FROM tableveil.release_explanations WHERE release = ? ORDER BY position",
         [release.number],

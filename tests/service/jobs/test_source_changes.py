@@ -24,6 +24,7 @@ from tableveil.policy import (
 from tableveil.search import Stopped
 from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import Release
+from tests.inserted import insert
 
 Run = Callable[..., Release]
 
@@ -50,8 +51,7 @@ PEOPLE = [(20, "n")] * 4 + [(31, "s")] * 3 + [(44, "e")] * 3 + [(90, "w"), (5, "
 @pytest.fixture(autouse=True)
 def patients(session: Session) -> None:
     session.execute("CREATE TABLE patients (id INTEGER, ward VARCHAR, illness VARCHAR, age INTEGER)")
-    for number, (age, ward) in enumerate(PEOPLE):
-        session.execute("INSERT INTO patients VALUES (?, ?, ?, ?)", [number, ward, f"illness {number % 3}", age])
+    insert(session, "patients", ((i, ward, f"illness {i % 3}", age) for i, (age, ward) in enumerate(PEOPLE)))
 
 
 def everything(session: Session) -> list[tuple[str, int]]:
@@ -83,12 +83,10 @@ def everything(session: Session) -> list[tuple[str, int]]:
         "ALTER TABLE patients RENAME TO people",
     ],
 )
-@pytest.mark.parametrize("phase", [JobPhase.SEARCHING, JobPhase.WRITING])
-def test_a_source_that_changes_is_not_released(
-    database: Database, session: Session, run: Run, statement: str, phase: JobPhase
-) -> None:
+def test_a_source_that_changes_is_not_released(database: Database, session: Session, run: Run, statement: str) -> None:
     def change(begun: JobPhase) -> None:
-        if begun is phase:
+        # Nothing of the source is read between the two.
+        if begun is JobPhase.SEARCHING if statement.startswith("ALTER") else begun is JobPhase.WRITING:
             session.execute(statement)
             after.extend(everything(session))
 

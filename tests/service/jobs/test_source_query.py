@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tableveil.backend import Database, Session
-from tableveil.classification.model import Classifier
 from tableveil.convert import canonical_json, policy_from_json, policy_from_proto, policy_to_proto, stored_policy
 from tableveil.document import read_policy
 from tableveil.errors import ConflictError, InvalidError
@@ -37,7 +36,7 @@ from tableveil.policy import (
     TableReference,
     validate_policy,
 )
-from tableveil.policy.classification import ClassificationRequest
+from tableveil.policy.classification import ClassificationRequest, Classifier
 from tableveil.policy.frontier import FrontierGrid
 from tableveil.policy.utility import UtilityRequest
 from tableveil.state.jobs import JobPhase

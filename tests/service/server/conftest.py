@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from unittest.mock import Mock, create_autospec
 
 import grpc
@@ -30,76 +31,77 @@ Start = Callable[..., Endpoint]
 Serve = Callable[..., grpc.Channel]
 
 
+@cache
+def spec(of: type) -> Mock:
+    found: Mock = create_autospec(of, instance=True)
+    return found
+
+
+def double(of: type) -> Mock:
+    """One as if it were new: making it takes longer than most tests."""
+    found = spec(of)
+    found.reset_mock(return_value=True, side_effect=True)
+    return found
+
+
 @pytest.fixture
 def jobs() -> Mock:
-    double: Mock = create_autospec(JobManager, instance=True)
-    return double
+    return double(JobManager)
 
 
 @pytest.fixture
 def releases() -> Mock:
-    double: Mock = create_autospec(Releases, instance=True)
-    return double
+    return double(Releases)
 
 
 @pytest.fixture
 def hierarchies() -> Mock:
-    double: Mock = create_autospec(Hierarchies, instance=True)
-    return double
+    return double(Hierarchies)
 
 
 @pytest.fixture
 def frontiers() -> Mock:
-    double: Mock = create_autospec(Frontiers, instance=True)
-    return double
+    return double(Frontiers)
 
 
 @pytest.fixture
 def payout_sweeps() -> Mock:
-    double: Mock = create_autospec(PayoutSweeps, instance=True)
-    return double
+    return double(PayoutSweeps)
 
 
 @pytest.fixture
 def risk_analyses() -> Mock:
-    double: Mock = create_autospec(RiskAnalyses, instance=True)
-    return double
+    return double(RiskAnalyses)
 
 
 @pytest.fixture
 def classifications() -> Mock:
-    double: Mock = create_autospec(Classifications, instance=True)
-    return double
+    return double(Classifications)
 
 
 @pytest.fixture
 def utility_reports() -> Mock:
-    double: Mock = create_autospec(UtilityReports, instance=True)
-    return double
+    return double(UtilityReports)
 
 
 @pytest.fixture
 def upkeep() -> Mock:
-    double: Mock = create_autospec(Upkeep, instance=True)
-    return double
+    return double(Upkeep)
 
 
 @pytest.fixture
 def tables() -> Mock:
-    double: Mock = create_autospec(Tables, instance=True)
-    return double
+    return double(Tables)
 
 
 @pytest.fixture
 def loads() -> Mock:
-    double: Mock = create_autospec(Loads, instance=True)
-    return double
+    return double(Loads)
 
 
 @pytest.fixture
 def drafts() -> Mock:
-    double: Mock = create_autospec(Drafts, instance=True)
-    return double
+    return double(Drafts)
 
 
 @pytest.fixture

@@ -56,7 +56,11 @@ def test_every_kind_of_job_is_done_again_as_it_was_asked_for(
         )
     elif kind == job_service_pb2.JOB_KIND_CLASSIFICATION:
         request = classification_service_pb2.ClassificationRequest(
-            release=release.release, classes=["diagnosis"], folds=2, request_id="r-1"
+            release=release.release,
+            classes=["diagnosis"],
+            classifiers=[classification_service_pb2.CLASSIFIER_DECISION_TREE],
+            folds=2,
+            request_id="r-1",
         )
         first = client.assess_classifiers(request)
     else:

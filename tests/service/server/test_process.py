@@ -18,6 +18,9 @@ from tableveil.errors import BusyError, TableveilError
 from tableveil.server import Settings, TableveilServer
 from tableveil.v1 import job_service_pb2, job_service_pb2_grpc
 
+SECONDS = 60
+"""How long a test waits for what should take a few."""
+
 Process = subprocess.Popen[str]
 Launch = Callable[..., Process]
 
@@ -75,39 +78,44 @@ def test_serves_until_told_to_stop(launch: Launch, tmp_path: Path, number: signa
     process = launch()
     assert jobs_at(address_of(process)).jobs == []
     process.send_signal(number)
-    _, log = process.communicate(timeout=15)
+    _, log = process.communicate(timeout=SECONDS)
     assert process.returncode == 0
     assert log.rstrip().endswith("stopped")
     assert [path.name for path in tmp_path.iterdir()] == ["clinic.duckdb"], "no spill, no write-ahead log"
 
 
-def test_what_keeps_it_from_starting(launch: Launch) -> None:
-    first = launch()
-    address = address_of(first)
-    for database, wanted, code in (
-        ("clinic.duckdb", "127.0.0.1:0", "DATABASE_LOCKED"),
-        ("other.duckdb", address, "ADDRESS_IN_USE"),
-        ("other.duckdb", "0.0.0.0:0", "ADDRESS_REMOTE"),
-        ("none/other.duckdb", "127.0.0.1:0", "DATABASE_UNREADABLE"),
-    ):
-        process = launch(database, wanted)
-        output, log = process.communicate(timeout=15)
+def test_what_keeps_it_from_starting(launch: Launch, tmp_path: Path) -> None:
+    first = TableveilServer(Settings(tmp_path / "clinic.duckdb", "127.0.0.1:0"))
+    try:
+        for database, wanted, code in (
+            ("other.duckdb", first.address, "ADDRESS_IN_USE"),
+            ("other.duckdb", "0.0.0.0:0", "ADDRESS_REMOTE"),
+            ("none/other.duckdb", "127.0.0.1:0", "DATABASE_UNREADABLE"),
+        ):
+            with pytest.raises(TableveilError) as raised:
+                TableveilServer(Settings(tmp_path / database, wanted))
+            assert raised.value.code == code
+        # Another process has the file.
+        process = launch()
+        output, log = process.communicate(timeout=SECONDS)
         assert (process.returncode, output) == (2, "")
-        assert log.splitlines()[-1] == code
-    jobs_at(address)
+        assert log.splitlines()[-1] == "DATABASE_LOCKED"
+        jobs_at(first.address)
+    finally:
+        first.close()
 
 
 def test_a_second_signal_ends_it_at_once(launch: Launch) -> None:
     # Closing hangs, as it may if the database does.
     hanging = "from tableveil.server.server import TableveilServer\nimport time\n"
-    hanging += "TableveilServer.close = lambda self: time.sleep(60)\n"
+    hanging += "TableveilServer.close = lambda self: time.sleep(600)\n"
     process = launch(program=hanging + PROGRAM)
     address_of(process)
     process.send_signal(signal.SIGTERM)
     time.sleep(0.5)
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=5) == 128 + signal.SIGTERM
+    assert process.wait(timeout=SECONDS) == 128 + signal.SIGTERM
 
 
 def test_a_database_that_failed_ends_its_server(launch: Launch, tmp_path: Path) -> None:
@@ -117,7 +125,7 @@ def test_a_database_that_failed_ends_its_server(launch: Launch, tmp_path: Path) 
     process = launch(program=failing + PROGRAM)
     address_of(process)
     (tmp_path / "failed").touch()
-    _, log = process.communicate(timeout=15)
+    _, log = process.communicate(timeout=SECONDS)
     assert process.returncode == 1
     assert "start the server again" in log
 

@@ -27,7 +27,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 NAMES = TEXTS.filter(lambda name: name and "\0" not in name)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(name=NAMES, value=TEXTS)
 def test_any_name_and_any_text(shared_database: Database, name: str, value: str) -> None:
     with shared_database.session() as session:
@@ -37,7 +37,7 @@ def test_any_name_and_any_text(shared_database: Database, name: str, value: str)
     assert found.column(0).to_pylist() == [value]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(name=NAMES)
 def test_any_name_of_a_table(shared_database: Database, name: str) -> None:
     with shared_database.session() as session:

@@ -87,7 +87,7 @@ def one_session(shared_database: Database) -> Any:
         yield session
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(tables())
 def test_every_combination_is_counted_where_it_is(
     one_session: Session, case: tuple[dict[str, str], Rows, Rows]

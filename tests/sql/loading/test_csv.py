@@ -55,6 +55,7 @@ def fault(session: Session, file: Path, content: bytes, how: CsvFormat | None = 
     pytest.fail("the file can be loaded")
 
 
+@settings(max_examples=25)
 @given(st.lists(st.tuples(TEXTS, st.none() | st.integers(-(10**17), 10**17)), min_size=1), st.sampled_from(",;\t|~"))
 def test_texts_and_integers_arrive(
     session: Session, file: Path, rows: list[tuple[str, int | None]], delimiter: str
@@ -116,7 +117,7 @@ NUMBERS = st.one_of(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.lists(NUMBERS, min_size=1, max_size=4))
 def test_numbers_arrive_as_they_were(session: Session, file: Path, values: list[str]) -> None:
     [type_, _], rows = read(session, file, ("c,d\n" + "".join(f"{v},x\n" for v in values)).encode(), CsvFormat())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -154,10 +156,30 @@ def test_given_up(database: Database, session: Session, backups: Path) -> None:
 
 
 def test_what_a_killed_process_left_is_removed(database: Database, backups: Path) -> None:
-    for name in (".clinic.duckdb.0123.partial", ".clinic.duckdb.0123.partial.wal", ".other.duckdb.0123.partial", "x"):
-        (backups / name).touch()
+    for name in (".clinic.duckdb.0123.partial", ".clinic.duckdb.4567.partial", ".other.duckdb.0123.partial", "x"):
+        (backups / name).mkdir()
+    for name in ("x.duckdb", "x.duckdb.wal", "lock"):
+        (backups / ".clinic.duckdb.0123.partial" / name).touch()
     Backups(database, backups)
     assert {file.name for file in backups.iterdir()} == {".other.duckdb.0123.partial", "x"}
+
+
+def test_what_another_server_writes_stays(database: Database, backups: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a database of the same file name, started while a backup is being made."""
+    copy = backup._copy
+    start = f"Backups(SimpleNamespace(path=Path({str(database.path)!r})), Path({str(backups)!r}))"
+    imports = "from pathlib import Path; from types import SimpleNamespace; from tableveil.operate import Backups"
+
+    def starting(session: Session, name: str) -> dict[tuple[str, str], int]:
+        copied = copy(session, name)
+        subprocess.run([sys.executable, "-c", f"{imports}; {start}"], check=True)
+        return copied
+
+    monkeypatch.setattr(backup, "_copy", starting)
+    made = Backups(database, backups).make("x", Control())
+    assert list(backups.iterdir()) == [made.path]
+    with read_only(made.path) as session:
+        assert session.value("SELECT count(*) FROM t") == 2
 
 
 def test_no_room_is_said_before(database: Database, backups: Path, monkeypatch: pytest.MonkeyPatch) -> None:

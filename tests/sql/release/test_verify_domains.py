@@ -42,6 +42,7 @@ from tableveil.release.write import ClassColumns
 from tableveil.release.written import Labels, Written
 from tableveil.source import resolve_source
 from tableveil.state import hierarchies
+from tests.inserted import insert
 
 TOWNS = (("Oslo", "Norway", "*"), ("Bergen", "Norway", "*"), ("Rome", "Italy", "*"))
 CITIES = Grouping(
@@ -96,8 +97,7 @@ def test_losses_are_those_of_the_search(
     session: Session, type_: str, values: Sequence[Any], hierarchy: HierarchyDefinition, nulls: NullHandling
 ) -> None:
     session.execute(f"CREATE OR REPLACE TABLE t (q {type_})")
-    for value in values:
-        session.execute("INSERT INTO t VALUES (?)", [value])
+    insert(session, "t", ((value,) for value in values))
     attribute = AttributePolicy("q", Role.QUASI_IDENTIFIER, hierarchy, nulls=nulls)
     policy = Policy(
         TableReference("", "main", "t"), (attribute,), None, (KAnonymity(2),), ReleaseTarget("main", "released")

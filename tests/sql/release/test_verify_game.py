@@ -119,7 +119,14 @@ def paying(case: Case, game: Game, success: Success) -> Case:
     return replace(case, policy=policy, written=replace(case.written, score=score))
 
 
-def test_an_attack_that_breaks_even_is_none_and_a_billionth_more_makes_it_one(session: Session, case: Case) -> None:
+def test_what_just_holds_and_what_just_does_not(session: Session, case: Case) -> None:
+    check_that_an_attack_that_breaks_even_is_none(session, case)
+    check_that_no_record_may_cost_more_than_it_gains(session, case)
+    check_that_what_says_nothing_breaks_even(session, case)
+    check_that_the_payout_is_recomputed(session, case)
+
+
+def check_that_an_attack_that_breaks_even_is_none(session: Session, case: Case) -> None:
     for success in Success:
         game = just_unattacked(case, success)
         assert said(session, case, game, NoAttack(success)) == ""
@@ -127,7 +134,7 @@ def test_an_attack_that_breaks_even_is_none_and_a_billionth_more_makes_it_one(se
         assert f"classes are not of {NoAttack(success)}" in said(session, case, more, NoAttack(success))
 
 
-def test_no_record_may_cost_more_than_it_gains(session: Session, case: Case) -> None:
+def check_that_no_record_may_cost_more_than_it_gains(session: Session, case: Case) -> None:
     for success in Success:
         model = Profitability(success)
         game = just_profitable(case, success)
@@ -139,7 +146,7 @@ def test_no_record_may_cost_more_than_it_gains(session: Session, case: Case) -> 
         assert said(session, case, unattacked, model) == ""
 
 
-def test_what_says_nothing_breaks_even(session: Session, case: Case) -> None:
+def check_that_what_says_nothing_breaks_even(session: Session, case: Case) -> None:
     game = Game(Decimal(1), Decimal(0), Decimal(2), Decimal(1))
     assert said(session, case, game, Profitability()) == ""
     strictly = Profitability(break_even=BreakEven.SUPPRESS)
@@ -147,7 +154,7 @@ def test_what_says_nothing_breaks_even(session: Session, case: Case) -> None:
     assert (f"1 classes are not of {strictly}" in said(session, case, game, strictly)) is nothing
 
 
-def test_the_payout_is_recomputed(session: Session, case: Case) -> None:
+def check_that_the_payout_is_recomputed(session: Session, case: Case) -> None:
     game = Game(Decimal(1200), Decimal("299.5"), Decimal(300), Decimal("44.4"))
     for success in Success:
         right = paying(case, game, success)

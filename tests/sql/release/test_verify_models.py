@@ -134,7 +134,7 @@ def pairs_of_people(case: Case) -> Iterator[Pair]:
     yield SampleUniqueness(unique), SampleUniqueness(unique - STEP) if unique else None
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_what_is_reached_passes_and_more_does_not(session: Session, seed: int) -> None:
     case = written_case(session, seed)
     try:
@@ -192,35 +192,36 @@ NOTHING = TCloseness("s", Decimal("0.999999"), Distance.ORDERED)
 SAMPLE_OF_ALL = Population(size=10**6)
 
 
-@pytest.mark.parametrize(
-    ("statement", "problem"),
-    [
-        (
-            "UPDATE tableveil.sensitive_distributions SET records = records + 1 WHERE release = {0} AND position = 0",
-            "a stored distribution is not the source's",
-        ),
-        (
-            "DELETE FROM tableveil.sensitive_distributions WHERE release = {0} AND position = 1",
-            "a stored distribution is not the source's",
-        ),
-        (
-            "UPDATE tableveil.sensitive_distributions SET position = position + 1 WHERE release = {0}",
-            "the positions in a stored distribution are not a value's each",
-        ),
-        (
-            "UPDATE tableveil.sensitive_distributions SET position = 1 - position WHERE release = {0} AND position < 2",
-            "not in the policy's order",
-        ),
-        ("UPDATE released SET s = '30' WHERE NOT gone", "sensitive values were written that the source does not have"),
-        ("UPDATE released SET s = 'x' WHERE gone", "sensitive values were written that the source does not have"),
-    ],
+CHANGED = (
+    (
+        "UPDATE tableveil.sensitive_distributions SET records = records + 1 WHERE release = {0} AND position = 0",
+        "a stored distribution is not the source's",
+    ),
+    (
+        "DELETE FROM tableveil.sensitive_distributions WHERE release = {0} AND position = 1",
+        "a stored distribution is not the source's",
+    ),
+    (
+        "UPDATE tableveil.sensitive_distributions SET position = position + 1 WHERE release = {0}",
+        "the positions in a stored distribution are not a value's each",
+    ),
+    (
+        "UPDATE tableveil.sensitive_distributions SET position = 1 - position WHERE release = {0} AND position < 2",
+        "not in the policy's order",
+    ),
+    ("UPDATE released SET s = '30' WHERE NOT gone", "sensitive values were written that the source does not have"),
+    ("UPDATE released SET s = 'x' WHERE gone", "sensitive values were written that the source does not have"),
 )
-def test_what_models_are_judged_by_is_checked_itself(
-    session: Session, case: Case, statement: str, problem: str
-) -> None:
+"""What is done to a release, and what the verification says of it."""
+
+
+def test_what_models_are_judged_by_is_checked_itself(session: Session, case: Case) -> None:
     assert holds(session, case, NOTHING)
-    session.execute(statement.format(case.written.release))
-    assert problem in problems_of(session, case, [NOTHING])
+    for statement, problem in CHANGED:
+        session.execute("BEGIN TRANSACTION")
+        session.execute(statement.format(case.written.release))
+        assert problem in problems_of(session, case, [NOTHING]), statement
+        session.execute("ROLLBACK")
 
 
 def test_a_record_that_moves_to_another_class_is_noticed(session: Session, case: Case) -> None:

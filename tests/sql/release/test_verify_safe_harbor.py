@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from tableveil.backend import Session
+from tableveil.backend import Database, Session
 from tableveil.hierarchy import (
     HierarchyDefinition,
     SafeHarborAge,
@@ -27,6 +27,7 @@ from tableveil.policy import (
 )
 from tableveil.release.verify_safe_harbor import check_safe_harbor
 from tableveil.release.written import Labels, Written
+from tests.inserted import insert
 
 ZIPS = SafeHarborZip("", "main", "the zips", "the code", "people")
 AGES = SafeHarborAge()
@@ -41,6 +42,11 @@ AGE = "labels of ages are neither below 90 nor 90+"
 DAY = "labels of dates tell more than the year"
 BIRTHDAY = "labels of dates of birth tell more than the year"
 OLD = "labels of dates of birth tell an age over 89"
+
+
+@pytest.fixture
+def database(shared_database: Database) -> Database:
+    return shared_database
 
 
 class Release:
@@ -65,11 +71,9 @@ def problems(
         release=ReleaseTarget("main", "released"),
     )
     session.execute("CREATE OR REPLACE TEMPORARY TABLE judged_classes (q0 VARCHAR, q1 VARCHAR)")
-    for label in labels:
-        session.execute("INSERT INTO judged_classes VALUES ('anything', ?)", [label])
+    insert(session, "judged_classes", (("anything", label) for label in labels))
     session.execute('CREATE OR REPLACE TABLE "the zips" ("the code" VARCHAR, people INTEGER)')
-    for code, people in PEOPLE.items():
-        session.execute('INSERT INTO "the zips" VALUES (?, ?)', [code, people])
+    insert(session, '"the zips"', PEOPLE.items())
     return check_safe_harbor(session, policy, cast(Written, Release()))
 
 

@@ -89,7 +89,7 @@ def test_pages_newest_first_without_gaps_or_repetition(session: Session) -> None
     found: list[int] = []
     before = None
     while page := jobs.page(session, before, 3):
-        found += [job.request.number for job in page]
+        found += page
         before = found[-1]
     assert found == numbers[::-1]
 

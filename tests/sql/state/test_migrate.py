@@ -16,6 +16,8 @@ from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ClassSizes
 from tableveil.state import releases
 from tableveil.state.migrate import fingerprint_key, migrate, migrations
+from tableveil.state.release_attributes import AttributeResult
+from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
 
 
 @pytest.fixture
@@ -104,13 +106,13 @@ def test_a_release_of_version_1_is_read_as_what_it_was(fresh: Session) -> None:
     proof = release.proof
     assert (proof.strategy, proof.checked, proof.counted, proof.counting) == ("exact", 8, 8, "")
     assert proof.best_seconds is None
-    assert release.attributes == (releases.AttributeResult("age", 1, 3, 0.5, 80, 8, "a rule", None),)
+    assert release.attributes == (AttributeResult("age", 1, 3, 0.5, 80, 8, "a rule", None),)
     assert release.explanation is None
     assert release.guarantees == ()
     # The old table takes new releases.
     number = 8
-    item = releases.Neighbour((), 0, None, 3, 1, 2, 0, 0.5, (releases.Rejection("5-anonymity", 1, 2, 1, 2, False),))
-    below = releases.Neighbour(("a", "b"), -1, 0, 9, 8, 7, 6, None, ())
+    item = Neighbour((), 0, None, 3, 1, 2, 0, 0.5, (Rejection("5-anonymity", 1, 2, 1, 2, False),))
+    below = Neighbour(("a", "b"), -1, 0, 9, 8, 7, 6, None, ())
     new = replace(
         release,
         number=number,
@@ -118,7 +120,7 @@ def test_a_release_of_version_1_is_read_as_what_it_was(fresh: Session) -> None:
         proof=replace(proof, counted=11, best_seconds=0.0, counting="all in numpy", strategy="anytime"),
         attributes=(replace(release.attributes[0], part=2.0),),
         quality_model="height, sum",
-        explanation=releases.Explanation(item, (below,), complete=False),
+        explanation=Explanation(item, (below,), complete=False),
         guarantees=(
             Guarantee("k_anonymity", "", "k", 1.0, 5.0),
             Guarantee("delta_disclosure", "illness", "delta", math.inf, None),

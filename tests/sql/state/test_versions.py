@@ -12,6 +12,7 @@ from tableveil.backend import Database, Session, Settings
 from tableveil.policy import TableReference
 from tableveil.state import (
     classifications,
+    column_digests,
     frontiers,
     hierarchies,
     jobs,
@@ -102,6 +103,7 @@ def _check_results(session: Session, version: int) -> None:
     assert (attribute.column, attribute.level, attribute.loss) == ("age", 1, 0.5)
     assert attribute.levels == (((0, 40), (1, 55)) if version >= 8 else ())
     assert releases.earlier_releases(session, [TableReference("db", "main", "t")], None) == [7]
+    assert column_digests.releases_with(session, ["abcdef"]) == ({7: {"abcdef"}} if version >= 17 else {})
     for since, store in (
         (3, frontiers),
         (6, payout_sweeps),
@@ -129,4 +131,4 @@ def _check_new_work(session: Session) -> None:
     found = jobs.find(session, number)
     assert found is not None
     assert (found.request, found.outcome) == (request, Outcome(JobState.FAILED, datetime(2026, 2, 1), None, "{}"))
-    assert jobs.page(session, None, 1)[0].request.number == number
+    assert jobs.page(session, None, 1) == [number]

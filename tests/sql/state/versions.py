@@ -85,6 +85,7 @@ INSERT INTO tableveil.utility_reports BY NAME SELECT 1 AS number, 10 AS job, TIM
     7 AS release, []::VARCHAR[] AS notes, 0.5 AS seconds, '{}' AS request""",
     12: """INSERT INTO tableveil.withdrawals BY NAME SELECT 7 AS release, TIMESTAMP '2026-01-10' AS withdrawn_at,
     'asked to' AS reason, []::VARCHAR[] AS kept_objects""",
+    17: "INSERT INTO tableveil.release_column_digests VALUES (7, 'abcdef')",
 }
 
 

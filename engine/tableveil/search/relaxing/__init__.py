@@ -1,7 +1,20 @@
 """What to ask less of a policy that nothing meets: the requirements that conflict, and the least relaxations."""
 
-from tableveil.search.relaxing.relax import Relaxed, relax
+from tableveil.search.relaxing.relax import Relaxed, relax, relax_judged
 from tableveil.search.relaxing.requirements import Requirement
-from tableveil.search.relaxing.searching import ProblemOf
+from tableveil.search.relaxing.searching import Feasible, Found, LatticeQuestions, ProblemOf
+from tableveil.search.relaxing.unmet import Unmet, refusal, ways_of
 
-__all__ = ["ProblemOf", "Relaxed", "Requirement", "relax"]
+__all__ = [
+    "Feasible",
+    "Found",
+    "LatticeQuestions",
+    "ProblemOf",
+    "Relaxed",
+    "Requirement",
+    "Unmet",
+    "refusal",
+    "relax",
+    "relax_judged",
+    "ways_of",
+]

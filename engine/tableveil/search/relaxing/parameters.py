@@ -60,7 +60,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class _Grid:
+class Grid:
     """The multiples of a unit beyond `own` up to `end`, upwards or, if it `falls`, downwards."""
 
     own: Number
@@ -69,10 +69,12 @@ class _Grid:
     unit: Number = UNIT
 
     def at(self, step: int) -> Number:
+        """The value at a step from 1 on."""
         return (self._first - step + 1 if self.falls else self._first + step - 1) * self.unit
 
     @property
     def last(self) -> int:
+        """The last step, 0 if there is none."""
         end = Fraction(self.end) / Fraction(self.unit)
         steps = self._first - math.ceil(end) if self.falls else math.floor(end) - self._first
         return max(0, steps + 1)
@@ -83,28 +85,28 @@ class _Grid:
         return math.ceil(units) - 1 if self.falls else math.floor(units) + 1
 
 
-def up(own: Decimal, end: Decimal) -> _Grid:
+def up(own: Decimal, end: Decimal) -> Grid:
     """Decimals above `own`."""
-    return _Grid(own, end, False)
+    return Grid(own, end, False)
 
 
-def down(own: Decimal, end: Decimal) -> _Grid:
+def down(own: Decimal, end: Decimal) -> Grid:
     """Decimals below `own`."""
-    return _Grid(own, end, True)
+    return Grid(own, end, True)
 
 
-def levels(own: int, end: int) -> _Grid:
+def levels(own: int, end: int) -> Grid:
     """Whole numbers from the one to the other."""
-    return _Grid(own, end, end < own, 1)
+    return Grid(own, end, end < own, 1)
 
 
-def fewer(own: int, end: int) -> _Grid:
+def fewer(own: int, end: int) -> Grid:
     """Whole numbers below `own`."""
-    return _Grid(own, end, True, 1)
+    return Grid(own, end, True, 1)
 
 
 def number_parameter(
-    field: str, grid: _Grid, change: Callable[[Policy, Any], Policy], monotone: bool = True
+    field: str, grid: Grid, change: Callable[[Policy, Any], Policy], monotone: bool = True
 ) -> Parameter:
     """A parameter whose values are those of a grid."""
     return Parameter(
@@ -134,7 +136,7 @@ def model_parameters(policy: Policy, i: int, records: int, monotone: bool) -> It
         yield from _game_parameters(policy.game, model, monotone)
         return
     field = f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}"
-    for name, grid in _grids(model, records):
+    for name, grid in grids(model, records):
         yield number_parameter(f"{field}.{name}", grid, _changed_model(i, name), monotone)
 
 
@@ -150,7 +152,7 @@ def _changed_model(i: int, name: str) -> Callable[[Policy, Number], Policy]:
     return change
 
 
-def _grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, _Grid]]:
+def grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, Grid]]:
     """Names and values, as far as a policy may ask for them, and as far as more asks for less."""
     match model:
         case KAnonymity(k) | KMap(k) | EstimatedKMap(k):

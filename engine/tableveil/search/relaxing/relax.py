@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 from tableveil.errors import Change, Relaxation
 from tableveil.lattice import Transformation
@@ -11,7 +12,14 @@ from tableveil.policy import Policy
 from tableveil.search.control import Control
 from tableveil.search.relaxing.parameters import Parameter
 from tableveil.search.relaxing.requirements import Requirement, other_levels, requirements_of
-from tableveil.search.relaxing.searching import ProblemOf, Questions, Step
+from tableveil.search.relaxing.searching import (
+    Feasible,
+    JudgedQuestions,
+    LatticeQuestions,
+    ProblemOf,
+    Questions,
+    Step,
+)
 
 MOST = 8
 """Relaxations told of: more are no help."""
@@ -31,7 +39,8 @@ class Relaxed:
 
     If a `valid` transformation is given, it meets the policy as it is. Else if it is `proven`, none does. Of the
     requirements in `conflict` nothing meets all, if that is `proven`; it is `minimal` if something meets all but any
-    one of them. An empty one means that nothing can be released, whatever is required.
+    one of them. An empty one means that nothing can be released, whatever is required. If there are no relaxations, of
+    those that are `hopeless` nothing meets all even if every number of the policy is the most lenient one.
     """
 
     valid: Transformation | None
@@ -39,6 +48,7 @@ class Relaxed:
     conflict: tuple[Requirement, ...] = ()
     minimal: bool = False
     relaxations: tuple[Relaxation, ...] = ()
+    hopeless: tuple[Requirement, ...] = ()
 
 
 def relax(
@@ -64,18 +74,63 @@ def relax(
     Raises:
         CancelledError: the control was cancelled.
     """
-    started = control.now()
-    questions = Questions(problem_of, control, seconds * SHARE_OF_CONFLICT)
     if not proven:
-        found = questions.find(policy)
-        if found.at is not None:
+        # This too is a part of the time for what conflicts.
+        started = control.now()
+        found = LatticeQuestions(problem_of, control, seconds * SHARE_OF_CONFLICT).find(policy)
+        if found.feasible:
             return Relaxed(found.at, proven=True)
         proven = found.proven
+        seconds -= control.now() - started
     requirements = requirements_of(policy, tops, records)
-    conflict, minimal = _conflict(policy, requirements, questions)
-    questions = Questions(problem_of, control, seconds - (control.now() - started))
-    search = _Relaxing(policy, requirements, conflict, questions, tops)
-    return Relaxed(None, proven, tuple(conflict), minimal and proven, tuple(search.found()[:MOST]))
+    choices = other_levels(policy, tops) if policy.search.levels else []
+    relaxed = _relaxed(
+        policy, requirements, choices, tops, records, partial(LatticeQuestions, problem_of, control), control, seconds
+    )
+    return relaxed if proven else replace(relaxed, proven=False, minimal=False)
+
+
+def relax_judged(
+    policy: Policy, feasible: Feasible, tops: Sequence[int], records: int, control: Control, seconds: float
+) -> Relaxed:
+    """The same of a policy that is known not to be feasible, where whole policies are judged."""
+    requirements = requirements_of(policy, tops, records)
+    return _relaxed(
+        policy, requirements, [], tops, records, partial(JudgedQuestions, feasible, control), control, seconds
+    )
+
+
+def _relaxed(
+    policy: Policy,
+    requirements: Sequence[Requirement],
+    choices: Sequence[Sequence[Parameter]],
+    tops: Sequence[int],
+    records: int,
+    questions_for: Callable[[float], Questions],
+    control: Control,
+    seconds: float,
+) -> Relaxed:
+    """The conflict and the relaxations of a policy that nothing meets; `choices` are other levels for each column."""
+    started = control.now()
+    conflict, minimal = _conflict(policy, requirements, questions_for(seconds * SHARE_OF_CONFLICT))
+    questions = questions_for(seconds - (control.now() - started))
+    relaxations = _Relaxing(policy, requirements, conflict, questions, choices).found()[:MOST]
+    hopeless = [] if relaxations else _hopeless(policy, requirements, tops, records, questions)
+    return Relaxed(None, True, tuple(conflict), minimal, tuple(relaxations), tuple(hopeless))
+
+
+def _hopeless(
+    policy: Policy, requirements: Sequence[Requirement], tops: Sequence[int], records: int, questions: Questions
+) -> list[Requirement]:
+    """What conflicts if all numbers are the most lenient ones, as far as that is proven in time."""
+    for field, parameter in _parameters(requirements).items():
+        # The positions of models stay.
+        if not field.endswith("]") or field.startswith("search"):
+            policy = parameter.applied(policy, parameter.last)
+    if not _infeasible(policy, questions):
+        return []
+    conflict, minimal = _conflict(policy, requirements_of(policy, tops, records), questions)
+    return conflict if minimal else []
 
 
 def _conflict(
@@ -93,7 +148,7 @@ def _conflict(
     for requirement in requirements:
         without = requirement.dropped(policy)
         found = questions.find(without)
-        if found.at is None and found.proven:
+        if not found.feasible and found.proven:
             policy = without
         else:
             conflict.append(requirement)
@@ -109,7 +164,7 @@ def _without(policy: Policy, requirements: Iterable[Requirement]) -> Policy:
 
 def _infeasible(policy: Policy, questions: Questions) -> bool:
     found = questions.find(policy)
-    return found.at is None and found.proven
+    return not found.feasible and found.proven
 
 
 class _Relaxing:
@@ -121,20 +176,18 @@ class _Relaxing:
         requirements: Sequence[Requirement],
         conflict: Sequence[Requirement],
         questions: Questions,
-        tops: Sequence[int],
+        choices: Sequence[Sequence[Parameter]],
     ) -> None:
         self._policy = policy
         self._conflict = conflict
         self._questions = questions
-        self._tops = tops
+        self._choices = choices
         self._parameters = _parameters(requirements)
 
     def found(self) -> list[Relaxation]:
         """Changes of one field each, then of several at once."""
         singles = self._of_one_field()
-        relaxations = [relaxation for relaxation, _ in singles.values()]
-        if self._policy.search.levels:
-            relaxations += self._other_levels()
+        relaxations = [relaxation for relaxation, _ in singles.values()] + self._other_levels()
         for together in self._of_several_fields(singles):
             if together not in relaxations:
                 relaxations.append(together)
@@ -155,11 +208,11 @@ class _Relaxing:
     def _other_levels(self) -> list[Relaxation]:
         """For each column the nearest other level that would do if all others keep theirs."""
         relaxations = []
-        for choices in other_levels(self._policy, self._tops):
+        for choices in self._choices:
             nearest = True
             for choice in choices:
                 found = self._questions.find(choice.applied(self._policy, 1))
-                if found.at is not None:
+                if found.feasible:
                     relaxations.append(Relaxation((Change(choice.field, choice.spelled(1)),), nearest))
                     break
                 nearest &= found.proven
@@ -172,17 +225,18 @@ class _Relaxing:
         relaxations = []
         levels = [field for field in self._parameters if field.startswith(("attributes", "search"))]
         others = [field for field in self._parameters if field not in levels and field != LIMIT]
+        limit = [field for field in self._parameters if field == LIMIT]
         if not any(field != LIMIT for field in singles):
             # What comes first stays as it is if it can.
-            relaxations += self._least({}, [LIMIT, *levels, *others])
-            relaxations += self._least({}, [LIMIT, *others, *levels])
+            relaxations += self._least({}, [*limit, *levels, *others])
+            relaxations += self._least({}, [*limit, *others, *levels])
         if not singles:
-            relaxations += self._least({}, [*levels, *others, LIMIT])
+            relaxations += self._least({}, [*levels, *others, *limit])
         if LIMIT in singles and singles[LIMIT][1] > 1:
-            _, limit = singles[LIMIT]
+            _, step = singles[LIMIT]
             for field in (field for field in _parameters(self._conflict) if field in others):
                 order = [*levels, *(other for other in others if other != field), field, LIMIT]
-                relaxations += self._least({LIMIT: limit // 2}, order)
+                relaxations += self._least({LIMIT: step // 2}, order)
         return [relaxation for relaxation in relaxations if len(relaxation.changes) > 1]
 
     def _least(self, steps: Steps, fields: Sequence[str]) -> list[Relaxation]:
@@ -192,7 +246,7 @@ class _Relaxing:
         others only become stricter after it, that stays true.
         """
         known = {field: self._parameters[field].last for field in self._parameters} | dict(steps)
-        if self._questions.find(self._at(known)).at is None:
+        if not self._questions.find(self._at(known)).feasible:
             return []
         # What is refused at a step may do at an earlier one of another field then.
         nearest = all(parameter.monotone for parameter in self._parameters.values())
@@ -215,7 +269,7 @@ class _Relaxing:
     def _left(self, field: str, known: dict[str, int]) -> bool:
         """Leaves a field as it is if that will do with what is known of the others; whether that is proven."""
         found = self._questions.find(self._at({**known, field: 0}))
-        if found.at is not None:
+        if found.feasible:
             known[field] = 0
         return found.proven
 

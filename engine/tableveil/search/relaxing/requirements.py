@@ -11,6 +11,7 @@ from tableveil.errors import shortened
 from tableveil.policy import (
     Choose,
     Inclusion,
+    KAnonymity,
     NoAttack,
     Policy,
     PopulationUniqueness,
@@ -68,8 +69,12 @@ def requirements_of(policy: Policy, tops: Sequence[int], records: int) -> list[R
 
 def _models(policy: Policy, records: int) -> Iterator[Requirement]:
     choosing = policy.search.choose is Choose.ALL_MODELS
-    # What may be left out comes last: the positions of others change with it.
-    for i, model in sorted(enumerate(policy.privacy_models), key=lambda of: isinstance(of[1], Inclusion)):
+    # What is tried last is named if others conflict as well: people know k best. What may be left out comes even after
+    # it: the positions of others change with it.
+    last = (KAnonymity, Inclusion)
+    for i, model in sorted(
+        enumerate(policy.privacy_models), key=lambda of: [isinstance(of[1], last), isinstance(of[1], Inclusion)]
+    ):
         if choosing or not isinstance(model, SensitiveModel):
             parameters = tuple(model_parameters(policy, i, records, _follows(policy, model)))
             if isinstance(model, Inclusion):
@@ -81,14 +86,19 @@ def _follows(policy: Policy, model: PrivacyModel) -> bool:
     """Whether all that a stricter parameter of the model leaves valid is valid for a more lenient one.
 
     Suppressed records that are kept have to hold together: with fewer of them they may not. Estimates, and sets of
-    classes that pay together, need not become better with more classes.
+    classes that pay together, need not become better with more classes; nor what is chosen at the record level because
+    the adversary knows the method.
     """
-    if policy.suppressed_records is SuppressedRecords.KEEP:
+    if policy.suppressed_records is SuppressedRecords.KEEP or _known(policy):
         return False
     by_sample = isinstance(model, PopulationUniqueness) or _by_marketer(model)
     return not by_sample and not any(
         isinstance(other, PopulationUniqueness) or _by_marketer(other) for other in policy.privacy_models
     )
+
+
+def _known(policy: Policy) -> bool:
+    return policy.record_level is not None and policy.record_level.adversary_knows_method
 
 
 def _by_marketer(model: PrivacyModel) -> bool:
@@ -176,21 +186,21 @@ def _level_limits(policy: Policy, tops: Sequence[int]) -> Iterator[Requirement]:
     for attribute, top in zip(policy.quasi_identifiers, tops, strict=True):
         i, most = columns.index(attribute.column), attribute.maximum_level
         if most is not None and most < top:
-            yield _level_limit(i, attribute.column, "maximum_level", most, top)
+            yield _level_limit(i, attribute.column, "maximum_level", most, top, not _known(policy))
         # Below that is what `safe_harbor` asks for, which is a requirement of its own.
         least = policy.least_level(replace(attribute, minimum_level=0))
         if attribute.minimum_level > least:
-            yield _level_limit(i, attribute.column, "minimum_level", attribute.minimum_level, least)
+            yield _level_limit(i, attribute.column, "minimum_level", attribute.minimum_level, least, not _known(policy))
 
 
-def _level_limit(i: int, column: str, name: str, own: int, end: int) -> Requirement:
+def _level_limit(i: int, column: str, name: str, own: int, end: int, monotone: bool) -> Requirement:
     def change(policy: Policy, level: int) -> Policy:
         attributes: list[Any] = list(policy.attributes)
         attributes[i] = replace(attributes[i], **{name: level})
         return replace(policy, attributes=tuple(attributes))
 
     field = f"attributes[{i}].{name}"
-    parameter = number_parameter(field, levels(own, end), change)
+    parameter = number_parameter(field, levels(own, end), change, monotone)
     return Requirement(field, lambda policy: change(policy, end), (parameter,), asked=f"{own}, for {shortened(column)}")
 
 

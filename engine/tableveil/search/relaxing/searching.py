@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,13 +25,17 @@ MOST_TRIED = 32
 ProblemOf = Callable[[Policy], Problem | None]
 """What is searched for a policy; None if there is no such policy."""
 
+Feasible = Callable[[Policy], bool | None]
+"""Whether a policy can be met; None if that cannot be found out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A valid transformation, or None: if that is `proven`, there is none."""
+    """Whether anything meets a policy, as far as it is `proven`; `at` is the transformation, if one was looked for."""
 
-    at: Transformation | None
+    feasible: bool
     proven: bool
+    at: Transformation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,35 +49,27 @@ class Step:
     nearest: bool
 
 
-class Questions:
-    """Answers questions about policies for as long as there is time, each by counting transformations.
+class Questions(ABC):
+    """Answers questions about policies for as long as there is time.
 
-    What is said to be valid was counted and judged under the very policy of which it is said.
+    What is said to be feasible was tried under the very policy of which it is said.
     """
 
-    def __init__(self, problem_of: ProblemOf, control: Control, seconds: float) -> None:
-        self._problem_of = problem_of
+    def __init__(self, control: Control, seconds: float) -> None:
         self._control = control
         self._deadline = control.now() + seconds
 
+    @abstractmethod
     def find(self, policy: Policy) -> Found:
-        """Anything that is valid for the policy.
+        """Whether anything meets the policy.
 
         Raises:
             CancelledError: the control was cancelled.
         """
-        problem = self._problem_of(policy)
-        if problem is None:
-            return Found(None, proven=True)
-        candidates = Candidates(problem.lattice, self._control)
-        with self._limited() as stopped:
-            while check := candidates.next(problem):
-                if is_valid(problem, check.at):
-                    return Found(check.at, proven=True)
-        return Found(None, proven=not stopped)
 
+    @abstractmethod
     def strictest(self, policy_at: Callable[[int], Policy], last: int, monotone: bool) -> Step:
-        """The least step from 1 to `last` for whose policy anything is valid.
+        """The least step from 1 to `last` whose policy anything meets.
 
         Every later step must leave open at least the transformations of an earlier one. If it is `monotone`, whatever
         is valid at a step is valid at every later one.
@@ -79,12 +77,6 @@ class Questions:
         Raises:
             CancelledError: the control was cancelled.
         """
-        # A rule may remember much.
-        problem_at = lru_cache(maxsize=2)(lambda step: self._problem_of(policy_at(step)))
-        search = _Strictest(problem_at, last, monotone, self._control)
-        with self._limited() as stopped:
-            search.run()
-        return Step(search.least if search.least <= last else None, search.exact and not stopped)
 
     @contextmanager
     def _limited(self) -> Iterator[list[Stopped]]:
@@ -99,6 +91,68 @@ class Questions:
             stopped.append(stop)
         finally:
             self._control.limit(None)
+
+
+class LatticeQuestions(Questions):
+    """Answers by counting transformations."""
+
+    def __init__(self, problem_of: ProblemOf, control: Control, seconds: float) -> None:
+        super().__init__(control, seconds)
+        self._problem_of = problem_of
+
+    def find(self, policy: Policy) -> Found:
+        """Goes through the lattice until something is valid."""
+        problem = self._problem_of(policy)
+        if problem is None:
+            return Found(False, proven=True)
+        candidates = Candidates(problem.lattice, self._control)
+        with self._limited() as stopped:
+            while check := candidates.next(problem):
+                if is_valid(problem, check.at):
+                    return Found(True, proven=True, at=check.at)
+        return Found(False, proven=not stopped)
+
+    def strictest(self, policy_at: Callable[[int], Policy], last: int, monotone: bool) -> Step:
+        """Goes through the lattice once."""
+        # A rule may remember much.
+        problem_at = lru_cache(maxsize=2)(lambda step: self._problem_of(policy_at(step)))
+        search = _Strictest(problem_at, last, monotone, self._control)
+        with self._limited() as stopped:
+            search.run()
+        return Step(search.least if search.least <= last else None, search.exact and not stopped)
+
+
+class JudgedQuestions(Questions):
+    """Answers by trying whole policies, where no single transformation is looked for."""
+
+    def __init__(self, feasible: Feasible, control: Control, seconds: float) -> None:
+        super().__init__(control, seconds)
+        self._feasible = feasible
+
+    def find(self, policy: Policy) -> Found:
+        """Tries the policy."""
+        feasible = None
+        with self._limited():
+            feasible = self._feasible(policy)
+        return Found(bool(feasible), proven=feasible is not None)
+
+    def strictest(self, policy_at: Callable[[int], Policy], last: int, monotone: bool) -> Step:
+        """Tries the most lenient step, then by bisection."""
+        least, exact = last + 1, monotone or last == 1
+
+        def met(step: int) -> bool:
+            nonlocal least, exact
+            self._control.raise_if_stopped()
+            feasible = self._feasible(policy_at(step))
+            exact &= feasible is not None
+            if feasible:
+                least = min(least, step)
+            return bool(feasible)
+
+        with self._limited() as stopped:
+            if met(last):
+                bisect_left(range(1, last), True, key=met)
+        return Step(least if least <= last else None, exact and not stopped)
 
 
 class _Strictest:

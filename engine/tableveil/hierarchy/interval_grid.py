@@ -1,0 +1,199 @@
+"""The grid of an intervals rule: its bounds in whole units, so that all that is computed with them is exact."""
+
+from __future__ import annotations
+
+import datetime
+from bisect import bisect_right
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.errors import shortened
+from tableveil.hierarchy.definition import Intervals
+from tableveil.hierarchy.labelled import ValueKind
+from tableveil.hierarchy.notation import MICROSECONDS, NO_TIME, Notation
+
+NOTATIONS = {
+    ValueKind.INTEGER: Notation.INTEGER,
+    ValueKind.DECIMAL: Notation.NUMBER,
+    ValueKind.FLOAT: Notation.NUMBER,
+    ValueKind.DATE: Notation.DATE,
+    ValueKind.TIMESTAMP: Notation.TIMESTAMP,
+}
+"""How the bounds of a column are written, by what it holds."""
+WIDTHS = {Notation.DATE: Notation.INTEGER, Notation.TIMESTAMP: Notation.DURATION}
+"""How widths are written, where that is not as bounds are."""
+MEASURED = (Notation.NUMBER, Notation.TIMESTAMP)
+"""Intervals of these are half-open, those of others are counted and closed."""
+_HOUR = 3_600 * MICROSECONDS
+
+Offsets = NDArray[np.int64] | NDArray[np.object_]
+
+
+@dataclass(frozen=True, slots=True)
+class Even:
+    """Intervals of one width, from offset 0 on."""
+
+    width: int
+
+    def starts(self, offsets: Offsets) -> Offsets:
+        """Where the interval of each offset starts."""
+        return offsets // self.width * self.width
+
+    def end(self, start: int) -> int:
+        """Where the interval that starts there ends, itself not in it."""
+        return (start // self.width + 1) * self.width
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Intervals from each of these ascending offsets, the first of which is 0, to the next; the last ends at `size`."""
+
+    bounds: tuple[int, ...]
+    size: int
+
+    def starts(self, offsets: Offsets) -> Offsets:
+        """Where the interval of each offset starts."""
+        bounds = np.array(self.bounds, dtype=offsets.dtype)
+        starts: Offsets = bounds[np.searchsorted(bounds, offsets, side="right") - 1]
+        return starts
+
+    def end(self, start: int) -> int:
+        """Where the interval that starts there ends, itself not in it."""
+        after = bisect_right(self.bounds, start)
+        return self.bounds[after] if after < len(self.bounds) else self.size
+
+
+Cuts = Even | Declared
+"""The intervals of one level."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The rule in whole units, so that every boundary of an interval is an integer.
+
+    A unit is an integer, a day, a microsecond, or the last decimal place that any bound or width has. Offsets count
+    units from the minimum, rounded down; the range is [0, size).
+    """
+
+    kind: ValueKind
+    units_per_one: int
+    """Units in 1 of a value as a number; a timestamp is a number of microseconds."""
+    units_per_leaf: int
+    minimum: int
+    size: int
+    levels: tuple[Cuts, ...]
+    bottom: int
+    """Offset of the bottom coding; 0 if there is none."""
+    top: int | None
+
+    @classmethod
+    def of(cls, rule: Intervals, kind: ValueKind) -> Grid:
+        """That of a checked rule, for a column of that kind."""
+        notation = NOTATIONS[kind]
+        width_notation = WIDTHS.get(notation, notation)
+        every = (rule.minimum, rule.maximum, rule.bottom_coding, rule.top_coding, *rule.widths)
+        every += tuple(bound for level in rule.boundaries for bound in level)
+        places = max(len(text.partition(".")[2]) for text in every)
+        # A timestamp's text is read as seconds.
+        units_per_read = MICROSECONDS if notation is Notation.TIMESTAMP else 10**places
+        units_per_one = 1 if notation is Notation.TIMESTAMP else units_per_read
+
+        def units(text: str, notation: Notation) -> int:
+            number = notation.read(text)
+            if number is None:
+                raise ValueError(f"{shortened(text)} was not checked to be {notation.value}")
+            return int(number * units_per_read)
+
+        minimum = units(rule.minimum, notation)
+        size = units(rule.maximum, notation) - minimum + (notation not in MEASURED)
+        even = tuple(Even(units(width, width_notation)) for width in rule.widths)
+        offsets = [tuple(units(bound, notation) - minimum for bound in level) for level in rule.boundaries]
+        return cls(
+            kind=kind,
+            units_per_one=units_per_one,
+            units_per_leaf=_HOUR if notation is Notation.TIMESTAMP else units_per_one,
+            minimum=minimum,
+            size=size,
+            levels=even or tuple(Declared((0, *bounds), size) for bounds in offsets),
+            bottom=units(rule.bottom_coding, notation) - minimum if rule.bottom_coding else 0,
+            top=units(rule.top_coding, notation) - minimum if rule.top_coding else None,
+        )
+
+    @property
+    def continuous(self) -> bool:
+        """Whether the column is measured, not counted."""
+        return NOTATIONS[self.kind] in MEASURED
+
+    def measure(self, start: int, end: int) -> float:
+        """Leaves of [start, end)."""
+        return (end - start) / self.units_per_leaf
+
+    def offsets(self, numbers: NDArray[np.int64]) -> tuple[Offsets, NDArray[np.bool_]]:
+        """`offset` of whole numbers, days or microseconds, and whether there is one."""
+        distance = numbers - self.minimum
+        below, beyond = distance < 0, distance > self.size - (not self.continuous)
+        covered = ~(below & (self.bottom == 0)) & ~(beyond & (self.top is None))
+        if self.kind is not ValueKind.INTEGER:
+            covered &= numbers != NO_TIME
+        return np.where(below, -1, np.where(beyond, self.size + 1, distance)), covered
+
+    def offset(self, number: object) -> int | None:
+        """Offset of a number; -1 and `size` + 1 stand for all beyond the range that coding covers, None for others."""
+        if not isinstance(number, int | float | Decimal):
+            return None
+        try:
+            numerator, denominator = number.as_integer_ratio()
+        except (ValueError, OverflowError):
+            return None
+        distance = numerator * self.units_per_one - self.minimum * denominator
+        if distance < 0:
+            return -1 if self.bottom else None
+        # The maximum itself belongs to a continuous range too.
+        if distance > (self.size if self.continuous else self.size - 1) * denominator:
+            return None if self.top is None else self.size + 1
+        return distance // denominator
+
+    def coded(self, offsets: Offsets) -> NDArray[np.bool_]:
+        """Whether bottom or top coding applies."""
+        below: NDArray[np.bool_] = offsets < self.bottom
+        return below if self.top is None else below | (offsets >= self.top)
+
+    def starts(self, offsets: Offsets, cuts: Cuts) -> Offsets:
+        """Where the interval of each offset starts: 0 for all that is bottom coded, `top` for all that is top coded."""
+        starts = np.maximum(cuts.starts(np.minimum(offsets, self.size - 1)), self.bottom)
+        starts[offsets < self.bottom] = 0
+        if self.top is not None:
+            starts[offsets >= self.top] = self.top
+        return starts
+
+    def interval(self, start: int, cuts: Cuts) -> tuple[str, float]:
+        """Label and leaves of the interval that starts there."""
+        if start < self.bottom:
+            return f"< {self.text(self.bottom)}", self.measure(0, self.bottom)
+        if self.top is not None and start >= self.top:
+            return f">= {self.text(self.top)}", self.measure(self.top, self.size)
+        end = min(cuts.end(start), self.size if self.top is None else self.top)
+        if not self.continuous:
+            text = f"[{self.text(start)}, {self.text(end - 1)}]"
+        elif end == self.size and self.top is None:
+            text = f"[{self.text(start)}, {self.text(end)}]"
+        else:
+            text = f"[{self.text(start)}, {self.text(end)})"
+        return text, self.measure(start, end)
+
+    def text(self, offset: int) -> str:
+        """The number, date or timestamp at an offset."""
+        position = self.minimum + offset
+        if self.kind is ValueKind.DATE:
+            return datetime.date.fromordinal(position).isoformat()
+        if self.kind is ValueKind.TIMESTAMP:
+            time = (datetime.datetime.min + datetime.timedelta(microseconds=position)).isoformat()
+            return time.rstrip("0") if "." in time else time
+        sign = "-" if position < 0 else ""
+        whole, rest = divmod(abs(position), self.units_per_one)
+        places = len(str(self.units_per_one)) - 1
+        fraction = f"{rest:0{places}d}".rstrip("0") if places else ""
+        return f"{sign}{whole}.{fraction}" if fraction else f"{sign}{whole}"

@@ -1,0 +1,39 @@
+"""A SELECT in place of a table, as commands take it: from a file, or from stdin."""
+
+from __future__ import annotations
+
+from typing import TextIO
+
+import click
+
+
+def _text(ctx: click.Context, param: click.Parameter, value: TextIO | None) -> str | None:
+    if value is None:
+        return None
+    try:
+        # Here, since a command that is refused closes nothing.
+        with value:
+            text = value.read()
+    except UnicodeDecodeError:
+        raise click.BadParameter("the file is not text in UTF-8") from None
+    if not text.strip():
+        raise click.BadParameter("the file is empty: it holds one SELECT")
+    return text
+
+
+query_option = click.option(
+    "--query",
+    type=click.File(encoding="utf-8"),
+    callback=_text,
+    metavar="FILE",
+    help="A file with one SELECT, whose rows are taken in place of a table; - reads stdin.",
+)
+"""`--query FILE|-`, whose value is the text."""
+
+
+def require_one_source(name: str | None, schema: str | None, query: str | None, what: str) -> None:
+    """Refuses a command that names no source, or more than one; `what` it could name in place of a query."""
+    if (name is None) == (query is None):
+        raise click.UsageError(f"name either a {what}, or a --query")
+    if query is not None and schema is not None:
+        raise click.UsageError("--schema is of a table, and there is a --query")

@@ -1,0 +1,100 @@
+"""A connection to a server: calls, pages of answers, and what a failed call means."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol, Self, TypeVar
+
+import grpc
+
+from tableveil.client.failures import UnreachableError, error_of_call
+from tableveil.errors import TableveilError
+
+DEFAULT_ADDRESS = "127.0.0.1:50651"
+
+# Checking a policy may read a large table; any other answer takes milliseconds.
+SECONDS_TO_ANSWER = 300.0
+
+_CHANNEL_OPTIONS = (
+    # A proxy meant for the web has no business with somebody's tables.
+    ("grpc.enable_http_proxy", 0),
+    # What the server sends was asked for; it bounds what it accepts itself.
+    ("grpc.max_receive_message_length", -1),
+    # A server that was restarted is found again within a second.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+    # Tells a quiet stream from a machine that is gone; servers take more than one ping in five minutes for abuse.
+    ("grpc.keepalive_time_ms", 310_000),
+)
+
+Request = TypeVar("Request")
+Response = TypeVar("Response")
+
+
+class _PageRequest(Protocol):
+    page_token: str
+
+
+class _Page(Protocol):
+    next_page_token: str
+
+
+PageRequest = TypeVar("PageRequest", bound=_PageRequest)
+Page = TypeVar("Page", bound=_Page)
+
+
+class Connection:
+    """A connection to a server, whose verbs the classes in `verbs` add; use it as a context manager, or close it."""
+
+    def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
+        self._address = address
+        self._closed = threading.Event()
+        self._channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connection and every call that is under way, whatever thread waits for it."""
+        self._closed.set()
+        self._channel.close()
+
+    def wait_until_ready(self, seconds: float) -> None:
+        """Returns as soon as the server accepts calls.
+
+        Raises:
+            UnreachableError: It did not within that time.
+        """
+        try:
+            grpc.channel_ready_future(self._channel).result(timeout=seconds)
+        except grpc.FutureTimeoutError:
+            message = f"no server at {self._address} within {seconds:g} seconds"
+            raise UnreachableError("UNREACHABLE", message) from None
+
+    def _ask(self, method: grpc.UnaryUnaryMultiCallable[Request, Response], request: Request) -> Response:
+        with self._failures():
+            return method(request, timeout=SECONDS_TO_ANSWER)
+
+    def _pages(self, method: grpc.UnaryUnaryMultiCallable[PageRequest, Page], request: PageRequest) -> Iterator[Page]:
+        while True:
+            page = self._ask(method, request)
+            yield page
+            if not page.next_page_token:
+                return
+            request.page_token = page.next_page_token
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """A call that fails inside raises what its failure means."""
+        try:
+            yield
+        except grpc.RpcError as error:
+            raise self._error_of(error) from None
+
+    def _error_of(self, error: grpc.RpcError) -> TableveilError:
+        return error_of_call(error, self._address)

@@ -1,0 +1,31 @@
+"""The server itself: its health and state, and backups."""
+
+from __future__ import annotations
+
+from tableveil.client.connection import DEFAULT_ADDRESS, Connection
+from tableveil.v1 import admin_service_pb2
+from tableveil.v1.admin_service_pb2_grpc import AdminServiceStub
+
+
+class AdministrationVerbs(Connection):
+    """What can be asked of the server itself."""
+
+    def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
+        super().__init__(address)
+        self._admin = AdminServiceStub(self._channel)
+
+    def check_health(self, ready: bool = False) -> None:
+        """Returns if the server lives, with `ready` if it takes calls; raises `UnreachableError` if not."""
+        from tableveil.client.health import check_health
+
+        check_health(self._channel, self._address, ready)
+
+    def get_server_status(self) -> admin_service_pb2.GetServerStatusResponse:
+        """How the server, its database and what is beside it are."""
+        return self._ask(self._admin.GetServerStatus, admin_service_pb2.GetServerStatusRequest())
+
+    def back_up(self, name: str) -> admin_service_pb2.Backup:
+        """Writes a backup into the server's directory for backups; takes as long as copying the database does."""
+        request = admin_service_pb2.BackupDatabaseRequest(name=name)
+        with self._failures():
+            return self._admin.BackupDatabase(request).backup

@@ -1,0 +1,113 @@
+"""Checking and submitting policies, and jobs of every kind."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+
+from tableveil.client.connection import DEFAULT_ADDRESS, SECONDS_TO_ANSWER
+from tableveil.client.failures import error_from, failure_in, faults_from
+from tableveil.client.names import JOBS, resource_name
+from tableveil.client.verbs.hierarchies import HierarchyVerbs
+from tableveil.client.watching import watch
+from tableveil.errors import Fault, InvalidError, TableveilError
+from tableveil.v1 import job_service_pb2, policy_pb2
+from tableveil.v1.job_service_pb2_grpc import JobServiceStub
+
+
+class JobVerbs(HierarchyVerbs):
+    """What can be done with policies and jobs."""
+
+    def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
+        super().__init__(address)
+        self._jobs = JobServiceStub(self._channel)
+
+    def check_policy(self, policy: policy_pb2.Policy, base_directory: Path = Path()) -> list[Fault]:
+        """Everything wrong with the policy, as far as client and server can tell; empty if a job can start.
+
+        Args:
+            policy: The policy; its CSV hierarchies are stored on the server if there is nothing wrong with them.
+            base_directory: Where the paths of CSV hierarchies start.
+        """
+        from tableveil.client.checking import check_on_client, judged_without_csv, without_csv
+
+        levels, faults = check_on_client(policy, base_directory)
+        if not faults:
+            return self._check(self._store(policy, levels))
+        try:
+            others = judged_without_csv(policy, self._check(without_csv(policy)))
+        except TableveilError:
+            # The server is away or busy; what is known already has to be put right anyway.
+            others = []
+        return faults + [fault for fault in others if fault not in faults]
+
+    def submit(self, policy: policy_pb2.Policy, base_directory: Path = Path()) -> job_service_pb2.Job:
+        """Checks the policy, stores its CSV hierarchies, and queues a job for it.
+
+        Raises:
+            InvalidError: With everything that is wrong with the policy.
+        """
+        from tableveil.client.checking import check_on_client
+
+        levels, faults = check_on_client(policy, base_directory)
+        if faults:
+            raise InvalidError.about(
+                "POLICY_INVALID", "the policy is invalid", self.check_policy(policy, base_directory)
+            )
+        prepared = self._store(policy, levels)
+        try:
+            return self._jobs.SubmitJob(
+                job_service_pb2.SubmitJobRequest(policy=prepared), timeout=SECONDS_TO_ANSWER
+            ).job
+        except grpc.RpcError as error:
+            failure = failure_in(error)
+            if failure is None or not failure.omitted_faults:
+                raise self._error_of(error) from None
+        # Not all faults fit into the metadata of a status.
+        raise error_from(failure, self._check(prepared))
+
+    def get_job(self, job: str) -> job_service_pb2.Job:
+        """The job as it is now."""
+        request = job_service_pb2.GetJobRequest(name=resource_name(JOBS, job))
+        return self._ask(self._jobs.GetJob, request).job
+
+    def list_jobs(self) -> Iterator[job_service_pb2.Job]:
+        """All jobs, newest first, fetched as they are read."""
+        for page in self._pages(self._jobs.ListJobs, job_service_pb2.ListJobsRequest()):
+            yield from page.jobs
+
+    def cancel_job(self, job: str) -> job_service_pb2.Job:
+        """Asks the job to stop; a job whose release is being committed completes."""
+        request = job_service_pb2.CancelJobRequest(name=resource_name(JOBS, job))
+        return self._ask(self._jobs.CancelJob, request).job
+
+    def resubmit_job(self, job: str) -> job_service_pb2.Job:
+        """Queues a new job for what one that has ended was asked for; its request id names the new one from now on."""
+        request = job_service_pb2.ResubmitJobRequest(name=resource_name(JOBS, job))
+        return self._ask(self._jobs.ResubmitJob, request).job
+
+    def delete_job(self, job: str) -> None:
+        """Deletes a job that has ended, with what came out of it; a job that made a release stays."""
+        self._ask(self._jobs.DeleteJob, job_service_pb2.DeleteJobRequest(name=resource_name(JOBS, job)))
+
+    def watch_job(self, job: str) -> Iterator[job_service_pb2.Job]:
+        """The job as it is now, then each change, the last one ended. Survives a stream that breaks."""
+        name = resource_name(JOBS, job)
+        return watch(
+            lambda: self._jobs.WatchJob(job_service_pb2.WatchJobRequest(name=name)),
+            lambda: self._jobs.GetJob(job_service_pb2.GetJobRequest(name=name), timeout=SECONDS_TO_ANSWER).job,
+            self._error_of,
+            self._closed.wait,
+        )
+
+    def wait(self, job: str) -> job_service_pb2.Job:
+        """The job once it has ended, be it well or not: see its state and failure."""
+        [last] = deque(self.watch_job(job), maxlen=1)
+        return last
+
+    def _check(self, policy: policy_pb2.Policy) -> list[Fault]:
+        request = job_service_pb2.CheckPolicyRequest(policy=policy)
+        return faults_from(self._ask(self._jobs.CheckPolicy, request).faults)

@@ -1,0 +1,74 @@
+"""Releases: their evidence, their rows, their end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tableveil.client.connection import DEFAULT_ADDRESS, Connection
+from tableveil.client.formats import ExportFormat
+from tableveil.client.names import RELEASES, resource_name
+from tableveil.v1 import release_service_pb2
+from tableveil.v1.release_service_pb2_grpc import ReleaseServiceStub
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ReleaseVerbs(Connection):
+    """What can be done with releases."""
+
+    def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
+        super().__init__(address)
+        self._releases = ReleaseServiceStub(self._channel)
+
+    def get_release(self, release: str) -> release_service_pb2.Release:
+        """The release and its evidence."""
+        request = release_service_pb2.GetReleaseRequest(name=resource_name(RELEASES, release))
+        return self._ask(self._releases.GetRelease, request).release
+
+    def list_releases(self) -> Iterator[release_service_pb2.Release]:
+        """All releases, newest first, fetched as they are read."""
+        for page in self._pages(self._releases.ListReleases, release_service_pb2.ListReleasesRequest()):
+            yield from page.releases
+
+    def withdraw_release(self, release: str, reason: str) -> release_service_pb2.Release:
+        """Drops the public objects of a current release; its evidence stays, with the reason."""
+        name = resource_name(RELEASES, release)
+        request = release_service_pb2.WithdrawReleaseRequest(name=name, reason=reason)
+        return self._ask(self._releases.WithdrawRelease, request).release
+
+    def read(self, release: str, name: str) -> pa.RecordBatchReader:
+        """A public object of the release as a stream of batches, in constant memory; close it to stop early."""
+        from tableveil.client.objects import ObjectReader
+
+        request = release_service_pb2.ReadObjectRequest(release=resource_name(RELEASES, release), object=name)
+        return ObjectReader(self._releases.ReadObject(request), self._error_of)
+
+    def read_table(self, release: str, name: str) -> pa.Table:
+        """A public object of the release, all of it."""
+        with self.read(release, name) as reader:
+            return reader.read_all()
+
+    def export(
+        self,
+        release: str,
+        path: Path,
+        export_format: ExportFormat = ExportFormat.PARQUET,
+        overwrite: bool = False,
+    ) -> list[Path]:
+        """Writes all public objects of the release to files: a directory of Parquet, or a fresh DuckDB database.
+
+        There is nothing at `path` until everything is.
+
+        Returns:
+            The Parquet files in the order of the release's objects, or the database.
+
+        Raises:
+            ConflictError: There is something at `path`, and `overwrite` is false or it is no such export.
+        """
+        from tableveil.client.export import export_objects
+
+        names = [item.name for item in self.get_release(release).objects]
+        return export_objects(names, lambda name: self.read(release, name), path, export_format, overwrite)

@@ -1,0 +1,31 @@
+"""Ended jobs are kept at hand, as many as fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from tableveil.jobs.ended import LARGEST_POLICY, MOST, EndedJobs
+from tableveil.jobs.model import Job
+from tableveil.policy import TableReference
+from tableveil.state.jobs import JobState, Request
+
+REQUEST = Request(1, "", "{}", "", TableReference("d", "main", "t"), "main", "x", datetime(2026, 1, 1))
+
+
+def job(number: int, state: JobState = JobState.FAILED, policy: str = "{}") -> Job:
+    return Job(replace(REQUEST, number=number, policy=policy), state)
+
+
+def test_only_what_has_ended_and_is_small_is_kept() -> None:
+    ended = EndedJobs()
+    large = job(3, policy="x" * (LARGEST_POLICY + 1))
+    ended.keep([job(1), job(2, JobState.RUNNING), large, job(4, JobState.SUCCEEDED)])
+    assert ended.known([1, 2, 3, 4, 5]) == {1: job(1), 4: job(4, JobState.SUCCEEDED)}
+
+
+def test_the_first_go_first() -> None:
+    ended = EndedJobs()
+    ended.keep(map(job, range(MOST)))
+    ended.keep([job(MOST), job(MOST + 1)])
+    assert sorted(ended.known(range(MOST + 2))) == list(range(2, MOST + 2))

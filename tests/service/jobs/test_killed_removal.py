@@ -1,0 +1,136 @@
+"""A server killed at any statement of a withdrawal or a deletion: nothing of it was done, or all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tableveil.backend import Database, Session, Settings
+from tableveil.jobs import JobManager
+from tableveil.jobs.releases import Releases
+from tableveil.jobs.work import RiskAnalysisWork
+from tableveil.policy import ReleaseKind, ReleaseTarget, TableReference
+from tableveil.policy.risk_analysis import RiskRequest
+from tableveil.release import withdraw
+from tableveil.state import removal
+from tableveil.state.jobs import JobKind
+from tests.migrated import opened
+from tests.service.jobs.managed import PATIENTS, POLICY, SECONDS, ended, submit
+
+State = dict[str, int]
+"""Every table and view, those of the state included, with its number of rows."""
+
+RELEASE, ANALYSIS = 1, 2
+"""The numbers of a release's job and of that of a risk analysis; the release has that number as well."""
+
+
+def withdrawn(database: Database) -> None:
+    withdraw(database, Releases(database).get(RELEASE), "a mistake")
+
+
+def deleted(database: Database) -> None:
+    with database.session() as session:
+        removal.delete_job(session, ANALYSIS, JobKind.RISK_ANALYSIS)
+
+
+REMOVALS = {"withdrawn": withdrawn, "deleted": deleted}
+
+
+def killed_everywhere(directory: str, name: str) -> None:
+    """Does it again and again on copies, each time killed one statement later, until it is done.
+
+    Not for a process that has threads. Copy i is called i.duckdb. Each is opened by a process of its own, forked while
+    nothing is open.
+    """
+    files = Path(directory)
+    for position in range(1000):
+        copy = files / f"{position}.duckdb"
+        shutil.copyfile(files / "original.duckdb", copy)
+        if not (process := os.fork()):
+            _kill_at(position)
+            database = Database(Settings(copy, threads=1))
+            REMOVALS[name](database)
+            os._exit(0)
+        if os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0:
+            return
+
+
+def _kill_at(position: int) -> None:
+    """Ends this process, without any clearing up, right after so many statements; a commit is one."""
+    left = position
+
+    def counting(function: Callable[..., object]) -> Callable[..., object]:
+        def called(*arguments: object, **options: object) -> object:
+            nonlocal left
+            if left == 0:
+                os._exit(9)
+            left -= 1
+            return function(*arguments, **options)
+
+        return called
+
+    # What only reads is left out, but for what follows the commit.
+    for method in ("execute", "_unguarded", "close"):
+        setattr(Session, method, counting(getattr(Session, method)))
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with a released view and a risk analysis."""
+    path = tmp_path_factory.mktemp("killed") / "original.duckdb"
+    for database in opened(path):
+        jobs = JobManager(database, concurrent_jobs=1)
+        with database.session() as session:
+            session.execute(
+                "CREATE TABLE patients AS SELECT 20 + i % 3 AS age, i % 2 AS ward, 'illness ' || i % 5 AS illness "
+                f"FROM range({PATIENTS}) r(i)"
+            )
+        target = ReleaseTarget("main", "released", ReleaseKind.VIEW)
+        analysis = RiskRequest(TableReference("", "main", "patients"), None, ("age", "ward"), records=True)
+        assert ended(jobs, submit(jobs, replace(POLICY, release=target)).number).result == RELEASE
+        assert ended(jobs, jobs.submit(RiskAnalysisWork(analysis, "{}")).number).failure is None
+        jobs.close(SECONDS)
+    return path
+
+
+def state(path: Path) -> State:
+    database = Database(Settings(path, threads=1))
+    with database.session() as session:
+        names = session.rows(
+            "SELECT schema_name, table_name FROM duckdb_tables() "
+            "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"
+        )
+        counts = [f"SELECT '{schema}.{name}', count(*) FROM {schema}.{name}" for schema, name in names]
+        found: State = dict(session.rows(" UNION ALL ".join(counts)))
+    database.close()
+    return found
+
+
+def is_copy(path: Path, original: Path) -> bool:
+    """Whether nothing was written, so that there is no need to open it."""
+    return not path.with_name(f"{path.name}.wal").exists() and path.read_bytes() == original.read_bytes()
+
+
+@pytest.mark.parametrize("name", REMOVALS)
+def test_killed_at_every_statement(original: Path, tmp_path: Path, name: str) -> None:
+    shutil.copyfile(original, tmp_path / "original.duckdb")
+    call = f"from tests.service.jobs.test_killed_removal import *; killed_everywhere({str(tmp_path)!r}, {name!r})"
+    subprocess.run([sys.executable, "-c", call], check=True)
+    before = state(original)
+    copies = sorted(tmp_path.glob("[0-9]*.duckdb"), key=lambda path: int(path.stem))
+    found = [before if is_copy(path, original) else state(path) for path in copies]
+    done = found[-1]
+    gone = {"withdrawn": "main.released", "deleted": "tableveil.record_risks_1"}[name]
+    assert gone in before
+    assert gone not in done
+    assert all(after in (before, done) for after in found)
+    # Some were killed within the transaction, and at least one after it.
+    assert found.count(before) > 4
+    assert found.count(done) > 1

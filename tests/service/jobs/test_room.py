@@ -1,0 +1,135 @@
+"""Room on the disk: what clearly does not fit is refused before it begins, and what may fit is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pytest
+from sqlglot import exp
+
+from tableveil.backend import Database, Session, Settings, create_table, render, table
+from tableveil.errors import BusyError
+from tableveil.jobs import JobManager, Loads
+from tableveil.jobs.loads import LoadRequest
+from tableveil.jobs.room import least_bytes
+from tableveil.loading import ParquetFormat
+from tableveil.operate import disk
+from tableveil.policy import ReleaseKind, ReleaseTarget, TableReference
+from tableveil.search import Control
+from tableveil.source.stored import stored_bytes
+from tableveil.state.jobs import JobState
+from tableveil.state.loads import LoadMode
+from tests.service.jobs.managed import POLICY, Gate, ended, submit, to
+from tests.service.jobs.test_loads import Rows
+from tests.small_disk import fill, small_disk
+
+MEBIBYTE = 2**20
+LEAST = disk.LEAST_FREE_BYTES
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path, 160) as place:
+        yield place
+
+
+@pytest.fixture
+def database(place: Path) -> Iterator[Database]:
+    database = Database(Settings(place / "test.duckdb", threads=2, directories=(place,)))
+    yield database
+    database.close()
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """With a large table."""
+    database = Database(Settings(tmp_path_factory.mktemp("wide") / "wide.duckdb", threads=2))
+    with database.session() as session:
+        session.execute("CREATE TABLE large AS SELECT md5(i::VARCHAR) AS illness FROM range(100000) r(i)")
+        yield session
+    database.close()
+
+
+def test_a_release_on_a_small_disk(jobs: JobManager, session: Session, place: Path) -> None:
+    session.execute(
+        "CREATE TABLE patients AS SELECT 20 + i % 3 AS age, i % 2 AS ward, "
+        "array_to_string([md5((20 * i + j)::VARCHAR) for j in range(20)], '') AS illness FROM range(30000) r(i)"
+    )
+    session.execute("CHECKPOINT")
+    kept = stored_bytes(session, TableReference("test", "main", "patients"), ["illness"])
+    assert kept > 8 * MEBIBYTE
+    filler = fill(place, leave=LEAST + kept // 2 - MEBIBYTE)
+    view = ReleaseTarget("main", "viewed", ReleaseKind.VIEW)
+    for policy in (POLICY, replace(POLICY, release=view)):
+        policy = replace(policy, suppression_limit=Decimal(0))
+        with pytest.raises(BusyError) as raised:
+            submit(jobs, policy)
+        assert raised.value.code == "DISK_FULL"
+        (fault,) = raised.value.faults
+        assert fault.expected == f"at least {disk.in_bytes(LEAST + kept // 2)}"
+    # Half of the records may be suppressed, or nothing is known of what is read.
+    for small in (POLICY, replace(to("b"), source=TableReference("", "", ""), source_query="SELECT * FROM patients")):
+        jobs.cancel(submit(jobs, small).number)
+    filler.unlink()
+    fill(place, leave=LEAST + kept // 2 + MEBIBYTE)
+    job = ended(jobs, submit(jobs, replace(to("fits"), suppression_limit=Decimal(0))).number)
+    assert job.state is JobState.SUCCEEDED, job.failure
+
+
+@pytest.mark.parametrize(
+    "shape",
+    ["md5(i::VARCHAR)", "'illness ' || hash(i) % 5", "i", "hash(i)", "'x'", "md5((i // 50000)::VARCHAR)", "random()"],
+)
+def test_what_is_wanted_is_less_than_what_is_taken(wide: Session, shape: str) -> None:
+    """Whatever the values are like, though the release has them in another order."""
+    wide.execute(f"CREATE OR REPLACE TABLE t AS SELECT i, {shape} AS illness FROM range(150000) r(i)")
+    wide.execute("CREATE OR REPLACE TABLE released AS SELECT 'x' AS a, illness FROM t ORDER BY hash(i)")
+    wide.execute("CHECKPOINT")
+    policy = replace(POLICY, suppression_limit=Decimal(0))
+    wanted = least_bytes(wide, policy, TableReference("wide", "main", "t"))
+    assert wanted <= stored_bytes(wide, TableReference("wide", "main", "released"), ["illness"])
+
+
+def test_names_of_any_kind(wide: Session) -> None:
+    name = "a.b'\"c"
+    wide.execute(render(create_table(table(name, "main"), exp.select("*").from_(table("large", "main")))))
+    wide.execute("CHECKPOINT")
+    size = stored_bytes(wide, TableReference("wide", "main", name.upper()), ["Illness"])
+    assert size == stored_bytes(wide, TableReference("wide", "main", "large"), ["illness"]) > MEBIBYTE
+    wide.execute("CREATE OR REPLACE VIEW seen AS FROM large")
+    assert stored_bytes(wide, TableReference("wide", "main", "seen"), ["illness"]) == 0
+
+
+@pytest.mark.usefixtures("patients")
+def test_a_job_that_waited(jobs: JobManager, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk was filled meanwhile."""
+    held = [submit(jobs, to(name)).number for name in "ab"]
+    gate.wait_for(2)
+    waiting = submit(jobs, to("c"))
+    monkeypatch.setattr(disk, "free_bytes", lambda _: LEAST - 1)
+    for number in held:
+        jobs.cancel(number)
+    failure = ended(jobs, waiting.number).failure
+    assert failure is not None
+    assert (failure.code, gate.started) == ("DISK_FULL", held)
+
+
+def test_loads(jobs: JobManager, database: Database, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = Loads(database, jobs, [place])
+    path = place / "a.parquet"
+    duckdb.sql(f"COPY (SELECT hash(i) AS n FROM range(20000) r(i)) TO '{path}'")
+    target = TableReference("", "main", "loaded")
+    of_file = LoadRequest(target, LoadMode.CREATE, "", path.name, ParquetFormat())
+    needed = LEAST + path.stat().st_size // 10
+    for free, request in ((LEAST - 1, LoadRequest(target, LoadMode.CREATE)), (needed - 1, of_file)):
+        monkeypatch.setattr(disk, "free_bytes", lambda _, free=free: free)
+        with pytest.raises(BusyError) as raised:
+            loads.load(request, lambda: Rows(pa.table({"n": [1]})), Control())
+        assert raised.value.code == "DISK_FULL"
+    monkeypatch.setattr(disk, "free_bytes", lambda _: needed)
+    assert loads.load(of_file, pytest.fail, Control()).load.rows == 20_000

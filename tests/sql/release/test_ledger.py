@@ -1,0 +1,173 @@
+"""Who was released before is known again, in a table of another name, with other columns, by the values themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import count
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tableveil.backend import Database, Session
+from tableveil.errors import InvalidError
+from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
+from tableveil.release import check_ledger
+from tableveil.source import Source, find_source
+from tableveil.source.fingerprint import Fingerprint, full_fingerprint
+from tableveil.state import column_digests
+from tests.inserted import insert
+
+KEY = b"k" * 32
+NUMBERS = count(1)
+
+POLICY = Policy(
+    source=TableReference("", "main", "t"),
+    attributes=(AttributePolicy("a", Role.SENSITIVE),),
+    person_column=None,
+    privacy_models=(KAnonymity(2),),
+    release=ReleaseTarget("main", "out"),
+    default_role=Role.SENSITIVE,
+)
+
+
+@pytest.fixture
+def database(shared_database: Database) -> Database:
+    return shared_database
+
+
+def read(session: Session, name: str, key: bytes = KEY) -> tuple[Source, Fingerprint]:
+    source, _, _ = find_source(session, TableReference("", "main", name), "", "source")
+    assert source is not None
+    return source, full_fingerprint(session, source, key)
+
+
+def released(session: Session, name: str, key: bytes = KEY) -> int:
+    """The number under which the ledger has the columns of a table."""
+    number = next(NUMBERS)
+    column_digests.insert(session, number, read(session, name, key)[1].columns)
+    return number
+
+
+def asked(session: Session, name: str) -> str:
+    """Why a reason is asked for before a table is released; an empty text if none is."""
+    try:
+        check_ledger(session, POLICY, *read(session, name))
+    except InvalidError as error:
+        found = error
+    else:
+        return ""
+    assert (found.code, found.faults[0].field) == ("REPEATED_RELEASE", "repeat_reason")
+    check_ledger(session, replace(POLICY, repeat_reason="asked for"), *read(session, name))
+    return found.faults[0].found
+
+
+@pytest.fixture
+def people(session: Session) -> int:
+    """Twelve people with a number, and columns that recur; the release that was made of them."""
+    session.execute("DELETE FROM tableveil.release_column_digests")
+    session.execute(
+        "CREATE OR REPLACE TABLE people AS SELECT (100 + 7 * i)::INTEGER AS id, (20 + i % 5)::INTEGER AS age, "
+        "'ward ' || i % 3 AS ward, DATE '2020-01-01' + (i % 4)::INTEGER AS since, 'DE' AS country, i % 2 = 0 AS ill, "
+        "(i % 7) / 4 AS score FROM range(12) r(i)"
+    )
+    return released(session, "people")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param("SELECT * FROM people ORDER BY hash(id)", id="rows in another order"),
+        pytest.param("SELECT country, ward, score, age, ill, id, since FROM people", id="columns in another order"),
+        pytest.param("SELECT id AS n, age AS years, ward AS w FROM people", id="columns renamed"),
+        pytest.param("SELECT * EXCLUDE (id) FROM people", id="a column less"),
+        pytest.param("SELECT *, now() AS loaded_at FROM people", id="a column more"),
+        pytest.param("SELECT id FROM people", id="nothing but what tells all apart"),
+        pytest.param("SELECT age, ward FROM people", id="nothing but two columns that recur"),
+        pytest.param("SELECT id::BIGINT AS id, age::DECIMAL(9, 2) AS age FROM people", id="numbers of other types"),
+        pytest.param("SELECT score::FLOAT AS s, age::UTINYINT AS a FROM people", id="numbers of smaller types"),
+        pytest.param("SELECT since::TIMESTAMP AS s, ward FROM people", id="timestamps instead of dates"),
+        pytest.param("SELECT since, ward::ENUM('ward 0', 'ward 1', 'ward 2') AS ward FROM people", id="an ENUM"),
+        pytest.param("SELECT ill::VARCHAR AS ill, ward FROM people", id="text instead of booleans"),
+        pytest.param("SELECT age, 'ward ' || hash(id) % 3 AS ward, since FROM people", id="a column with other values"),
+    ],
+)
+def test_the_same_people_are_known_again(session: Session, people: int, query: str) -> None:
+    session.execute(f"CREATE OR REPLACE TABLE again AS {query}")
+    assert f"as in releases/{people}" in asked(session, "again")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param("SELECT * FROM people UNION ALL SELECT * FROM people WHERE id = 100", id="a row more"),
+        pytest.param("SELECT * FROM people WHERE id > 100", id="a row less"),
+        pytest.param("SELECT age, country FROM people", id="one column that recurs"),
+        pytest.param("SELECT ward, ward AS again, ward AS once_more FROM people", id="one column three times"),
+        pytest.param("SELECT 'DE' AS country, 5 AS one, NULL AS nothing FROM people", id="columns that never vary"),
+        pytest.param("SELECT id + 1 AS id, age, country FROM people", id="other people of these ages"),
+        pytest.param("SELECT id + 1 AS id, if(id = 100, NULL, age) AS age, ward FROM people", id="a value less"),
+    ],
+)
+def test_others_are_not(session: Session, people: int, query: str) -> None:
+    session.execute(f"CREATE OR REPLACE TABLE again AS {query}")
+    assert asked(session, "again") == ""
+
+
+def test_says_by_which_columns_and_no_value(session: Session, people: int) -> None:
+    session.execute("CREATE OR REPLACE TABLE again AS SELECT id AS n, country FROM people")
+    assert asked(session, "again") == f"none, although the column 'n' has the same values as in releases/{people}"
+    later = released(session, "people")
+    session.execute("CREATE OR REPLACE TABLE again AS SELECT age, country, ward FROM people")
+    assert asked(session, "again") == (
+        f"none, although 'age', 'ward' have the same values as in releases/{people}, releases/{later}"
+    )
+    assert "'id', 'age', 'ward' and 3 more have the same values" in asked(session, "people")
+
+
+def test_a_digest_needs_the_key(session: Session, people: int) -> None:
+    """However few values a column has, who guesses them all cannot tell which they are without it."""
+    of_one, of_other = (set(read(session, "people", key)[1].columns) for key in (KEY, b"j" * 32))
+    assert len(of_one) == len(of_other) == 7
+    assert of_one.isdisjoint(of_other)
+    assert all(len(digest) == 64 for digest in of_one)
+
+
+def test_wide_tables_are_known_by_their_last_columns(session: Session) -> None:
+    """More columns than are looked at in one scan, of which only those at the end vary."""
+    constants = ", ".join(f"{i} AS c{i}" for i in range(420))
+    session.execute(f"CREATE OR REPLACE TABLE wide AS SELECT {constants}, i % 2 AS x, i % 3 AS y FROM range(6) r(i)")
+    assert len(set(read(session, "wide")[1].columns)) == 422
+    number = released(session, "wide")
+    assert asked(session, "wide") == f"none, although 'x', 'y' have the same values as in releases/{number}"
+
+
+Values = list[int | None]
+columns = st.lists(st.lists(st.integers(0, 3) | st.none(), min_size=4, max_size=4), min_size=1, max_size=4)
+
+
+def brute_force(first: list[Values], second: list[Values]) -> bool:
+    def sorted_values(column: Values) -> tuple[int, ...]:
+        return tuple(sorted(-1 if value is None else value for value in column))
+
+    shared = {sorted_values(column) for column in first} & {sorted_values(column) for column in second}
+    vary = [values for values in shared if len(set(values)) > 1]
+    return len(vary) > 1 or any(len(set(values)) == len(values) for values in vary)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), first=columns, second=columns)
+def test_a_reason_is_asked_for_exactly_if_the_columns_say_so(
+    shared_database: Database, data: st.DataObject, first: list[Values], second: list[Values]
+) -> None:
+    # Two tables made at random would hardly ever share a column.
+    taken = data.draw(st.lists(st.sampled_from(first).flatmap(st.permutations), max_size=2))
+    second = [*second, *taken]
+    with shared_database.session() as session:
+        session.execute("DELETE FROM tableveil.release_column_digests")
+        for name, table in (("first", first), ("second", second)):
+            names = ", ".join(f"c{i} INTEGER" for i in range(len(table)))
+            session.execute(f"CREATE OR REPLACE TABLE {name} ({names})")
+            insert(session, name, zip(*table, strict=True))
+        released(session, "first")
+        assert bool(asked(session, "second")) == brute_force(first, second)
