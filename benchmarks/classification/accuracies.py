@@ -9,8 +9,8 @@ from benchmarks.markdown import table
 from benchmarks.search.in_memory import instances
 from benchmarks.section import Section
 from tableveil.classification.assess import assess
+from tableveil.control import Control
 from tableveil.policy.classification import Classifier
-from tableveil.search import Control
 
 TITLE = "Classification: accuracies beside the reference's"
 

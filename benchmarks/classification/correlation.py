@@ -18,6 +18,7 @@ from benchmarks.search.in_memory import problem_of
 from benchmarks.section import Section, verdict
 from tableveil.classification.cross_validation import Version, predicted
 from tableveil.classification.folds import Folds, assign_folds
+from tableveil.control import Control
 from tableveil.lattice import Transformation
 from tableveil.policy import (
     AmbiguityModel,
@@ -33,7 +34,7 @@ from tableveil.policy import (
     QualityModel,
 )
 from tableveil.policy.classification import Classifier
-from tableveil.search import Control, Problem, exact
+from tableveil.search import Problem, exact
 
 TITLE = "Classification: what quality models tell of classifiers"
 

@@ -13,9 +13,10 @@ from benchmarks.reference import as_table, missed, run_cases
 from benchmarks.search.in_memory import instances
 from benchmarks.section import Section
 from tableveil.classes import Check, EquivalenceClasses
+from tableveil.control import Control
 from tableveil.lattice import Transformation
 from tableveil.quality import Assessment, Evidence, QualityModel, Score
-from tableveil.search import Control, Problem, SearchOutcome, exact
+from tableveil.search import Problem, SearchOutcome, exact
 from tableveil.search.best_first import best_first
 
 TITLE = "Classification: reference cases"

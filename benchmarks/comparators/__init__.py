@@ -10,7 +10,8 @@ from benchmarks.comparators.exhaustive import exhaustive
 from benchmarks.comparators.flash import flash
 from benchmarks.comparators.igreedy import igreedy
 from benchmarks.comparators.looking import Found
-from tableveil.search import Control, Problem
+from tableveil.control import Control
+from tableveil.search import Problem
 
 __all__ = ["COMPARATORS", "Comparator", "Found", "datafly", "exhaustive", "flash", "igreedy"]
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from benchmarks.comparators.looking import Found, Looking
-from tableveil.search import Control, Problem
+from tableveil.control import Control
+from tableveil.search import Problem
 
 
 def exhaustive(problem: Problem, control: Control, time_limit: float | None = None) -> Found:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import heapq
 
 from benchmarks.comparators.looking import Found, Looking
+from tableveil.control import Control
 from tableveil.lattice import Lattice, Transformation
-from tableveil.search import Control, Problem
+from tableveil.search import Problem
 from tableveil.search.antichain import Antichain, Inherited
 
 Priority = tuple[float, Transformation]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from benchmarks.comparators.looking import Found, Looking
+from tableveil.control import Control
 from tableveil.lattice import Transformation
-from tableveil.search import Control, Problem
+from tableveil.search import Problem
 
 
 def igreedy(problem: Problem, control: Control, time_limit: float | None = None) -> Found:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes import EquivalenceClasses
+from tableveil.control import Control, Stopped
 from tableveil.lattice import Transformation
-from tableveil.search import Candidate, Control, Problem, Stopped
+from tableveil.search import Candidate, Problem
 
 
 @dataclass(frozen=True, slots=True)

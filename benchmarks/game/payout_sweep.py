@@ -11,9 +11,9 @@ import numpy as np
 from benchmarks.game.experiment import GAME, SAFE_HARBOR, Experiment, Shape, experiment
 from benchmarks.markdown import seconds, table, times
 from benchmarks.section import Section, verdict
+from tableveil.control import Control
 from tableveil.game.sweep import FULL_DOMAIN, RECORD_LEVEL, Among, Method, Sweep, payout_sweep
 from tableveil.policy import BreakEven
-from tableveil.search import Control
 
 TITLE = "The payout sweep"
 

@@ -12,10 +12,11 @@ from benchmarks.game.payout_sweep import STATE
 from benchmarks.markdown import seconds, table, times
 from benchmarks.section import Section
 from tableveil.classes import NumpyCounter
+from tableveil.control import Control
 from tableveil.policy import Profitability, PublisherPayoutModel, Success
 from tableveil.privacy import privacy_of
 from tableveil.quality import quality_of
-from tableveil.search import Control, Problem, exact
+from tableveil.search import Problem, exact
 
 TITLE = "Pruning by payout"
 

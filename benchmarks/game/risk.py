@@ -25,11 +25,11 @@ from benchmarks.problems import UnusableError
 from benchmarks.section import Section, verdict
 from tableveil import backend
 from tableveil.backend import Database, Session, Settings
+from tableveil.control import Control
 from tableveil.jobs.report import Report
 from tableveil.jobs.run_risk_analysis import run_risk_analysis
 from tableveil.policy import Population, TableReference
 from tableveil.policy.risk_analysis import RiskRequest
-from tableveil.search import Control
 from tableveil.state import risk_analyses
 from tableveil.state.migrate import migrate
 

@@ -16,12 +16,12 @@ from benchmarks.markdown import seconds, table
 from benchmarks.microaggregation.generated import SEED, generated
 from benchmarks.section import Section, verdict
 from tableveil.classes import SensitiveColumn
+from tableveil.control import Control
 from tableveil.microaggregation import Clusters, Points, coordinates, squared_error
 from tableveil.microaggregation.classes import cluster_classes
 from tableveil.microaggregation.solve import counter_of, solve
 from tableveil.policy import ClosenessAlgorithm, Distance, KAnonymity, Microaggregation, TCloseness
 from tableveil.privacy import privacy_of
-from tableveil.search import Control
 
 RECORDS = 1_080
 """As many as the published experiments used."""

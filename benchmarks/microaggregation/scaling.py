@@ -18,9 +18,9 @@ from benchmarks.microaggregation.generated import generated
 from benchmarks.microaggregation.methods import K
 from benchmarks.problems import UnusableError
 from benchmarks.section import Section, verdict
+from tableveil.control import Control
 from tableveil.microaggregation import cluster, squared_error
 from tableveil.policy import Clustering, Microaggregation
-from tableveil.search import Control
 
 SIZES = (
     (Clustering.PARTITION, 250_000, 5),

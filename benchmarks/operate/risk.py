@@ -23,13 +23,13 @@ from benchmarks.problems import UnusableError
 from benchmarks.section import Section, verdict
 from tableveil import backend
 from tableveil.backend import Database, Session, Settings
+from tableveil.control import Control
 from tableveil.drafting import guessed_quasi_identifiers
 from tableveil.jobs import Drafts
 from tableveil.jobs.report import Report
 from tableveil.jobs.run_risk_analysis import run_risk_analysis
 from tableveil.policy import TableReference
 from tableveil.policy.risk_analysis import RiskRequest
-from tableveil.search import Control
 from tableveil.source import find_table
 from tableveil.source.drafted import role_facts
 from tableveil.state.migrate import migrate

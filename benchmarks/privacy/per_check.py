@@ -11,6 +11,7 @@ from benchmarks.markdown import seconds, table, times
 from benchmarks.models import Models
 from benchmarks.search.in_memory import problem_of
 from benchmarks.section import Section, verdict
+from tableveil.control import Control
 from tableveil.policy import (
     AbsentValues,
     AverageRisk,
@@ -35,7 +36,7 @@ from tableveil.policy import (
     SensitiveModel,
     TCloseness,
 )
-from tableveil.search import Control, SearchOutcome, exact
+from tableveil.search import SearchOutcome, exact
 
 TITLE = "Privacy models: what a check costs"
 

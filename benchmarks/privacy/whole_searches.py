@@ -17,10 +17,11 @@ from benchmarks.models import Models
 from benchmarks.privacy.alternatives import straightforward
 from benchmarks.search.in_memory import Codes, problem_of
 from benchmarks.section import Section, verdict
+from tableveil.control import Control
 from tableveil.policy import Distance, KAnonymity, LossModel, TCloseness
 from tableveil.privacy import Conjunction, Facts
 from tableveil.privacy.k_anonymity import KAnonymityRule
-from tableveil.search import Control, SearchOutcome, exact
+from tableveil.search import SearchOutcome, exact
 
 TITLE = "Privacy models: whole searches under ordered t-closeness"
 

@@ -13,10 +13,11 @@ from benchmarks.markdown import seconds, table
 from benchmarks.search.in_memory import instances
 from benchmarks.section import Section
 from tableveil.classes import Check, Marginals
+from tableveil.control import Control
 from tableveil.lattice import Transformation
 from tableveil.quality import Evidence, QualityModel, Score
 from tableveil.quality.model import Assessment
-from tableveil.search import Control, Problem, SearchOutcome, branching
+from tableveil.search import Problem, SearchOutcome, branching
 from tableveil.search.findings import Findings
 from tableveil.search.intervals import IntervalSearch
 

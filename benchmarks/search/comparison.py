@@ -10,7 +10,8 @@ from benchmarks.comparators import Comparator, datafly, flash, igreedy
 from benchmarks.markdown import seconds, table
 from benchmarks.search.in_memory import Instance, instances
 from benchmarks.section import Section
-from tableveil.search import Candidate, Control, Problem, SearchOutcome, anytime, exact
+from tableveil.control import Control
+from tableveil.search import Candidate, Problem, SearchOutcome, anytime, exact
 from tableveil.search.best_first import best_first
 
 IDS = (

@@ -11,7 +11,8 @@ from benchmarks.markdown import table
 from benchmarks.search.in_memory import instances
 from benchmarks.section import Section
 from tableveil.classes import Check
-from tableveil.search import Control, Problem, exact
+from tableveil.control import Control
+from tableveil.search import Problem, exact
 
 TITLE = "The search: how few checks could do"
 

@@ -9,7 +9,8 @@ from benchmarks.expected import close
 from benchmarks.markdown import seconds, table
 from benchmarks.search.in_memory import instances
 from benchmarks.section import Section, verdict
-from tableveil.search import Control, exact
+from tableveil.control import Control
+from tableveil.search import exact
 
 TITLE = "The search: every quality model on adult"
 

@@ -13,8 +13,9 @@ from benchmarks.markdown import table, times
 from benchmarks.search.in_memory import instances
 from benchmarks.search.stores import STORES, PropertyStore
 from benchmarks.section import Section
+from tableveil.control import Control
 from tableveil.lattice import Transformation
-from tableveil.search import Control, Problem
+from tableveil.search import Problem
 from tableveil.search.antichain import Antichain, Inherited
 from tableveil.search.best_first import best_first
 

@@ -17,8 +17,9 @@ from benchmarks.markdown import seconds, table
 from benchmarks.models import Models
 from benchmarks.search.in_memory import Instance, instances, problem_of
 from benchmarks.section import Section, verdict
+from tableveil.control import Control
 from tableveil.policy import KAnonymity, LossModel, SearchOptions
-from tableveil.search import Control, Problem, SearchOutcome, exact, search
+from tableveil.search import Problem, SearchOutcome, exact, search
 
 TITLE = "The search: checks, and speed-up over exhaustive search"
 

@@ -15,7 +15,8 @@ import pytest
 from benchmarks.expected import close
 from benchmarks.reference import main
 from benchmarks.search.in_memory import instances
-from tableveil.search import Control, exact
+from tableveil.control import Control
+from tableveil.search import exact
 from tests.benchmarks.conftest import Runner
 from tests.benchmarks.tiny import AGES_GONE, AGES_GROUPED, case, write
 

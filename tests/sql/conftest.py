@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.search import Control
+from tableveil.control import Control
 from tests.migrated import opened
 
 

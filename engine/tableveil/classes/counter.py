@@ -16,7 +16,7 @@ from tableveil.lattice import Transformation
 class ClassCounter(Protocol):
     """Counts the classes of any transformation of one table.
 
-    Implementations raise `tableveil.search.Stopped` when they are interrupted while counting.
+    Implementations raise `tableveil.control.Stopped` when they are interrupted while counting.
     """
 
     @property

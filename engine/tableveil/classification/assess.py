@@ -21,8 +21,8 @@ from tableveil.classification.model import (
     Comparison,
     Measures,
 )
+from tableveil.control import Control
 from tableveil.policy.classification import Classifier
-from tableveil.search import Control
 
 
 def assess(

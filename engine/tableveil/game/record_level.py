@@ -18,7 +18,7 @@ from tableveil.policy import BreakEven
 
 if TYPE_CHECKING:
     # The search builds on quality models, and those on the game.
-    from tableveil.search import Control
+    from tableveil.control import Control
 
 SUPPRESSED = -1
 

@@ -16,7 +16,7 @@ from tableveil.game.stability import stable_choices
 from tableveil.lattice import Lattice
 
 if TYPE_CHECKING:
-    from tableveil.search import Control
+    from tableveil.control import Control
 
 
 def solve_against_inversion(

@@ -17,7 +17,7 @@ from tableveil.game.record_level import SUPPRESSED, Assignment, BestOfAll, Choic
 from tableveil.lattice import Lattice
 
 if TYPE_CHECKING:
-    from tableveil.search import Control
+    from tableveil.control import Control
 
 ROUNDS = 100
 """Most rounds of choosing anew; on the tables measured, at most 40 were needed."""

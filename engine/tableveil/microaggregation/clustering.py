@@ -18,7 +18,7 @@ from tableveil.microaggregation.v_mdav import v_mdav
 from tableveil.policy import Clustering, Microaggregation, Scale
 
 if TYPE_CHECKING:
-    from tableveil.search import Control
+    from tableveil.control import Control
 
 MOST_STEPS = 1_000_000_000
 """Up to so many clusters times coordinates of all points, `AUTO` lets MDAV go through them: some 10 seconds."""

@@ -9,7 +9,7 @@ from tableveil.microaggregation.remaining import Forming, Remaining
 
 if TYPE_CHECKING:
     # The search builds on quality models, and those on what is aggregated.
-    from tableveil.search import Control
+    from tableveil.control import Control
 
 STEPS_PER_REPORT = 256
 

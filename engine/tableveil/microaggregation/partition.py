@@ -13,7 +13,7 @@ from tableveil.microaggregation.mdav import mdav, take_opposite
 from tableveil.microaggregation.remaining import Forming, Remaining
 
 if TYPE_CHECKING:
-    from tableveil.search import Control
+    from tableveil.control import Control
 
 LARGEST = 5_000
 """Most records of a block, unless a few clusters need more."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tableveil.classes import ClassCounter, NumpyCounter, SensitiveColumn, SensitiveRows
+from tableveil.control import Control
 from tableveil.hierarchy import AttributeLevels
 from tableveil.microaggregation.classes import cluster_classes
 from tableveil.microaggregation.closeness.k_anonymity_first import k_anonymity_first
@@ -20,7 +21,6 @@ from tableveil.microaggregation.points import Clustered, Clusters, Points
 from tableveil.policy import PrivacyModel
 from tableveil.policy.microaggregation import ClosenessAlgorithm, Microaggregation
 from tableveil.privacy import privacy_of
-from tableveil.search import Control
 from tableveil.search.relaxing import Unmet, refusal, ways_of
 
 TOGETHER = "all records in one cluster do not meet the privacy models"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tableveil.microaggregation.points import Clusters
 
 if TYPE_CHECKING:
-    from tableveil.search import Control
+    from tableveil.control import Control
 
 _ENTRIES = 1_000_000
 """Squared errors of possible clusters that are known at a time."""

@@ -14,7 +14,7 @@ from tableveil.microaggregation.mdav import STEPS_PER_REPORT
 from tableveil.microaggregation.remaining import Forming, Remaining
 
 if TYPE_CHECKING:
-    from tableveil.search import Control
+    from tableveil.control import Control
 
 
 def v_mdav(

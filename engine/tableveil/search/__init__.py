@@ -1,7 +1,6 @@
 """The search of the lattice for the transformation that meets the policy with the least loss."""
 
 from tableveil.search.anytime import anytime
-from tableveil.search.control import Control, Stopped
 from tableveil.search.exact import exact
 from tableveil.search.infeasible import Infeasible, Refusal, why_infeasible
 from tableveil.search.outcome import Candidate, Progress, SearchOutcome
@@ -10,13 +9,11 @@ from tableveil.search.strategy import search
 
 __all__ = [
     "Candidate",
-    "Control",
     "Infeasible",
     "Problem",
     "Progress",
     "Refusal",
     "SearchOutcome",
-    "Stopped",
     "anytime",
     "exact",
     "search",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tableveil.search.control import Control
+from tableveil.control import Control
 from tableveil.search.findings import Findings
 from tableveil.search.intervals import IntervalSearch
 from tableveil.search.local import LocalSearch

@@ -34,10 +34,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tableveil.control import Control, Stopped
 from tableveil.lattice import Lattice, Transformation
 from tableveil.quality import Evidence, Score
 from tableveil.search.antichain import Antichain, Inherited
-from tableveil.search.control import Control, Stopped
 from tableveil.search.findings import Findings
 from tableveil.search.intervals import BY_QUALITY, BY_SUPPRESSION
 from tableveil.search.outcome import Key, Progress, SearchOutcome

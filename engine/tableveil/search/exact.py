@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tableveil.search.control import Control
+from tableveil.control import Control
 from tableveil.search.outcome import Progress, SearchOutcome
 from tableveil.search.problem import Problem
 from tableveil.search.proving import prove

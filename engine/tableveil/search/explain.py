@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tableveil.classes import EquivalenceClasses
+from tableveil.control import Control, Stopped
 from tableveil.lattice import Axis, Transformation
 from tableveil.privacy import Conjunction
-from tableveil.search.control import Control, Stopped
 from tableveil.search.problem import Problem, valid
 
 

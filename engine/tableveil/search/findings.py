@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes import Check, RememberingCounter
+from tableveil.control import Control
 from tableveil.lattice import Transformation
 from tableveil.quality import Evidence, Score
-from tableveil.search.control import Control
 from tableveil.search.outcome import Candidate, Key, Progress, SearchOutcome
 from tableveil.search.problem import Problem, valid
 

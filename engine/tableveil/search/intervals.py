@@ -24,10 +24,10 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, replace
 
+from tableveil.control import Stopped
 from tableveil.lattice import Transformation
 from tableveil.quality import Evidence, Score
 from tableveil.search.branching import Branching
-from tableveil.search.control import Stopped
 from tableveil.search.findings import Findings
 from tableveil.search.outcome import Key
 

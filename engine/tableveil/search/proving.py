@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tableveil.search.control import Control, Stopped
+from tableveil.control import Control, Stopped
 from tableveil.search.findings import Findings
 from tableveil.search.intervals import IntervalSearch
 from tableveil.search.outcome import Progress, SearchOutcome

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from tableveil.control import Control
 from tableveil.policy import SearchOptions, Strategy
 from tableveil.search.anytime import anytime
 from tableveil.search.best_first import best_first
-from tableveil.search.control import Control
 from tableveil.search.exact import exact
 from tableveil.search.outcome import Progress, SearchOutcome
 from tableveil.search.problem import Problem

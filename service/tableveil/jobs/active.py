@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tableveil.backend import Session
+from tableveil.control import Control
 from tableveil.errors import ConflictError, shortened
 from tableveil.jobs.model import Job
 from tableveil.jobs.work import Work
 from tableveil.policy import ReleaseTarget, TableReference
-from tableveil.search import Control
 from tableveil.source.query import resolve_query
 from tableveil.state.releases import Release
 

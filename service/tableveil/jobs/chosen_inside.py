@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from tableveil.backend import Database, Session, column, create_table, table
 from tableveil.classification.model import Chosen
+from tableveil.control import Control
 from tableveil.errors import InfeasibleError
 from tableveil.jobs.assessed import Assessed, check_unchanged, count_again
 from tableveil.jobs.report import Report
@@ -18,7 +19,6 @@ from tableveil.jobs.run import chosen_plan
 from tableveil.policy import TableReference
 from tableveil.release.paired import Paired, pair
 from tableveil.release.sampled import Sample, draw_sample
-from tableveil.search import Control
 from tableveil.source import Source
 
 TRAINING = "training_records"

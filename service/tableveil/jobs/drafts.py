@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tableveil.backend import Database, Session
+from tableveil.control import Control, Stopped
 from tableveil.counting import count_frequencies
 from tableveil.drafting import (
     ColumnDraft,
@@ -19,7 +20,6 @@ from tableveil.errors import CancelledError, InvalidError
 from tableveil.jobs.risk_measures import proposed_among
 from tableveil.policy import Role, TableReference
 from tableveil.risk import class_sizes_by, default_size, subset_risks
-from tableveil.search import Control, Stopped
 from tableveil.source import Source, find_source, resolve_analyzed
 from tableveil.source.drafted import column_facts
 from tableveil.source.query import take_snapshot

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import traceback
 
+from tableveil.control import Stopped
 from tableveil.errors import BusyError, CancelledError, InternalError, TableveilError
 from tableveil.jobs.model import Failure, FailureKind, Job, JobProgress
-from tableveil.search import Stopped
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobState, Outcome, StoredJob
 

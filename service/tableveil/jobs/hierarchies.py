@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from tableveil.backend import Database, Session
+from tableveil.control import Control, Stopped
 from tableveil.dictionary import Preview, PreviewRequest, preview_hierarchy
 from tableveil.errors import Fault, InvalidError, NotFoundError
 from tableveil.hierarchy import StoredLevels, check_levels
-from tableveil.search import Control, Stopped
 from tableveil.state import hierarchies
 from tableveil.state.compare_hierarchies import Comparison, compare
 from tableveil.state.hierarchies import Stored

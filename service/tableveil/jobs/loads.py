@@ -17,6 +17,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from tableveil.backend import Database, Session, table
+from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError, ConflictError, Fault, InternalError, InvalidError, shortened
 from tableveil.jobs.manager import JobManager
 from tableveil.jobs.request_id import check_request_id
@@ -38,7 +39,6 @@ from tableveil.loading import (
 )
 from tableveil.operate import check_free_space
 from tableveil.policy import TableReference
-from tableveil.search import Control, Stopped
 from tableveil.source.tables import find_schema, without_values
 from tableveil.state import loads as store
 from tableveil.state.jobs import now

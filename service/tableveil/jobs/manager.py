@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from tableveil.backend import Database, Session
+from tableveil.control import Control
 from tableveil.counting.memory import memory_limit
 from tableveil.errors import (
     BusyError,
@@ -38,7 +39,6 @@ from tableveil.jobs.work import Work
 from tableveil.jobs.workers import Workers
 from tableveil.policy import Policy, TableReference
 from tableveil.release import withdraw
-from tableveil.search import Control
 from tableveil.state import jobs as store
 from tableveil.state import removal
 from tableveil.state.jobs import JobKind, JobState, Request

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tableveil.backend import Database
+from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError
 from tableveil.policy import TableReference
-from tableveil.search import Control, Stopped
 from tableveil.source import find_table
 from tableveil.source.description import TableDescription, describe
 from tableveil.source.tables import STATE_SCHEMA, table_not_found, without_values

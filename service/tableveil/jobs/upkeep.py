@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from tableveil.backend import Database
+from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError
 from tableveil.operate import Backup, Backups, Finding, examine_file, examine_state
-from tableveil.search import Control, Stopped
 
 
 class Upkeep:

@@ -7,6 +7,7 @@ from itertools import chain
 
 import grpc
 
+from tableveil.control import Control
 from tableveil.convert import (
     comparison_to_proto,
     example_limit,
@@ -18,7 +19,6 @@ from tableveil.convert import (
     stored_levels_from_proto,
 )
 from tableveil.errors import CancelledError, InvalidError, TableveilError
-from tableveil.search import Control
 from tableveil.server.paging import page_of
 from tableveil.server.ports import Hierarchies
 from tableveil.server.row_pieces import row_pieces

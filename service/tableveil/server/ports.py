@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
+from tableveil.control import Control
 from tableveil.dictionary import Preview, PreviewRequest
 from tableveil.drafting import PolicyDraft
 from tableveil.errors import Fault
@@ -20,7 +21,6 @@ from tableveil.jobs.tables import ListedTable
 from tableveil.jobs.work import Work
 from tableveil.operate import Backup, Finding
 from tableveil.policy import Policy, TableReference
-from tableveil.search import Control
 from tableveil.source.description import TableDescription
 from tableveil.state.classifications import Classification
 from tableveil.state.compare_hierarchies import Comparison

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import grpc
 
+from tableveil.control import Control
 from tableveil.convert.loads import (
     description_to_proto,
     listed_table_to_proto,
@@ -17,7 +18,6 @@ from tableveil.convert.loads import (
 from tableveil.convert.pages import read_table_token, table_token
 from tableveil.convert.tables import table_from_proto
 from tableveil.errors import CancelledError, InvalidError
-from tableveil.search import Control
 from tableveil.server.incoming import IncomingRows
 from tableveil.server.paging import page_of, page_of_numbered
 from tableveil.server.ports import Loads, Tables

@@ -14,8 +14,8 @@ import duckdb
 from tableveil.backend.failures import translated
 from tableveil.backend.interrupter import Interrupter
 from tableveil.backend.session import Session
+from tableveil.control import Stopped
 from tableveil.errors import BusyError, InvalidError, TableveilError, shortened
-from tableveil.search import Stopped
 
 
 @dataclass(frozen=True, slots=True)

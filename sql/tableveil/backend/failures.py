@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import duckdb
 
+from tableveil.control import Stopped
 from tableveil.errors import BusyError, ConflictError, InternalError, TableveilError
-from tableveil.search import Stopped
 
 
 def translated(error: duckdb.Error) -> TableveilError | Stopped:

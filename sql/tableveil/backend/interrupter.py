@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import duckdb
 
-from tableveil.search import Control
+from tableveil.control import Control
 
 SECONDS_BETWEEN_LOOKS = 0.05
 

@@ -17,7 +17,7 @@ from sqlglot import exp
 from tableveil.backend.failures import translated
 from tableveil.backend.interrupter import Interrupter
 from tableveil.backend.render import render
-from tableveil.search import Control, Stopped
+from tableveil.control import Control, Stopped
 
 logger = logging.getLogger("tableveil.sql")
 

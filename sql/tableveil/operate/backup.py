@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tableveil.backend import Database, Session, identifier, render, text
+from tableveil.control import Control
 from tableveil.errors import BusyError, ConflictError, InternalError, InvalidError, TableveilError, shortened
 from tableveil.operate.catalog import next_values, parts, row_counts
 from tableveil.operate.disk import check_free_space, failed_writing, publish_file
-from tableveil.search import Control
 
 SUFFIX = ".duckdb"
 

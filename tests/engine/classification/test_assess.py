@@ -12,8 +12,8 @@ from tableveil.classification import Chosen, ClassifiedRecords, Feature, Values,
 from tableveil.classification.assess import assess
 from tableveil.classification.classifiers import Examples, Told, train
 from tableveil.classification.folds import assign_folds
+from tableveil.control import Control, Stopped
 from tableveil.policy.classification import Classifier
-from tableveil.search import Control, Stopped
 
 Mask = NDArray[np.bool_]
 

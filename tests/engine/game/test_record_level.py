@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tableveil.control import Control, Stopped
 from tableveil.game import (
     Assignment,
     Choice,
@@ -28,7 +29,6 @@ from tableveil.game.stability import stable_choices
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import BreakEven, Game
-from tableveil.search import Control, Stopped
 from tests.engine.search.problems import hierarchies, lattices
 
 Values = tuple[int, ...]

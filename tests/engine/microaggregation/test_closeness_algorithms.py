@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tableveil.control import Control
 from tableveil.microaggregation.classes import cluster_classes
 from tableveil.microaggregation.closeness import k_anonymity_first as swapping
 from tableveil.microaggregation.closeness import t_closeness_first as stratifying
@@ -24,7 +25,6 @@ from tableveil.microaggregation.closeness.targets import Target, targets_of
 from tableveil.microaggregation.coordinates import Space, coordinates
 from tableveil.microaggregation.points import Clusters
 from tableveil.policy import Distance, TCloseness
-from tableveil.search import Control
 from tests.engine.microaggregation import published
 from tests.engine.microaggregation.sensitive_tables import Table, as_sets, distinct_table, of_rows, tables
 

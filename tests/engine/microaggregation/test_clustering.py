@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tableveil.control import Control, Stopped
 from tableveil.errors import InfeasibleError
 from tableveil.microaggregation import Clusters, Points, cluster
 from tableveil.microaggregation import clustering as module
@@ -18,7 +19,6 @@ from tableveil.microaggregation.coordinates import Space
 from tableveil.microaggregation.partition import partition
 from tableveil.microaggregation.remaining import Forming
 from tableveil.policy import Clustering, Microaggregation
-from tableveil.search import Control, Stopped
 from tests.engine.microaggregation import plain
 from tests.engine.microaggregation.tables import (
     as_records,

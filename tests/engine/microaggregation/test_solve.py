@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tableveil.control import Control, Stopped
 from tableveil.errors import Change, InfeasibleError
 from tableveil.microaggregation.classes import cluster_classes, column_values
 from tableveil.microaggregation.closeness.merge import merge_until_close, merge_until_released
@@ -39,7 +40,6 @@ from tableveil.policy import (
 )
 from tableveil.policy.microaggregation import ClosenessAlgorithm, Microaggregation
 from tableveil.privacy import privacy_of
-from tableveil.search import Control, Stopped
 from tests.engine.microaggregation.sensitive_tables import Table, as_sets, distinct_table, tables
 from tests.engine.privacy.test_distances import Sample, defined
 from tests.engine.search.changes import stricter, with_changes

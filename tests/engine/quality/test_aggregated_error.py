@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tableveil.classes import EquivalenceClasses, NumpyCounter, SensitiveColumn, SensitiveRows
+from tableveil.control import Control
 from tableveil.hierarchy import AttributeLevels
 from tableveil.microaggregation.columns import AggregatedColumn
 from tableveil.policy import Aggregation, LossModel
 from tableveil.privacy import Conjunction
 from tableveil.quality.aggregated_error import AggregatedError
 from tableveil.quality.factors import Factors
-from tableveil.search import Control, Problem, exact
+from tableveil.search import Problem, exact
 from tableveil.search.anytime import anytime
 from tableveil.search.best_first import best_first
 from tests.engine.quality.mixed_tables import Mixed, mixed

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tableveil.classes import Check, EquivalenceClasses, Marginals, NumpyCounter
+from tableveil.control import Control
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import Game, QualityModel
 from tableveil.privacy import Conjunction, ReleaseRule
 from tableveil.quality import quality_of
-from tableveil.search import Control, Problem, exact
+from tableveil.search import Problem, exact
 from tests.engine.quality.models import BY_CLASSES, GAMES, NAMES, SEPARABLE
 from tests.engine.random_tables import CONTINUOUS, Table, inline, intervals, tables
 from tests.engine.rules import k_anonymity

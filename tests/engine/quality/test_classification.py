@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tableveil.classes import Check, NumpyCounter, SensitiveColumn, SensitiveRows
+from tableveil.control import Control
 from tableveil.hierarchy import InlineLevels
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import ClassificationModel
 from tableveil.privacy import Conjunction
 from tableveil.quality import quality_of
 from tableveil.quality.classification import Features, Told
-from tableveil.search import Control, Problem, SearchOutcome, exact
+from tableveil.search import Problem, SearchOutcome, exact
 from tableveil.search.anytime import anytime
 from tableveil.search.best_first import best_first
 from tests.engine.quality.test_bounds import NotOfThree, check_bounds, scores

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.comparators import COMPARATORS, Comparator, Found, datafly, exhaustive, flash, igreedy
+from tableveil.control import Control
 from tableveil.errors import CancelledError
-from tableveil.search import Control, Problem
+from tableveil.search import Problem
 from tests.engine.search.problems import key_at, optimum, problems, watched
 
 each = pytest.mark.parametrize("comparator", COMPARATORS.values(), ids=COMPARATORS.keys())

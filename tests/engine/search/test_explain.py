@@ -8,11 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError
 from tableveil.lattice import Transformation
 from tableveil.policy import Aggregate, LossModel, PrecisionModel, QualityModel
 from tableveil.privacy import Conjunction
-from tableveil.search import Control, Problem, Stopped, exact
+from tableveil.search import Problem, exact
 from tableveil.search.explain import Neighbour, explain
 from tests.engine.search.problems import key_at, problems, watched
 

@@ -13,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tableveil.classes import NumpyCounter
+from tableveil.control import Control
 from tableveil.errors import CancelledError, Change, Relaxation
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice, Transformation
@@ -32,7 +33,7 @@ from tableveil.policy import (
 )
 from tableveil.privacy import privacy_of
 from tableveil.quality import quality_of
-from tableveil.search import Control, Problem
+from tableveil.search import Problem
 from tableveil.search.problem import valid
 from tableveil.search.relaxing import Relaxed, relax
 from tableveil.search.relaxing.requirements import requirements_of

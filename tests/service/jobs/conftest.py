@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.control import Control
 from tableveil.jobs import JobManager, work
 from tableveil.jobs.report import Report
 from tableveil.jobs.run import run_job
 from tableveil.policy import Policy
-from tableveil.search import Control
 from tableveil.state import jobs as store
 from tableveil.state import releases
 from tableveil.state.releases import Release

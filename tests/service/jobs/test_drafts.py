@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.control import Control
 from tableveil.convert import policy_from_proto
 from tableveil.convert.drafts import policy_draft_to_proto
 from tableveil.document import read_policy, to_commented_yaml
@@ -14,7 +15,6 @@ from tableveil.drafting import PolicyDraft, RemarkKind
 from tableveil.errors import InvalidError
 from tableveil.jobs import Drafts
 from tableveil.policy import Policy, Role, TableReference
-from tableveil.search import Control
 from tableveil.state.releases import Release
 
 Draft = Callable[[str], PolicyDraft]

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.control import Control
 from tableveil.errors import InfeasibleError, InvalidError
 from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.jobs.report import Report
@@ -40,7 +41,6 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.policy.frontier import FrontierGrid
-from tableveil.search import Control
 from tableveil.state import frontiers, jobs
 from tableveil.state.frontiers import Frontier
 from tableveil.state.releases import Release

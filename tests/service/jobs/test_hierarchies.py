@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tableveil.backend import Database
+from tableveil.control import Control, Stopped
 from tableveil.dictionary import PreviewRequest
 from tableveil.errors import InvalidError, NotFoundError
 from tableveil.hierarchy import InlineLevels, StoredLevels
 from tableveil.jobs import Hierarchies
-from tableveil.search import Control, Stopped
 
 ROWS = [("a", "x", "*"), ("b", "x", "*")]
 

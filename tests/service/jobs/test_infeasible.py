@@ -12,6 +12,7 @@ import pytest
 
 from tableveil.backend import Database
 from tableveil.classes import ClassCounter, EquivalenceClasses, RememberingCounter
+from tableveil.control import Control
 from tableveil.errors import CancelledError, Change, InfeasibleError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
 from tableveil.jobs.model import Failure
@@ -51,7 +52,7 @@ from tableveil.policy import (
     TCloseness,
     validate_policy,
 )
-from tableveil.search import Control, SearchOutcome, search
+from tableveil.search import SearchOutcome, search
 from tableveil.state.releases import Release
 from tests.engine.search.changes import stricter, with_changes
 from tests.inserted import insert

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session, Settings
+from tableveil.control import Control
 from tableveil.errors import ConflictError, InvalidError, TableveilError
 from tableveil.hierarchy import SafeHarborZip, TableLevels
 from tableveil.jobs import JobManager, Loads
 from tableveil.jobs.loads import LoadRequest
 from tableveil.loading import CsvFormat, FileFormat, ParquetFormat, RejectedLine
 from tableveil.policy import AttributePolicy, Role, TableReference
-from tableveil.search import Control
 from tableveil.state.loads import LoadMode
 from tests.service.jobs.managed import POLICY, SECONDS, Gate, ended, submit
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.control import Control
 from tableveil.errors import InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals
 from tableveil.jobs.read import check_rows
@@ -33,7 +34,6 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.policy.frontier import FrontierGrid
-from tableveil.search import Control
 from tableveil.state import jobs
 from tableveil.state.releases import Release
 from tests.inserted import insert

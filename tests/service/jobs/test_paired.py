@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tableveil.backend import Database, Session
 from tableveil.classification.model import Values
+from tableveil.control import Control
 from tableveil.convert import canonical_json, policy_to_proto, stored_policy
 from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, SuppressionOnly
 from tableveil.jobs.assessed import Assessed, check_unchanged, count_again, rebuilt_plan, resolve_assessed
@@ -35,7 +36,6 @@ from tableveil.release import paired as module
 from tableveil.release.paired import Paired, pair
 from tableveil.release.plan import Members
 from tableveil.release.sampled import SAMPLE, draw_sample
-from tableveil.search import Control
 from tableveil.source import Column, Source, columns_of
 from tableveil.state.releases import Release
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.control import Control
 from tableveil.convert import policy_from_proto
 from tableveil.convert.drafts import policy_draft_to_proto
 from tableveil.document import read_policy, to_commented_yaml
@@ -17,7 +18,6 @@ from tableveil.jobs.report import Report
 from tableveil.jobs.run_risk_analysis import run_risk_analysis
 from tableveil.policy import Population, TableReference
 from tableveil.policy.risk_analysis import RiskRequest
-from tableveil.search import Control
 from tableveil.state import risk_analyses
 from tableveil.state.jobs import next_number
 from tableveil.state.risk_analyses import RiskAnalysis

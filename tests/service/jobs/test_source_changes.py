@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.control import Stopped
 from tableveil.errors import CancelledError, ConflictError, InternalError
 from tableveil.hierarchy import InlineLevels, Intervals
 from tableveil.jobs.report import Report
@@ -21,7 +22,6 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
-from tableveil.search import Stopped
 from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import Release
 from tests.inserted import insert

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.control import Control
 from tableveil.errors import InternalError
 from tableveil.hierarchy import InlineLevels, Intervals
 from tableveil.jobs import run as run_module
@@ -28,7 +29,6 @@ from tableveil.policy import (
     TCloseness,
 )
 from tableveil.release import Evidence, ReleasePlan, publish, write
-from tableveil.search import Control
 from tableveil.state import jobs
 from tableveil.state.releases import Release
 from tests.inserted import insert

@@ -9,9 +9,9 @@ from unittest.mock import Mock
 import grpc
 import pytest
 
+from tableveil.control import Control
 from tableveil.errors import BusyError
 from tableveil.operate import Backup, Finding, Level
-from tableveil.search import Control
 from tableveil.v1 import admin_service_pb2 as v1
 from tableveil.v1 import admin_service_pb2_grpc
 from tests.service.server.test_frontiers import failure_of

@@ -8,9 +8,9 @@ from unittest.mock import Mock
 import grpc
 import pytest
 
+from tableveil.control import Control, Stopped
 from tableveil.drafting import PolicyDraft
 from tableveil.policy import TableReference
-from tableveil.search import Control, Stopped
 from tableveil.v1 import draft_service_pb2 as v1
 from tableveil.v1.draft_service_pb2_grpc import DraftServiceStub
 from tableveil.v1.policy_pb2 import TableReference as Table

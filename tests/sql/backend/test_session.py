@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.control import Control, Stopped
 from tableveil.errors import ConflictError, InternalError
-from tableveil.search import Control, Stopped
 
 ENDLESS = "SELECT count(*) FROM range(1_000_000_000_000) r(i) WHERE hash(i) = 1"
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tableveil.backend import Database, Session, render, table
+from tableveil.control import Control
 from tableveil.counting import count_frequencies, frequencies, weight_facts, write_frequencies
 from tableveil.counting.frequencies import CountedFrequencies
 from tableveil.errors import InvalidError
 from tableveil.policy import Population, TableReference
-from tableveil.search import Control
 from tableveil.source import Analyzed, find_table, resolve_analyzed
 
 HOSTILE = ('a"b; --', "w0", "n", "code", "value", "d0")

@@ -12,10 +12,10 @@ import duckdb
 import pytest
 
 from tableveil.backend import Database, Session, Settings, read_only
+from tableveil.control import Control, Stopped
 from tableveil.errors import BusyError, ConflictError, InternalError, InvalidError
 from tableveil.operate import Backups, backup, disk
 from tableveil.operate.catalog import parts, row_counts
-from tableveil.search import Control, Stopped
 
 
 def everything(session: Session) -> dict[str, list[tuple[object, ...]]]:

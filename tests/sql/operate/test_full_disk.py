@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tableveil.backend import Database, Session, Settings
+from tableveil.control import Control
 from tableveil.errors import BusyError, InternalError
 from tableveil.operate import Backups, backup, disk, restore
-from tableveil.search import Control
 from tests.small_disk import fill, small_disk
 
 MEBIBYTE = 2**20

@@ -11,9 +11,9 @@ import duckdb
 import pytest
 
 from tableveil.backend import Database, Settings, read_only
+from tableveil.control import Control
 from tableveil.errors import ConflictError, InvalidError, NotFoundError, TableveilError
 from tableveil.operate import Backups, Level, restore
-from tableveil.search import Control
 from tableveil.state.migrate import fingerprint_key, migrate
 from tests.sql.operate.conftest import EVERYTHING
 

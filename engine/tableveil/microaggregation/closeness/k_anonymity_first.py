@@ -16,7 +16,7 @@ from tableveil.microaggregation.points import Clusters
 
 if TYPE_CHECKING:
     # The search builds on quality models, and those on what is aggregated.
-    from tableveil.search.control import Control
+    from tableveil.control import Control
 
 WHOLE = 5_000
 """Records up to which all are candidates for every cluster, as published."""

@@ -14,7 +14,7 @@ from tableveil.privacy import ReleaseRule
 
 if TYPE_CHECKING:
     # The search builds on quality models, and those on what is aggregated.
-    from tableveil.search.control import Control
+    from tableveil.control import Control
 
 
 def merge_until_close(merging: Merging, targets: Sequence[Target], control: Control) -> None:

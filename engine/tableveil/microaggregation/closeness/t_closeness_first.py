@@ -18,7 +18,7 @@ from tableveil.policy import Distance
 
 if TYPE_CHECKING:
     # The search builds on quality models, and those on what is aggregated.
-    from tableveil.search.control import Control
+    from tableveil.control import Control
 
 WHOLE = 20_000
 """Records up to which all are clustered together, as published."""

@@ -6,8 +6,8 @@ import heapq
 from dataclasses import dataclass
 
 from tableveil.classes import Check
+from tableveil.control import Control
 from tableveil.lattice import Lattice, Transformation
-from tableveil.search.control import Control
 from tableveil.search.problem import Problem
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from tableveil.control import Control
 from tableveil.errors import Change, Relaxation
 from tableveil.lattice import Transformation
 from tableveil.policy import Policy
-from tableveil.search.control import Control
 from tableveil.search.relaxing.parameters import Parameter
 from tableveil.search.relaxing.requirements import Requirement, other_levels, requirements_of
 from tableveil.search.relaxing.searching import (

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tableveil.classes import Check
+from tableveil.control import Control, Stopped
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import Policy
-from tableveil.search.control import Control, Stopped
 from tableveil.search.problem import Problem, valid
 from tableveil.search.relaxing.candidates import Candidates
 
