@@ -1,4 +1,4 @@
-"""How far a cluster would be from everybody if one of its records were another one, for many candidates at once."""
+"""How far clusters would be from everybody if one of their records were another one, for many candidates at once."""
 
 from __future__ import annotations
 
@@ -23,30 +23,39 @@ Numbers = NDArray[Any]
 """Whole numbers, or floats where these would not fit."""
 
 
-class Swaps(ABC):
-    """Work, as distances mean it, of clusters of `size` records in one column: n * N * unit times the distance."""
+class ClusterSwaps(ABC):
+    """What the work of clusters in one column becomes if another record takes the place of a member."""
+
+    work: Numbers
+    """Per cluster as it is: n * N * unit times the distance, n being its records and N everybody's."""
 
     @abstractmethod
-    def swapped(self, members: NDArray[np.intp], incoming: NDArray[np.intp]) -> Numbers:
-        """The work after a member is replaced by another record, shape (incoming, members), of the codes of both."""
+    def after(self, clusters: NDArray[np.intp], incoming: NDArray[np.intp]) -> Numbers:
+        """The work of the cluster after a member is replaced by the record of this code, shape (incoming, members)."""
+
+
+class Swaps(ABC):
+    """One column, as clusters of `size` records are held against it."""
+
+    @abstractmethod
+    def of(self, members: NDArray[np.intp]) -> ClusterSwaps:
+        """Swaps with clusters whose members have these codes, shape (clusters, size)."""
 
 
 class OrderedSwaps(Swaps):
     """Ordered distance: the records of a cluster, by rank, against the quantiles of everybody.
 
     On a line the cheapest transport keeps the order: the i-th of s records takes the i-th s-th of everybody, which is
-    its slot. So work is a sum of one cost per record and slot. Replacing a record moves those between the old and the
-    new rank by one slot, and prefix sums of the costs there give the new work: what all swaps cost takes one addition
-    each.
+    its slot. So work is a sum of one cost per record and slot.
     """
 
     def __init__(self, column: SensitiveColumn, size: int) -> None:
         records, values = column.records, len(column.counts)
         kind = np.int64 if size * records * values < EXACT else np.float64
         null_first = column.null_first and column.null_code is not None
-        self._rank = np.roll(np.arange(values), -1) if null_first else np.arange(values)
+        self.rank = np.roll(np.arange(values), -1) if null_first else np.arange(values)
         counts = np.empty(values, kind)
-        counts[self._rank] = column.counts
+        counts[self.rank] = column.counts
         ranks = np.arange(values)
         # Everybody's records, `size` times each: how many are below a rank, and the sum of their ranks.
         self._below = size * (np.cumsum(counts) - counts)
@@ -57,37 +66,18 @@ class OrderedSwaps(Swaps):
         self._sums = self._summed[at] + ranks[at] * (self._ends - self._below[at])
         self._slots = np.arange(size)
         last = size - 1
-        self._around = np.stack((self._slots, (self._slots - 1).clip(min=0), (self._slots + 1).clip(max=last)))
+        self.around = np.stack((self._slots, (self._slots - 1).clip(min=0), (self._slots + 1).clip(max=last)))
         # Of a record before which so many members stand: its slot if an earlier one goes, and if a later one does.
-        self._beside = np.stack((np.append(0, self._slots), np.append(self._slots, last)))
+        self.beside = np.stack((np.append(0, self._slots), np.append(self._slots, last)))
         self._table = self._costs(self._slots[:, None], ranks) if size * values <= TABLE else None
 
-    def swapped(self, members: NDArray[np.intp], incoming: NDArray[np.intp]) -> Numbers:
+    def of(self, members: NDArray[np.intp]) -> OrderedClusterSwaps:
         """By prefix sums over the members in order."""
-        ranks = self._rank[members]
-        order = ranks.argsort(kind="stable")
-        ranks, slots, size = ranks[order], self._slots, len(members)
-        # What members cost in their slots, in the ones before, and in the ones after, where there are such.
-        costs = self._cost(self._around, ranks)
-        costs[1, 0] = costs[2, -1] = 0
-        sums = np.zeros((3, size + 1), costs.dtype)
-        costs.cumsum(axis=1, out=sums[:, 1:])
-        stay, down, up = sums
+        return OrderedClusterSwaps(self, members)
 
-        coming = self._rank[incoming]
-        before = ranks.searchsorted(coming)
-        in_slot_before, in_slot = self._cost(self._beside[:, before], coming)
-        # Those between an earlier one that goes and the new one move down by one slot.
-        earlier = stay[-1] - stay[before] + down[before] + in_slot_before
-        going_earlier = stay[:-1] - down[1:]
-        # Those from the new one to a later one that goes move up by one slot.
-        later = stay[-1] + stay[before] - up[before] + in_slot
-        going_later = up[:-1] - stay[1:]
-        before = before[:, None]
-        work = np.where(slots < before, earlier[:, None] + going_earlier, later[:, None] + going_later)
-        result = np.empty_like(work)
-        result[:, order] = work
-        return result
+    def cost(self, slots: NDArray[np.intp], ranks: NDArray[np.intp]) -> Numbers:
+        """The same, from the table if there is one."""
+        return self._costs(slots, ranks) if self._table is None else self._table[slots, ranks]
 
     def _costs(self, slots: NDArray[np.intp], ranks: NDArray[np.intp]) -> Numbers:
         """How far it is from each rank to the ranks of everybody's records in the slot, summed."""
@@ -99,37 +89,92 @@ class OrderedSwaps(Swaps):
         costs: Numbers = ranks * (2 * at - low - high) - 2 * summed + sum_low + sum_high
         return costs
 
-    def _cost(self, slots: NDArray[np.intp], ranks: NDArray[np.intp]) -> Numbers:
-        return self._costs(slots, ranks) if self._table is None else self._table[slots, ranks]
+
+class OrderedClusterSwaps(ClusterSwaps):
+    """Replacing a record moves those between the old and the new rank by one slot.
+
+    Prefix sums of the costs there give the new work: what all swaps cost takes one addition each.
+    """
+
+    def __init__(self, swaps: OrderedSwaps, members: NDArray[np.intp]) -> None:
+        self._swaps = swaps
+        number, self._size = members.shape
+        rows = np.arange(number)[:, None]
+        ranks = swaps.rank[members]
+        self._order = ranks.argsort(axis=1, kind="stable")
+        ranks = ranks[rows, self._order]
+        # Clusters follow each other, so that one search finds a place in any of them.
+        self._places = (ranks + rows * len(swaps.rank)).ravel()
+        # What members cost in their slots, in the ones before, and in the ones after, where there are such.
+        costs = swaps.cost(swaps.around[:, None], ranks)
+        costs[1, :, 0] = costs[2, :, -1] = 0
+        sums = np.zeros((3, number, self._size + 1), costs.dtype)
+        costs.cumsum(axis=2, out=sums[:, :, 1:])
+        stay, down, up = sums
+        self.work = stay[:, -1]
+        # Those between an earlier one that goes and the new one move down by one slot.
+        self._earlier, self._going_earlier = stay[:, -1:] - stay + down, stay[:, :-1] - down[:, 1:]
+        # Those from the new one to a later one that goes move up by one slot.
+        self._later, self._going_later = stay[:, -1:] + stay - up, up[:, :-1] - stay[:, 1:]
+
+    def after(self, clusters: NDArray[np.intp], incoming: NDArray[np.intp]) -> Numbers:
+        """By how many members stand before each record."""
+        values = len(self._swaps.rank)
+        coming = self._swaps.rank[incoming]
+        before = self._places.searchsorted(coming + clusters * values) - clusters * self._size
+        in_slot_before, in_slot = self._swaps.cost(self._swaps.beside.take(before, axis=1), coming)
+        earlier = (self._earlier[clusters, before] + in_slot_before)[:, None] + self._going_earlier[clusters]
+        later = (self._later[clusters, before] + in_slot)[:, None] + self._going_later[clusters]
+        work = np.where(np.arange(self._size) < before[:, None], earlier, later)
+        result = np.empty_like(work)
+        result[np.arange(len(work))[:, None], self._order[clusters]] = work
+        return result
 
 
 class GroupedSwaps(Swaps):
     """Hierarchical distance: what groups above their share have above it, by level. Equal distance is one level."""
 
     def __init__(self, column: SensitiveColumn, size: int, levels: Sequence[NDArray[np.integer[Any]]]) -> None:
-        self._kind = np.int64 if size * column.records * max(len(levels), 1) < EXACT else np.float64
+        self.kind = np.int64 if size * column.records * max(len(levels), 1) < EXACT else np.float64
         self._records = column.records
-        self._size = size
-        self._levels = [(groups, np.bincount(groups, column.counts).astype(self._kind) * size) for groups in levels]
+        self.levels = [(groups, np.bincount(groups, column.counts).astype(self.kind) * size) for groups in levels]
 
-    def swapped(self, members: NDArray[np.intp], incoming: NDArray[np.intp]) -> Numbers:
-        """What goes lowers its group, what comes raises its own, and within a group nothing changes."""
-        work: Numbers = np.zeros((len(incoming), len(members)), self._kind)
-        for groups, shares in self._levels:
-            own, coming = groups[members], groups[incoming]
-            alike = own[:, None] == own
-            same = coming[:, None] == own
-            above = self._above(alike.sum(axis=1), shares[own])
-            first = alike.argmax(axis=1) == np.arange(len(own))
-            lower = self._above(alike.sum(axis=1) - 1, shares[own]) - above
-            there = same.sum(axis=1)
-            raised = self._above(there + 1, shares[coming]) - self._above(there, shares[coming])
-            work += above[first].sum() + np.where(same, 0, lower + raised[:, None])
-        return work
+    def of(self, members: NDArray[np.intp]) -> GroupedClusterSwaps:
+        """By the members of each group."""
+        return GroupedClusterSwaps(self, members)
 
-    def _above(self, counts: NDArray[np.intp], shares: Numbers) -> Numbers:
-        above: Numbers = np.maximum(counts.astype(self._kind) * self._records - shares, 0)
+    def above(self, counts: NDArray[np.intp], shares: Numbers) -> Numbers:
+        """What groups with so many members have above their shares."""
+        above: Numbers = np.maximum(counts.astype(self.kind) * self._records - shares, 0)
         return above
+
+
+class GroupedClusterSwaps(ClusterSwaps):
+    """What goes lowers its group, what comes raises its own, and within a group nothing changes."""
+
+    def __init__(self, swaps: GroupedSwaps, members: NDArray[np.intp]) -> None:
+        self._swaps = swaps
+        self.work = np.zeros(len(members), swaps.kind)
+        self._lower = []
+        for groups, shares in swaps.levels:
+            own = groups[members]
+            alike = own[:, :, None] == own[:, None]
+            there = alike.sum(axis=2)
+            above = swaps.above(there, shares[own])
+            first = alike.argmax(axis=2) == np.arange(members.shape[1])
+            self.work += (above * first).sum(axis=1)
+            self._lower.append((own, swaps.above(there - 1, shares[own]) - above))
+
+    def after(self, clusters: NDArray[np.intp], incoming: NDArray[np.intp]) -> Numbers:
+        """Level by level."""
+        work: Numbers = self.work[clusters, None]
+        for (groups, shares), (own, lower) in zip(self._swaps.levels, self._lower, strict=True):
+            coming = groups[incoming]
+            same = coming[:, None] == own[clusters]
+            there = same.sum(axis=1)
+            raised = self._swaps.above(there + 1, shares[coming]) - self._swaps.above(there, shares[coming])
+            work = work + np.where(same, 0, lower[clusters] + raised[:, None])
+        return work
 
 
 class ExcessSwaps:
@@ -142,18 +187,32 @@ class ExcessSwaps:
             whole = size * column.records * target.mover.unit
             self._parts.append((_swaps(target, size), whole, float(target.t)))
 
-    def after(self, members: Sequence[NDArray[np.intp]], incoming: Sequence[NDArray[np.intp]]) -> NDArray[np.float64]:
-        """The excess after each swap, shape (incoming, members), of the codes of both per target."""
-        parts = [
-            swaps.swapped(own, coming) / whole - t
-            for (swaps, whole, t), own, coming in zip(self._parts, members, incoming, strict=True)
-        ]
+    def of(self, members: Sequence[NDArray[np.intp]]) -> ClusterExcess:
+        """Of clusters whose members have these codes per target, shape (clusters, size)."""
+        return ClusterExcess(
+            [(swaps.of(own), whole, t) for (swaps, whole, t), own in zip(self._parts, members, strict=True)]
+        )
+
+
+class ClusterExcess:
+    """How far clusters are beyond their targets, and would be with other records."""
+
+    def __init__(self, parts: Sequence[tuple[ClusterSwaps, int, float]]) -> None:
+        """`parts` has per target the work, that of a distance of 1, and t."""
+        self._parts = parts
+        self.now = self._worst([swaps.work for swaps, _, _ in parts])
+        """Per cluster the excess as it is."""
+
+    def after(self, clusters: NDArray[np.intp], incoming: Sequence[NDArray[np.intp]]) -> NDArray[np.float64]:
+        """The excess of the cluster after each swap, shape (incoming, members), of the codes per target."""
+        return self._worst(
+            [swaps.after(clusters, coming) for (swaps, _, _), coming in zip(self._parts, incoming, strict=True)]
+        )
+
+    def _worst(self, works: Sequence[Numbers]) -> NDArray[np.float64]:
+        parts = [work / whole - t for work, (_, whole, t) in zip(works, self._parts, strict=True)]
         excess: NDArray[np.float64] = parts[0] if len(parts) == 1 else np.max(parts, axis=0)
         return excess
-
-    def now(self, members: Sequence[NDArray[np.intp]]) -> float:
-        """The excess as it is: after a record is replaced by itself."""
-        return float(self.after(members, [own[:1] for own in members])[0, 0])
 
 
 def _swaps(target: Target, size: int) -> Swaps:
