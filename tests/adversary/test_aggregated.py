@@ -1,0 +1,167 @@
+"""Shows that a release with aggregated columns says what its figures say, and nothing of the values behind them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.adversary import samples
+from tests.adversary.publishing import Document, PublishEach, Published, changed, texts
+from tests.adversary.samples import K, canary
+from tests.adversary.test_bytes import contents, found
+from tests.adversary.test_order import assert_same, permuted
+
+Row = dict[str, Any]
+
+KEPT = 60
+SET_ASIDE = 3
+CITIES = {"F": [canary("city", "north", i) for i in range(3)], "M": [canary("city", "south", i) for i in range(3)]}
+REGIONS = [*((city, "north", "*") for city in CITIES["F"]), *((city, "south", "*") for city in CITIES["M"])]
+
+
+def people() -> list[Row]:
+    """Many of whom are alike in all that is aggregated; the last ones have no weight, so that they are set aside."""
+    draw = random.Random("aggregated")
+    rows = []
+    for i in range(KEPT + SET_ASIDE):
+        sex = "FM"[i % 2]
+        rows.append(
+            {
+                "id": canary("id", i),
+                "name": canary("name", i),
+                "sex": sex,
+                "age": draw.choice([23, 31, 47]),
+                "height": draw.choice([160, 170, 170, 170, 180]),
+                "weight": draw.choice([60, 70, 80]) if i < KEPT else None,
+                "city": draw.choice(CITIES[sex]),
+                "diagnosis": draw.choice(["flu", "cold", "gout"]),
+                "ward": draw.choice(["east", "west"]),
+            }
+        )
+    return rows
+
+
+def with_the_same_aggregates(rows: list[Row]) -> list[Row]:
+    """Others of each sex, with the same ends of intervals, middle values, sums and regions."""
+    cities = {city: CITIES[sex][i - 1] for sex in CITIES for i, city in enumerate(CITIES[sex])}
+    moved = [
+        {
+            **row,
+            "age": row["age"] // 10 * 10 + 9 - row["age"] % 10,
+            "height": row["height"] + (row["height"] - 170) // 2,
+            "city": cities[row["city"]],
+        }
+        for row in rows
+    ]
+    for row, change in zip(moved, (5, 5, -5, -5), strict=False):
+        row["weight"] += change
+    return moved
+
+
+def with_others_set_aside(rows: list[Row]) -> list[Row]:
+    """In whose place stand people of another age, city and diagnosis."""
+    others = [
+        {**row, "age": 90, "height": 200, "city": CITIES[row["sex"]][0], "diagnosis": canary("unheard of")}
+        for row in rows[KEPT:]
+    ]
+    return rows[:KEPT] + others
+
+
+def policy(form: str) -> Document:
+    """Of clusters of the whole table, or of classes by sex."""
+    attribute = samples.attribute
+    sex = attribute("sex", "QUASI_IDENTIFIER", hierarchy={"suppression_only": {}}, maximum_level=0)
+    return changed(
+        samples.policy(),
+        attributes=[
+            attribute("id", "IDENTIFYING"),
+            attribute("name", "IDENTIFYING"),
+            sex if form == "classes" else attribute("sex", "IDENTIFYING"),
+            attribute("age", "QUASI_IDENTIFIER", aggregation={"function": "INTERVAL", "grid": "10"}),
+            attribute("height", "QUASI_IDENTIFIER", aggregation={"function": "MEDIAN"}),
+            attribute("weight", "QUASI_IDENTIFIER", aggregation={"function": "MEAN"}, nulls="SUPPRESS"),
+            attribute(
+                "city",
+                "QUASI_IDENTIFIER",
+                hierarchy=samples.inline(REGIONS),
+                aggregation={"scale": "NOMINAL", "function": "COMMON_LABEL"},
+            ),
+            attribute("diagnosis", "SENSITIVE"),
+            attribute("ward", "INSENSITIVE", acknowledged=True),
+        ],
+        **({"microaggregation": {}, "suppressed_records": samples.BLANK} if form == "clusters" else {}),
+    )
+
+
+def table(rows: list[Row]) -> pa.Table:
+    return pa.Table.from_pylist(rows)
+
+
+Releases = dict[str, list[Published]]
+
+
+@pytest.fixture(scope="module")
+def releases(publish_each: PublishEach) -> Releases:
+    """By form, of people and of others in another order.
+
+    Clusters depend on every value: there, only what is set aside is others'.
+    """
+    rows = people()
+    others = with_others_set_aside(rows)
+    sources = [
+        (table(rows), policy("classes")),
+        (permuted(table(with_the_same_aggregates(others)), 1), policy("classes")),
+        (table(rows), policy("clusters")),
+        (permuted(table(others), 2), policy("clusters")),
+    ]
+    published = publish_each(sources)
+    return {"classes": published[:2], "clusters": published[2:]}
+
+
+@pytest.fixture(params=["classes", "clusters"])
+def form(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_neither_order_nor_values_of_the_same_aggregates_change_a_byte(releases: Releases, form: str) -> None:
+    assert_same(releases[form])
+    assert releases[form][0].suppressed == SET_ASIDE
+
+
+def test_no_value_behind_an_aggregate_is_in_the_files(releases: Releases, form: str) -> None:
+    published = releases[form][0]
+    hidden = texts([table(people())]) - texts(list(published.objects.values())) - {"sex"}
+    hidden -= {"id", "name", "F", "M"}
+    # In a cluster all may be of one city.
+    assert len(hidden) >= 2 * (KEPT + SET_ASIDE)
+    assert form == "clusters" or set(CITIES["F"] + CITIES["M"]) < hidden
+    for name, content in contents(published).items():
+        assert not found(hidden, content), name
+
+
+def test_the_columns_are_the_sources_and_the_classes_are_those_of_the_rows(releases: Releases, form: str) -> None:
+    """No number of a cluster, and no figure of one that the rows do not have as well."""
+    published = releases[form][0]
+    quasi_identifiers = ["sex"] * (form == "classes") + ["age", "height", "weight", "city"]
+    types = {field.name: str(field.type) for field in published.rows.schema}
+    assert types == {
+        **({"sex": "string"} if form == "classes" else {"suppressed": "bool"}),
+        **dict.fromkeys(["age", "city", "diagnosis", "ward"], "string"),
+        **dict.fromkeys(["height", "weight"], "double"),
+    }
+    rows = [row for row in published.rows.to_pylist() if not row.get("suppressed")]
+    assert len(rows) == KEPT
+    sizes = Counter(tuple(row[name] for name in quasi_identifiers) for row in rows)
+    assert min(sizes.values()) >= K
+    classes = published.objects["CLASSES"]
+    assert set(classes.column_names) == {
+        *quasi_identifiers,
+        *("class_size", "risk", "distinct_l_diagnosis", "entropy_l_diagnosis"),
+    }
+    listed = [tuple(row[name] for name in quasi_identifiers) for row in classes.to_pylist()]
+    assert listed == sorted(sizes)
+    assert classes["class_size"].to_pylist() == [sizes[key] for key in listed]
