@@ -108,7 +108,7 @@ def test_a_preview_of_a_policy(run: Run, tmp_path: Path) -> None:
     [alone] = run("preview", "age", "--policy", path, "--alone", "--json").documents
     assert "coverage" not in alone or alone["coverage"] is None
     wrong = run("preview", "agee", "--policy", path)
-    assert wrong.exit_code == ExitCode.NOT_FOUND
+    assert wrong.exit_code == ExitCode.INVALID
     assert "Did you mean 'age'?" in wrong.stderr
 
 

@@ -16,6 +16,7 @@ from tableveil.client import Client
 from tableveil.errors import InvalidError
 from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2
 from tests.e2e import samples
+from tests.e2e.commands import tableveil
 from tests.e2e.ledger import check_whole, digest
 from tests.e2e.process import NotServingError, Serve, ServerProcess, durable
 
@@ -46,6 +47,9 @@ def test_a_file_that_somebody_looks_into(tmp_path: Path) -> None:
         assert other.stdout.readline() == b"open\n"
         with pytest.raises(NotServingError, match="DATABASE_LOCKED"):
             ServerProcess(database)
+        # It is no server's, and there is none to be asked.
+        looked_at = tableveil("doctor", "--database", str(database), server="127.0.0.1:1")
+        assert (looked_at.exit_code, "DATABASE_LOCKED" in looked_at.stderr) == (7, True)
     with duckdb.connect(database) as connection:
         assert connection.execute("SELECT count(*) FROM people").fetchone() == (samples.ROWS,)
         assert connection.execute("FROM duckdb_schemas() WHERE schema_name = 'tableveil'").fetchall() == []

@@ -12,7 +12,7 @@ def shortened(text: str) -> str:
     """`text` quoted, and cut where it is longer than anyone would read (names may have 10,000 characters)."""
     if len(text) <= LONGEST_SHOWN:
         return f"'{text}'"
-    return f"'{text[:LONGEST_SHOWN]}…' ({len(text)} characters)"
+    return f"'{text[:LONGEST_SHOWN]}…' ({len(text):,} characters)"
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:

@@ -75,8 +75,9 @@ def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, Rende
     if release.guarantees:
         yield "Privacy that is reached", guarantees(release, all_models=False)
     yield "Proof", _proof(release)
-    yield "Written", _objects(release)
-    yield "Query it", _queries(release)
+    yield "Was written" if release.HasField("withdraw_time") else "Written", _objects(release)
+    if release.current:
+        yield "Query it", _queries(release)
     yield "Time", Text(_time(release.seconds, release.phase_seconds))
 
 

@@ -13,6 +13,7 @@ from tableveil.cli import wording
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.cli.output import Output
 from tableveil.cli.verb import Session, verb
+from tableveil.client import UnreachableError
 from tableveil.errors import BusyError
 from tableveil.v1 import admin_service_pb2 as v1
 
@@ -80,7 +81,10 @@ def _from_file(session: Session, database: Path) -> v1.GetServerStatusResponse:
 
 def _from_owner(session: Session, path: Path, locked: BusyError) -> v1.GetServerStatusResponse:
     """What the server says that has the file open."""
-    found = _from_server(session)
+    try:
+        found = _from_server(session)
+    except UnreachableError:
+        raise locked from None
     if found.database != str(path):
         raise locked
     session.output.tell(f"A server has {wording.printable(str(path))} open; it was asked.")

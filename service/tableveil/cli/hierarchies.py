@@ -17,7 +17,7 @@ from tableveil.cli.tables import listing
 from tableveil.cli.verb import Session, verb
 from tableveil.client.csv_rows import read_csv_rows
 from tableveil.document import load_policy
-from tableveil.errors import InvalidError, NotFoundError, nearest, shortened
+from tableveil.errors import InvalidError, nearest, shortened
 from tableveil.v1 import hierarchy_service_pb2, policy_pb2
 
 _VERSION = re.compile(r"(?P<name>.*)@(?P<version>-?[0-9]{1,9})", re.DOTALL)
@@ -253,5 +253,5 @@ def _hierarchy_of(policy: policy_pb2.Policy, column: str) -> policy_pb2.Hierarch
     if column not in with_hierarchy:
         hint = nearest(column, with_hierarchy)
         expected = "a column of the policy that has a hierarchy"
-        raise NotFoundError.of("COLUMN_NOT_FOUND", "column", shortened(column), expected, hint)
+        raise InvalidError.of("COLUMN_NOT_FOUND", "column", shortened(column), expected, hint)
     return with_hierarchy[column]

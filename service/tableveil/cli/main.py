@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 
 from tableveil.cli.exit_codes import ExitCode
+from tableveil.errors import nearest, shortened
 
 # The module of each command. They are loaded when they are needed: a list of jobs should not wait for DuckDB.
 _MODULES = {
@@ -51,6 +52,14 @@ _EPILOG = "\b\nExit codes:\n" + "\n".join(f"{code.value:5}  {code.meaning}" for 
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_MODULES)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        # click would propose those only that are loaded.
+        if args[0] not in _MODULES and not ctx.resilient_parsing and (hint := nearest(args[0], _MODULES)):
+            ctx.fail(f"No such command {shortened(args[0])}. {hint}")
+        return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _MODULES:

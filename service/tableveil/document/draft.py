@@ -31,7 +31,8 @@ def to_commented_yaml(draft: v1.DraftPolicyResponse) -> str:
         remarks.setdefault(remark.field, []).append(remark)
     paragraphs = [*(_comment(text, "") for text in _HEADER), _comments(remarks.get("", []), "")]
     lines = ["\n#\n".join("\n".join(paragraph) for paragraph in paragraphs if paragraph)]
-    for field, value in to_document(draft.proposal).items():
+    # What it is of comes first, a query too.
+    for field, value in sorted(to_document(draft.proposal).items(), key=lambda item: item[0] != "source_query"):
         lines += ["", *_comments(remarks.get(field, []), "")]
         if field == "attributes":
             lines.append("attributes:")

@@ -16,14 +16,14 @@ from tableveil.drafting import (
     draft_columns,
     draft_policy,
 )
-from tableveil.errors import CancelledError, InvalidError
+from tableveil.errors import CancelledError
 from tableveil.jobs.risk_measures import proposed_among
 from tableveil.policy import Role, TableReference
 from tableveil.risk import class_sizes_by, default_size, subset_risks
 from tableveil.source import Source, find_source, resolve_analyzed
 from tableveil.source.drafted import column_facts
+from tableveil.source.missing import invalid
 from tableveil.source.query import take_snapshot
-from tableveil.source.tables import table_not_found
 
 LARGEST_SUBSET = 2
 
@@ -57,11 +57,7 @@ def _draft(session: Session, table: TableReference, query: str) -> PolicyDraft:
     with session.transaction():
         source, _, faults = find_source(session, table, query, "table")
         if source is None:
-            raise (
-                table_not_found(faults)
-                if not query
-                else InvalidError.about("DRAFT_INVALID", "no policy can be drafted", faults)
-            )
+            raise invalid("DRAFT_INVALID", "no policy can be drafted", faults)
         if source.query is not None:
             take_snapshot(session, source)
         columns = draft_columns(column_facts(session, source.rows))

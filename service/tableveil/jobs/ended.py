@@ -9,7 +9,9 @@ from tableveil.jobs.model import Job
 
 MOST = 1000
 LARGEST_POLICY = 16 * 2**10
-"""Characters of its policy: a job with more is not kept, so that all together take a few megabytes."""
+"""Characters of its policy: a job with more is not kept, so that all together take some tens of megabytes at most."""
+MOST_FAULTS = 20
+"""Of its failure, for the same reason: there may be one for every column of a wide table."""
 
 
 class EndedJobs:
@@ -31,7 +33,12 @@ class EndedJobs:
         """Keeps those that have ended."""
         with self._lock:
             for job in jobs:
-                if job.state.ended and len(job.request.policy) <= LARGEST_POLICY:
+                if job.state.ended and _is_small(job):
                     self._jobs[job.number] = job
             for number in list(self._jobs)[: max(0, len(self._jobs) - MOST)]:
                 del self._jobs[number]
+
+
+def _is_small(job: Job) -> bool:
+    faults = job.failure.faults if job.failure is not None else ()
+    return len(job.request.policy) <= LARGEST_POLICY and len(faults) <= MOST_FAULTS

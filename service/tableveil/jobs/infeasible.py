@@ -28,14 +28,15 @@ def nothing_valid(
     `models` are those of the problem's rules, in their order; `withheld` records are suppressed because of NULLs.
     """
     if relaxed.valid is not None:
-        return _found_too_late(policy, relaxed.valid)
+        return _found_too_late(policy, models, relaxed.valid)
     where = "at the levels that search.levels gives" if policy.search.levels else "even at the most general one"
     suppressed = _part(why.suppressed, why.records)
-    meets = "that meets the policy" if relaxed.proven else f"found that meets the policy before {TIME_LIMIT} were over"
+    found = "meets the policy" if relaxed.proven else f"was found that meets the policy before {TIME_LIMIT} were over"
     faults = _faults(relaxed, partial(_found, policy, models, why))
     faults += _withheld(policy, withheld, why.allowed, why.records)
+    faults += _not_asked(policy, models) if relaxed.relaxations else ()
     message = (
-        f"no transformation {meets}{_conflict(relaxed)}: {where} {suppressed} would have to be suppressed, "
+        f"no transformation {found}{_conflict(relaxed)}: {where} {suppressed} would have to be suppressed, "
         f"and {why.allowed:,} may be"
     )
     smallest = max((model.k for model in policy.privacy_models if isinstance(model, KAnonymity)), default=1)
@@ -68,7 +69,7 @@ def _faults(relaxed: Relaxed, found: Callable[[Requirement], str]) -> list[Fault
     return faults
 
 
-def _found_too_late(policy: Policy, levels: Sequence[int]) -> InfeasibleError:
+def _found_too_late(policy: Policy, models: Sequence[PrivacyModel], levels: Sequence[int]) -> InfeasibleError:
     """The search's time was too short, and what was done after it was quicker to find something, if not the best."""
     changes = tuple(
         Change(level_field(attribute.column), str(level))
@@ -81,7 +82,19 @@ def _found_too_late(policy: Policy, levels: Sequence[int]) -> InfeasibleError:
         "more time: there is one",
         f"Give more, or these levels: {relaxation}.",
     )
-    return InfeasibleError("INFEASIBLE", str(fault), [fault], [relaxation])
+    return InfeasibleError("INFEASIBLE", str(fault), [fault, *_not_asked(policy, models)], [relaxation])
+
+
+def _not_asked(policy: Policy, asked: Sequence[PrivacyModel]) -> Iterator[Fault]:
+    """What would do is what could be chosen; models that were not asked may still refuse what is."""
+    others = [f"privacy_models[{i}]" for i, model in enumerate(policy.privacy_models) if model not in asked]
+    if others:
+        yield Fault(
+            "search.choose",
+            f"{policy.search.choose}, so that {', '.join(others)} will judge only what is chosen",
+            "models that take part in choosing, for what is said to be feasible to be so for all of them",
+            f"What is feasible was found out without asking {', '.join(others)}, which may refuse it.",
+        )
 
 
 def _found(policy: Policy, models: Sequence[PrivacyModel], why: Infeasible, requirement: Requirement) -> str:
@@ -184,7 +197,8 @@ def unmet_limit(policy: Policy, suppressed: int, records: int, why: str) -> Unme
 
 
 def _part(records: int, of: int) -> str:
-    return f"{records:,} of {of:,} records ({records / of:.2%})"
+    share = f"{100 * records / of:.2f}".rstrip("0").rstrip(".")
+    return f"{records:,} of {of:,} records ({share} %)"
 
 
 def _at_most(policy: Policy, allowed: int) -> str:

@@ -39,6 +39,7 @@ from tableveil.loading import (
 )
 from tableveil.operate import check_free_space
 from tableveil.policy import TableReference
+from tableveil.source.missing import invalid
 from tableveil.source.tables import find_schema, without_values
 from tableveil.state import loads as store
 from tableveil.state.jobs import now
@@ -226,7 +227,8 @@ def _found_target(session: Session, request: LoadRequest) -> TableReference:
     if target is None or not request.target.table or "\0" in request.target.table:
         found = shortened(request.target.table) if request.target.table else "nothing"
         unnamed = [Fault("table.table", found, "the name of a table, without a null character")]
-        raise InvalidError.about("TABLE_INVALID", "nothing can be loaded there", faults or unnamed)
+        about = invalid if request.mode is LoadMode.APPEND else InvalidError.about
+        raise about("TABLE_INVALID", "nothing can be loaded there", faults or unnamed)
     return target
 
 

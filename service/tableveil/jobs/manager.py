@@ -129,9 +129,10 @@ class JobManager:
             reads = tables_read(session, work, source)
             need = estimated_need(session, reads)
             store.insert_request(session, request)
+            # Before it can start, which the log says too.
+            with at_hand(request.number):
+                logger.info("jobs/%d queued", request.number)
             self._queue.add(Active(Job(request, JobState.QUEUED), work, reads, need))
-        with at_hand(request.number):
-            logger.info("jobs/%d queued", request.number)
         return self.get(request.number)
 
     def get(self, number: int) -> Job:

@@ -14,8 +14,8 @@ from tableveil.policy.risk_analysis import RiskRequest
 from tableveil.risk import MOST_SUBSETS, largest_size, number_of_subsets
 from tableveil.source import Analyzed, Source, find_source, resolve_analyzed
 from tableveil.source.drafted import role_facts
+from tableveil.source.missing import invalid
 from tableveil.source.query import take_snapshot
-from tableveil.source.tables import table_not_found
 
 
 def resolve_subject(session: Session, request: RiskRequest) -> tuple[TableReference, Analyzed]:
@@ -36,7 +36,7 @@ def resolve_subject(session: Session, request: RiskRequest) -> tuple[TableRefere
     else:
         source, faults = _source(session, request)
         if source is None:
-            raise unfit(faults) if request.source_query else table_not_found(faults)
+            raise unfit(faults)
         shown, rows, marker, names, query = source.reference, source.reference, "", request.columns, source.query
     population, weight = request.population, request.weight_column
     analyzed, faults = resolve_analyzed(session, rows, marker, names, population, weight, query)
@@ -96,7 +96,7 @@ def _field_of(field: str, request: RiskRequest) -> str:
 
 def unfit(faults: list[Fault]) -> InvalidError:
     """The error of a request that does not fit the database."""
-    return InvalidError.about("RISK_INVALID", "the risks cannot be analyzed as asked", faults)
+    return invalid("RISK_INVALID", "the risks cannot be analyzed as asked", faults)
 
 
 def _check_subsets(size: int | None, columns: int) -> list[Fault]:

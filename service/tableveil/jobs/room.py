@@ -8,11 +8,15 @@ from tableveil.backend import Database, Session
 from tableveil.jobs.work import ReleaseWork, Work
 from tableveil.operate import LEAST_FREE_BYTES, check_free_space, free_bytes
 from tableveil.policy import Policy, Role, TableReference
+from tableveil.source import Source
+from tableveil.source.facts import estimated_values, records_in
+from tableveil.source.model import Column
 from tableveil.source.stored import stored_bytes, unused_bytes
+from tableveil.source.tables import columns_of
 
 _CERTAIN = Decimal("0.5")
-"""The share of what columns take in the source that they take in a release at the least: in another order of the rows
-they may be compressed better, but no column that takes much room is made half as large by that."""
+"""The share of what different texts take in the source that they take in a release at the least, whose rows are sorted:
+no texts that take much room are made half as large by that, unless they are the same ones over and over."""
 
 
 def check_room(database: Database, session: Session, work: Work, source: TableReference) -> None:
@@ -28,13 +32,24 @@ def check_room(database: Database, session: Session, work: Work, source: TableRe
     check_free_space(place, "database file system", wanted)
 
 
-def least_bytes(session: Session, policy: Policy, source: TableReference) -> int:
+def least_bytes(session: Session, policy: Policy, reference: TableReference) -> int:
     """What the rows of a release take at the least: those that cannot be suppressed, in columns that stay as they are.
 
-    0 for what is not known before: a query, a view, a subset, records that are chosen one by one.
+    Only texts count, as far as they differ: of sorted numbers and repeated texts next to nothing may be left. 0 for
+    what is not known before: a query, a view, a subset, records that are chosen one by one.
     """
     is_subset = policy.population is not None and policy.population.subset_column
     if policy.source_query or is_subset or policy.record_level is not None:
         return 0
-    kept = [item.column for item in policy.attributes if item.role in (Role.SENSITIVE, Role.INSENSITIVE)]
-    return int(_CERTAIN * (1 - policy.suppression_limit) * stored_bytes(session, source, kept))
+    stored = stored_bytes(session, reference)
+    kept = {item.column for item in policy.attributes if item.role in (Role.SENSITIVE, Role.INSENSITIVE)} & set(stored)
+    if not kept:
+        return 0
+    columns = tuple(found for found in columns_of(session, reference) if isinstance(found, Column))
+    source = Source(reference, columns)
+    texts = [found.name for found in columns if found.name in kept and found.type == "VARCHAR"]
+    if not texts or not (records := records_in(session, source)):
+        return 0
+    different = estimated_values(session, source, texts)
+    size = sum(stored[name] * min(records, different[name]) for name in texts)
+    return int(_CERTAIN * (1 - policy.suppression_limit) * size / records)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from tableveil.backend import Database
@@ -10,7 +11,8 @@ from tableveil.errors import CancelledError
 from tableveil.policy import TableReference
 from tableveil.source import find_table
 from tableveil.source.description import TableDescription, describe
-from tableveil.source.tables import STATE_SCHEMA, table_not_found, without_values
+from tableveil.source.missing import invalid
+from tableveil.source.tables import STATE_SCHEMA, without_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +43,18 @@ class Tables:
                 "WHERE lower(s) <> ? AND (s, n) > (?, ?) ORDER BY s, n LIMIT ?",
                 [STATE_SCHEMA, *after, size],
             )
+            columns = defaultdict(list)
+            # Of all tables at once: whatever is asked for, every column of the database is looked at.
+            for schema, name, column, type_ in session.rows(
+                "SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns() "
+                "WHERE database_name = current_database() "
+                "AND (schema_name, table_name) IN (SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[])) "
+                "ORDER BY column_index",
+                [[schema for schema, *_ in found], [name for _, name, *_ in found]],
+            ):
+                columns[schema, name].append((column, without_values(type_)))
             return [
-                ListedTable(
-                    schema,
-                    name,
-                    is_view,
-                    rows,
-                    tuple(
-                        (column, without_values(type_))
-                        for column, type_ in session.rows(
-                            "SELECT column_name, data_type FROM duckdb_columns() WHERE "
-                            "database_name = current_database() AND schema_name = ? AND table_name = ? "
-                            "ORDER BY column_index",
-                            [schema, name],
-                        )
-                    ),
-                )
+                ListedTable(schema, name, is_view, rows, tuple(columns[schema, name]))
                 for schema, name, is_view, rows in found
             ]
 
@@ -71,7 +69,7 @@ class Tables:
             session.control = control
             reference, faults = find_table(session, wanted, "table")
             if reference is None:
-                raise table_not_found(faults)
+                raise invalid("TABLE_INVALID", "the table cannot be described", faults)
             try:
                 with session.transaction():
                     return describe(session, reference, most_values)

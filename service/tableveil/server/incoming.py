@@ -34,8 +34,13 @@ class IncomingRows:
 
     def end(self) -> tuple[int, tuple[RejectedLine, ...]]:
         """See `tableveil.jobs.loads.Stream`."""
-        if self._bytes.failure is not None:
-            raise self._bytes.failure
+        if (failure := self._bytes.failure) is not None:
+            # It is raised through frames that hold these rows, and Arrow hides that from Python's garbage collection.
+            self._bytes.failure = None
+            try:
+                raise failure
+            finally:
+                del failure
         end = self._bytes.end
         if end is None:
             raise InvalidError.of(

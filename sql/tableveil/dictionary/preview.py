@@ -13,7 +13,7 @@ from sqlglot import exp
 from tableveil.backend import Session, alias, cast, column, table
 from tableveil.dictionary.listed import listed_levels
 from tableveil.dictionary.values import EXAMPLES, check_fit, readable
-from tableveil.errors import Fault, InvalidError, NotFoundError, nearest, shortened
+from tableveil.errors import Fault, InvalidError, NotFoundError, shortened
 from tableveil.hierarchy import (
     HierarchyDefinition,
     InlineLevels,
@@ -29,6 +29,7 @@ from tableveil.hierarchy import (
 )
 from tableveil.policy import AttributePolicy, Role, TableReference, check_hierarchy
 from tableveil.source import Column, columns_of, find_table
+from tableveil.source.missing import invalid, missing_column
 from tableveil.source.tables import shown_type
 from tableveil.state import hierarchies
 from tableveil.state.hierarchies import Stored
@@ -93,16 +94,14 @@ def preview_hierarchy(session: Session, request: PreviewRequest) -> Preview:
 
     Raises:
         InvalidError: with everything that is wrong with the hierarchy, or with using it on the column.
-        NotFoundError: a stored one that is to be shown by itself is not there.
+        NotFoundError: a stored one is not there, and nothing else is wrong.
     """
     faults = list(check_hierarchy(request.definition, FIELD))
-    stored, hierarchy, found = _hierarchy(session, request.definition) if not faults else (None, None, [])
-    faults += found
+    stored, hierarchy, unread = _hierarchy(session, request.definition) if not faults else (None, None, [])
+    faults += unread
     if request.table is None:
-        if found and isinstance(request.definition, StoredLevels):
-            raise NotFoundError("HIERARCHY_NOT_FOUND", "; ".join(map(str, found)), found)
         if hierarchy is None:
-            raise _invalid(faults)
+            raise _invalid(request, unread, faults)
         return _alone(request, stored, hierarchy)
     # One transaction, so that NULLs are counted in the rows that the values are of.
     with session.transaction():
@@ -112,7 +111,7 @@ def preview_hierarchy(session: Session, request: PreviewRequest) -> Preview:
         attribute = AttributePolicy(request.column, Role.QUASI_IDENTIFIER, request.definition)
         faults += check_fit(attribute, hierarchy, values.column.kind, FIELD)
     if hierarchy is None or values is None or faults:
-        raise _invalid(faults)
+        raise _invalid(request, unread, faults)
     labelled = label_values(hierarchy, values.column.kind, values.read, values.texts)
     uncovered = np.flatnonzero(~labelled.covered)
     shown = uncovered[:EXAMPLES].tolist() if request.with_values else []
@@ -180,8 +179,7 @@ def _values(session: Session, wanted: TableReference, name: str) -> tuple[_Value
             shown = f"{shortened(name)} of type {shown_type(other[1])}"
             return None, [Fault("column", shown, "a column of a type that can be released")]
         names = [known.name if isinstance(known, Column) else known[0] for known in columns]
-        expected = f"a column of {shortened(reference.table)}"
-        return None, [Fault("column", shortened(name), expected, nearest(name, names))]
+        return None, [missing_column("column", name, names)]
     source = table(reference.table, reference.schema, reference.catalog)
     counted = (
         exp.select(alias(column(name), "value"), alias(exp.Count(this=exp.Star()), "row_count"))
@@ -207,5 +205,7 @@ def _values(session: Session, wanted: TableReference, name: str) -> tuple[_Value
     ), []
 
 
-def _invalid(faults: list[Fault]) -> InvalidError:
-    return InvalidError.about("PREVIEW_INVALID", "the hierarchy cannot be shown", faults)
+def _invalid(request: PreviewRequest, unread: list[Fault], faults: list[Fault]) -> InvalidError | NotFoundError:
+    if unread == faults and isinstance(request.definition, StoredLevels):
+        return NotFoundError.about("HIERARCHY_NOT_FOUND", "no such hierarchy", faults)
+    return invalid("PREVIEW_INVALID", "the hierarchy cannot be shown", faults)

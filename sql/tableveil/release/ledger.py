@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache, partial
 
 from tableveil.backend import Session
 from tableveil.errors import InvalidError, shortened
 from tableveil.policy import Policy
 from tableveil.source import Source
-from tableveil.source.facts import tells_all_apart, varying
+from tableveil.source.facts import surprise, varying
 from tableveil.source.fingerprint import Fingerprint
 from tableveil.state import column_digests, releases
 
-_ENOUGH = 2
-"""So many columns with the same values that vary are no accident; one is, unless it tells all records apart."""
+_ENOUGH_BITS = 14
+"""What is less likely than one in 2^14 = 16,384 is no accident."""
 
 _MOST_RELEASES = 5
 _MOST_COLUMNS = 3
@@ -24,8 +25,8 @@ _MOST_REASONS = 3
 def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: Fingerprint | None) -> None:
     """Raises `InvalidError` if the records were released before and the policy gives no reason to do so again.
 
-    They were if a table that is read was, or the same rows, or as many records that have the same values in two columns
-    in which not all are alike, or in one that tells all apart. Without a fingerprint nothing but tables are compared.
+    They were if a table that is read was, or the same rows, or as many records that have the same values in columns in
+    which that is no accident. Without a fingerprint nothing but tables are compared.
     """
     if policy.repeat_reason.strip():
         return
@@ -58,10 +59,24 @@ def _alike(
     names = {digest: found.name for digest, found in zip(fingerprint.columns, source.columns, strict=True)}
     anywhere = set().union(*others.values())
     vary = varying(session, source, [name for digest, name in names.items() if digest in anywhere])
+    bits = cache(partial(surprise, session, source))
     for release, shared in others.items():
         columns = tuple(name for digest, name in names.items() if digest in shared and name in vary)
-        if len(columns) >= _ENOUGH or (columns and tells_all_apart(session, source, columns[0])):
+        if _is_no_accident(map(bits, columns)):
             yield release, columns
+
+
+def _is_no_accident(bits: Iterable[float]) -> bool:
+    """Whether the surprises of columns are enough together, as if they were independent; no more are asked for then.
+
+    Columns of the same one have values that recur alike: one may be the other in another code, and tells nothing more.
+    """
+    different: set[float] = set()
+    for found in bits:
+        different.add(round(found, 3))
+        if sum(different) >= _ENOUGH_BITS:
+            return True
+    return False
 
 
 def _named(numbers: Sequence[int]) -> str:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tableveil.backend import Session
-from tableveil.errors import Fault, nearest, shortened
+from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Population, TableReference
+from tableveil.source.missing import missing_column
 from tableveil.source.model import Column, Source, SourceQuery
 from tableveil.source.population import check_subset, resolve_population
 from tableveil.source.query import query_columns
@@ -56,7 +57,7 @@ def resolve_analyzed(
         found = by_name.get(name)
         field = f"quasi_identifiers[{i}]"
         if found is None or name == marker:
-            faults.append(Fault(field, shortened(name), "a column of the table", nearest(name, names)))
+            faults.append(missing_column(field, name, names))
         elif not isinstance(found, Column):
             expected = "a scalar type other than INTERVAL, and text without a collation"
             hint = "Analyze a table in which it is cast to scalar columns."
@@ -76,7 +77,7 @@ def _weight(name: str, by_name: dict[str, Column | tuple[str, str]]) -> tuple[Co
         return None, []
     found = by_name.get(name)
     if found is None:
-        return None, [Fault("weight_column", shortened(name), "a column of the table", nearest(name, by_name))]
+        return None, [missing_column("weight_column", name, by_name)]
     if isinstance(found, Column) and found.kind in _NUMERIC:
         return found, []
     type_ = found.type if isinstance(found, Column) else found[1]

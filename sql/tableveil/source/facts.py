@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, column, try_cast
+from tableveil.backend import Session, alias, call, column, number, try_cast
 from tableveil.errors import Fault, shortened
 from tableveil.policy import NullHandling, Policy, Role
 from tableveil.source.model import PopulationRows, Source
@@ -157,12 +158,21 @@ def varying(session: Session, source: Source, columns: Sequence[str]) -> set[str
     return found
 
 
-def tells_all_apart(session: Session, source: Source, name: str) -> bool:
-    """Whether no two records share a value of the column; NULL is a value."""
-    distinct = exp.Count(this=exp.Distinct(expressions=[call("hash", column(name))]))
-    query = exp.select(exp.EQ(this=distinct, expression=exp.Count(this=exp.Star()))).from_(source.table())
-    apart: bool = session.value(query)
-    return apart
+def surprise(session: Session, source: Source, name: str) -> float:
+    """How little of an accident it would be if as many other records had each of the column's values as often, in bits.
+
+    That is -log2 of the multinomial probability of these counts, given the shares that make them likeliest: those that
+    the values have. 0 if all records are alike; NULL is a value.
+    """
+    counts = exp.select(alias(exp.Count(this=exp.Star()), "n")).from_(source.table())
+    counts = counts.group_by(call("hash", column(name)))
+    n = column("n")
+    records = call("sum", n)
+    # With n for a count and N for the number of records: P = N! / N^N divided by the product of all n! / n^n.
+    of_values = call("sum", call("lgamma", n + number(1)) - n * call("ln", n))
+    nats = of_values + records * call("ln", records) - call("lgamma", records + number(1))
+    found: float | None = session.value(exp.select(nats).from_(counts.subquery("counts")))
+    return (found or 0.0) / math.log(2)
 
 
 def _check_people(session: Session, source: Source, person: str, records: int, present: int) -> list[Fault]:

@@ -95,8 +95,14 @@ def _hash_of(found: Column) -> exp.Expr:
 def _whatever_type(found: Column) -> exp.Expr:
     """The column's values such that they are equal to those of a column of another type of their kind."""
     value = column(found.name)
-    if found.kind in (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT):
+    if found.kind is ValueKind.INTEGER:
         return cast(value, "DOUBLE")
+    if found.kind in (ValueKind.DECIMAL, ValueKind.FLOAT):
+        # 0.1 is not the same FLOAT and DOUBLE, while whole numbers are known to more digits than a FLOAT has.
+        double = cast(value, "DOUBLE")
+        whole = exp.EQ(this=double, expression=call("trunc", double.copy()))
+        single = exp.Coalesce(this=cast(try_cast(double.copy(), "FLOAT"), "DOUBLE"), expressions=[double.copy()])
+        return exp.Case(ifs=[exp.If(this=whole, true=double.copy())], default=single)
     if found.kind in (ValueKind.DATE, ValueKind.TIMESTAMP) and found.type != "TIMESTAMP WITH TIME ZONE":
         # A date may be beyond all timestamps: it is NULL then.
         return try_cast(value, "TIMESTAMP")

@@ -8,6 +8,7 @@ from tableveil.backend import Session
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Population
+from tableveil.source.missing import missing_column
 from tableveil.source.model import Column, PopulationRows, Source
 from tableveil.source.tables import columns_of, find_table, shown_type
 
@@ -24,7 +25,7 @@ def check_subset(population: Population, source: Source, names: Sequence[str]) -
     name = population.subset_column
     field = "population.subset_column"
     if name not in names:
-        return [Fault(field, shortened(name), "a column of the source", nearest(name, names))]
+        return [missing_column(field, name, names)]
     types = [column.type for column in source.columns if column.name == name]
     if types == ["BOOLEAN"]:
         return []

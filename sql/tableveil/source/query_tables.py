@@ -13,6 +13,7 @@ from tableveil.backend import Session, identifier, render, table
 from tableveil.backend.render import DIALECT
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.policy import TableReference
+from tableveil.source.missing import MissingTable
 from tableveil.source.query_statement import FIELD, Node, Statement, TableMention, described, folded, too_deep
 from tableveil.source.tables import STATE_SCHEMA
 
@@ -29,24 +30,25 @@ def find_tables(session: Session, mentions: Sequence[TableMention]) -> tuple[lis
         }
         for kind in ("table", "view")
     )
-    found, faults = [], []
+    found: list[TableReference] = []
+    faults: list[Fault] = []
     for mention in mentions:
         *database, schema, name = ("main", *mention.path) if len(mention.path) == 1 else mention.path
         shown = f"{shortened('.'.join(mention.path))}{mention.where}"
         key = folded(schema), folded(name)
         if database and folded(database[-1]) != folded(own):
             hint = f"Its name is {shortened(own)}; leave it out."
-            faults.append(Fault(FIELD, f"{shown}, of another database", _EXPECTED, hint))
+            faults.append(MissingTable(FIELD, f"{shown}, of another database", _EXPECTED, hint))
         elif key[0] == STATE_SCHEMA:
-            faults.append(Fault(FIELD, f"{shown}, of Tableveil's own state", "a table of yours"))
+            faults.append(MissingTable(FIELD, f"{shown}, of Tableveil's own state", "a table of yours"))
         elif key in tables:
             found.append(tables[key])
         elif key in views:
             hint = "A view may change, and may read anything: write its query out, as a common table expression."
-            faults.append(Fault(FIELD, f"the view {shown}", "a table", hint))
+            faults.append(MissingTable(FIELD, f"the view {shown}", "a table", hint))
         else:
             here = [reference.table for (where, _), reference in tables.items() if where == key[0]]
-            faults.append(Fault(FIELD, f"{shown}, which is not there", _EXPECTED, nearest(name, here)))
+            faults.append(MissingTable(FIELD, f"{shown}, which is not there", _EXPECTED, nearest(name, here)))
     return found, faults
 
 

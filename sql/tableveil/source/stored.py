@@ -1,15 +1,13 @@
-"""How much room columns of a table take in the database file, and how much is free in it."""
+"""How much room the columns of a table take in the database file, and how much is free in it."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from tableveil.backend import Session, render, table
 from tableveil.policy import TableReference
 
 
-def stored_bytes(session: Session, reference: TableReference, columns: Sequence[str]) -> int:
-    """Bytes of the blocks that hold values of these columns and of no others; 0 for a view.
+def stored_bytes(session: Session, reference: TableReference) -> dict[str, int]:
+    """By column of a table the bytes of the blocks that hold its values and no others; none of a view.
 
     Rows that are still in the log have none.
     """
@@ -18,14 +16,16 @@ def stored_bytes(session: Session, reference: TableReference, columns: Sequence[
         [reference.catalog, reference.schema, reference.table],
     )
     if not tables:
-        return 0
-    size: int = session.value(
-        "SELECT count(*) * (SELECT block_size FROM pragma_database_size() WHERE database_name = current_database()) "
-        "FROM (SELECT block_id FROM pragma_storage_info(?) WHERE block_id >= 0 "
-        "GROUP BY block_id HAVING bool_and(list_contains(?::VARCHAR[], lower(column_name))))",
-        [render(table(reference.table, reference.schema)), [name.lower() for name in columns]],
+        return {}
+    return dict(
+        session.rows(
+            "SELECT name, count(*) * (SELECT block_size FROM pragma_database_size() "
+            "WHERE database_name = current_database()) FROM (SELECT min(column_name) AS name "
+            "FROM pragma_storage_info(?) WHERE block_id >= 0 GROUP BY block_id "
+            "HAVING min(column_name) = max(column_name)) GROUP BY name",
+            [render(table(reference.table, reference.schema))],
+        )
     )
-    return size
 
 
 def unused_bytes(session: Session) -> int:

@@ -7,9 +7,10 @@ import re
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, column, create_table, drop, table
-from tableveil.errors import Fault, InvalidError, nearest, shortened
+from tableveil.errors import Fault, nearest, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
+from tableveil.source.missing import MissingTable
 from tableveil.source.model import Column
 
 STATE_SCHEMA = "tableveil"
@@ -43,17 +44,23 @@ def find_schema(session: Session, wanted: TableReference, field: str) -> tuple[T
     ]
     if named.schema not in schemas:
         hint = nearest(named.schema, schemas)
-        return None, [Fault(f"{field}.schema", shortened(named.schema), "a schema of the database", hint)]
+        if named.schema == named.catalog:
+            hint = "That is the database itself: name the schema, and the table in it."
+        return None, [MissingTable(f"{field}.schema", shortened(named.schema), "a schema of the database", hint)]
     return named, []
 
 
 def _named_in_full(session: Session, wanted: TableReference, field: str) -> tuple[TableReference | None, list[Fault]]:
     own, schema = session.catalog, wanted.schema or "main"
     if wanted.catalog not in ("", own):
-        return None, [Fault(f"{field}.catalog", shortened(wanted.catalog), f"the server's database {shortened(own)}")]
+        return None, [
+            MissingTable(f"{field}.catalog", shortened(wanted.catalog), f"the server's database {shortened(own)}")
+        ]
     if schema.casefold() == STATE_SCHEMA:
         return None, [
-            Fault(f"{field}.schema", shortened(schema), "a schema of yours; this one holds Tableveil's own state")
+            MissingTable(
+                f"{field}.schema", shortened(schema), "a schema of yours; this one holds Tableveil's own state"
+            )
         ]
     return TableReference(own, schema, wanted.table), []
 
@@ -82,14 +89,9 @@ def find_table(session: Session, wanted: TableReference, field: str) -> tuple[Ta
     )
     if views:
         hint = "A view may change while it is read: create a table from it, and name that."
-        return None, [Fault(f"{field}.table", f"the view {shortened(wanted.table)}", "a table", hint)]
+        return None, [MissingTable(f"{field}.table", f"the view {shortened(wanted.table)}", "a table", hint)]
     expected = f"a table of schema {shortened(schema)}"
-    return None, [Fault(f"{field}.table", shortened(wanted.table), expected, nearest(wanted.table, tables))]
-
-
-def table_not_found(faults: list[Fault]) -> InvalidError:
-    """The error of a call that is about one table, of what `find_table` says of it."""
-    return InvalidError.about("TABLE_NOT_FOUND", "there is no such table", faults)
+    return None, [MissingTable(f"{field}.table", shortened(wanted.table), expected, nearest(wanted.table, tables))]
 
 
 def kind_of(type_: str) -> ValueKind | None:

@@ -209,7 +209,21 @@ def test_a_release_from_before_loss_had_company() -> None:
 def test_a_replaced_release_says_so() -> None:
     release = samples.release()
     release.current = False
-    assert "(replaced by a later release)" in shown(release).splitlines()[0]
+    text = shown(release)
+    assert "(replaced by a later release)" in text.splitlines()[0]
+    # What has its name by now is another release's.
+    assert "Query it" not in text
+
+
+def test_a_withdrawn_release_says_so() -> None:
+    release = samples.release()
+    release.current = False
+    release.withdraw_reason = "wrong k"
+    release.withdraw_time.FromSeconds(60)
+    lines = shown(release).splitlines()
+    assert lines[0].rstrip().endswith("(withdrawn 1970-01-01 00:01:00Z: wrong k)")
+    assert "Was written" in lines
+    assert "Query it" not in lines
 
 
 def test_what_the_service_may_leave_out_is_no_error() -> None:

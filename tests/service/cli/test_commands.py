@@ -294,4 +294,5 @@ def test_every_command_explains_itself(command: str) -> None:
 def test_no_such_command() -> None:
     result = CliRunner().invoke(cli, ["jbos"])
     assert result.exit_code == 2
-    assert "No such command" in result.stderr
+    assert "No such command 'jbos'. Did you mean 'jobs'?" in result.stderr
+    assert "No such command 'xyzzy'.\n" in CliRunner().invoke(cli, ["xyzzy"]).stderr

@@ -32,6 +32,13 @@ CODES: list[tuple[faults_pb2.FailureKind.ValueType, int]] = [
     (faults_pb2.FAILURE_KIND_INTERNAL, 1),
 ]
 
+PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from tableveil.cli.main import main
+main()
+"""
+
 
 def test_the_numbers_are_stable() -> None:
     assert {code.name: code.value for code in ExitCode} == {
@@ -112,13 +119,15 @@ def test_ctrl_c_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def command(service: FakeService, *arguments: str) -> subprocess.Popen[str]:
-    """A process of its own; one that is started in the background of a shell would ignore Ctrl-C."""
+    """A process of its own; one that is started in the background of a shell would ignore Ctrl-C.
+
+    No `preexec_fn` sees to that: with one the process is forked, and gRPC in it writes to stderr now and then.
+    """
     return subprocess.Popen(
-        [sys.executable, "-m", "tableveil.cli", *arguments, "--server", service.address],
+        [sys.executable, "-c", PROGRAM, *arguments, "--server", service.address],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

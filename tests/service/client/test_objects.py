@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 import pyarrow as pa
 import pytest
@@ -51,6 +52,21 @@ def test_a_dropped_reader_ends_the_call(client: Client, service: FakeService) ->
 def test_no_such_object(client: Client) -> None:
     with pytest.raises(NotFoundError):
         client.read("1", "x")
+
+
+def test_a_failed_call_keeps_nothing_of_whoever_reads(client: Client) -> None:
+    class Held:
+        pass
+
+    def read() -> weakref.ref[Held]:
+        held = Held()
+        with pytest.raises(NotFoundError):
+            client.read("1", "x")
+        return weakref.ref(held)
+
+    held = read()
+    gc.collect()
+    assert held() is None
 
 
 def test_a_stream_that_breaks(client: Client, service: FakeService) -> None:

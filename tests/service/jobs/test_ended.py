@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
-from tableveil.jobs.ended import LARGEST_POLICY, MOST, EndedJobs
-from tableveil.jobs.model import Job
+from tableveil.errors import Fault
+from tableveil.jobs.ended import LARGEST_POLICY, MOST, MOST_FAULTS, EndedJobs
+from tableveil.jobs.model import Failure, FailureKind, Job
 from tableveil.policy import TableReference
 from tableveil.state.jobs import JobState, Request
 
@@ -20,7 +21,9 @@ def job(number: int, state: JobState = JobState.FAILED, policy: str = "{}") -> J
 def test_only_what_has_ended_and_is_small_is_kept() -> None:
     ended = EndedJobs()
     large = job(3, policy="x" * (LARGEST_POLICY + 1))
-    ended.keep([job(1), job(2, JobState.RUNNING), large, job(4, JobState.SUCCEEDED)])
+    faults = tuple(Fault(f"attributes[{i}].role", "none", "one") for i in range(MOST_FAULTS + 1))
+    wide = replace(job(5), failure=Failure(FailureKind.INVALID, "POLICY_INVALID", "wide", faults))
+    ended.keep([job(1), job(2, JobState.RUNNING), large, job(4, JobState.SUCCEEDED), wide])
     assert ended.known([1, 2, 3, 4, 5]) == {1: job(1), 4: job(4, JobState.SUCCEEDED)}
 
 

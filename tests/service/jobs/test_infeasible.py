@@ -53,6 +53,7 @@ from tableveil.policy import (
     validate_policy,
 )
 from tableveil.search import SearchOutcome, search
+from tableveil.search.relaxing.requirements import requirements_of
 from tableveil.state.releases import Release
 from tests.engine.search.changes import stricter, with_changes
 from tests.inserted import insert
@@ -174,6 +175,31 @@ def test_one_fault_for_each_requirement_that_conflicts(database: Database, run: 
     assert {fault.field for fault in error.faults} >= {"privacy_models[1]"}
     assert "privacy_models[0]" not in {fault.field for fault in error.faults}
     assert all(fault.found and fault.expected and fault.hint for fault in error.faults)
+
+
+def test_records_that_are_kept_may_be_blanked_with_no_other_change() -> None:
+    """A policy that drops them has no marker column."""
+    policy = asking(KAnonymity(9), **KEEP)
+    kept = next(one for one in requirements_of(policy, [3, 1], 40) if one.field == "suppressed_records.handling")
+    [parameter] = kept.parameters
+    less = parameter.applied(policy, parameter.last)
+    assert less == with_changes(policy, [Change(parameter.field, parameter.spelled(parameter.last))])
+    assert not validate_policy(less)
+
+
+def test_models_that_were_not_asked_are_no_part_of_what_is_feasible(database: Database, run: Run) -> None:
+    """What would do for the others may be refused by them, and that is said."""
+    blindly = SearchOptions(choose=Choose.QUASI_IDENTIFIERS_ONLY)
+    policy = asking(KAnonymity(9), BetaLikeness("illness", Decimal("0.01")), search=blindly)
+    error = refused(database, run, policy)
+    last = error.faults[-1]
+    assert (last.field, "without asking privacy_models[1]" in last.hint) == ("search.choose", True)
+    for relaxation in error.relaxations:
+        with pytest.raises(InfeasibleError) as raised:
+            choose(database, with_changes(policy, relaxation.changes))
+        assert raised.value.code == "VALUES_UNPROTECTED"
+    for asked in (replace(policy, search=SearchOptions()), asking(KAnonymity(9), search=blindly)):
+        assert "search.choose" not in {fault.field for fault in refused(database, run, asked).faults}
 
 
 def test_nothing_found_in_time_is_not_nothing(database: Database, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

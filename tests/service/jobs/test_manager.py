@@ -26,6 +26,8 @@ from tableveil.errors import (
 )
 from tableveil.hierarchy import InlineLevels, StoredLevels
 from tableveil.jobs import Failure, FailureKind, Hierarchies, Job, JobManager, Releases, work
+from tableveil.jobs.active import Active
+from tableveil.jobs.queue import JobQueue
 from tableveil.jobs.run import run_job
 from tableveil.policy import (
     AttributePolicy,
@@ -65,6 +67,24 @@ def test_a_job_from_submission_to_release(jobs: JobManager, database: Database, 
     assert (release.job, release.policy) == (queued.number, queued.request.policy)
     assert session.value("SELECT count(*) FROM released") == PATIENTS
     assert jobs.get(queued.number) == last == next(iter(jobs.page(None, 1)))
+
+
+def test_the_log_says_queued_before_started(
+    jobs: JobManager, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    add = JobQueue.add
+
+    def started_at_once(queue: JobQueue, active: Active) -> None:
+        add(queue, active)
+        deadline = time.monotonic() + SECONDS
+        while not any(message.endswith("started") for message in caplog.messages) and time.monotonic() < deadline:
+            time.sleep(0.001)
+
+    monkeypatch.setattr(JobQueue, "add", started_at_once)
+    with caplog.at_level(logging.INFO, "tableveil.jobs"):
+        job = submit(jobs, POLICY)
+        ended(jobs, job.number)
+    assert caplog.messages[:2] == [f"jobs/{job.number} queued", f"jobs/{job.number} started"]
 
 
 def test_progress_of_the_search_is_shown(jobs: JobManager, monkeypatch: pytest.MonkeyPatch) -> None:

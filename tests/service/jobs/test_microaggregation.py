@@ -383,7 +383,7 @@ def test_more_than_the_limit_is_refused(database: Database, session: Session, pe
     error = refused(InfeasibleError, database, session, policy)
     assert error.faults[0].field == "suppression_limit"
     assert error.faults[0].found == (
-        "6 of 60 records (10.00%) that have to be suppressed: they have a NULL in an aggregated column"
+        "6 of 60 records (10 %) that have to be suppressed: they have a NULL in an aggregated column"
     )
     assert "suppression_limit = 0.1." in error.faults[0].hint
 

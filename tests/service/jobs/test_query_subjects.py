@@ -108,7 +108,9 @@ def test_a_draft_of_a_query_is_that_of_its_rows(database: Database, session: Ses
     of_table = Drafts(database).draft(OF_TABLE.table or NO_TABLE, Control())
     assert (of_query.columns, of_query.remarks, of_query.k) == (of_table.columns, of_table.remarks, of_table.k)
     message = policy_draft_to_proto(of_query)
-    assert read_policy(to_commented_yaml(message), "yaml") == (message.policy, [])
+    document = to_commented_yaml(message)
+    assert read_policy(document, "yaml") == (message.policy, [])
+    assert document.index("\nsource_query:") < document.index("\nattributes:")
     proposal = message.proposal
     assert (proposal.source_query, proposal.HasField("source")) == (QUERY, False)
     assert (proposal.release.schema, proposal.release.name) == ("main", "query_released")

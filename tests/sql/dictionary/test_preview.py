@@ -44,7 +44,7 @@ def look(session: Session, definition: HierarchyDefinition, column: str = "code"
 
 
 def faults(session: Session, request: PreviewRequest) -> list[tuple[str, str]]:
-    with pytest.raises(InvalidError) as raised:
+    with pytest.raises((InvalidError, NotFoundError)) as raised:
         preview_hierarchy(session, request)
     return [(fault.field, fault.found) for fault in raised.value.faults]
 

@@ -126,12 +126,13 @@ def _suppressing_most(policy: Policy, records: int) -> Policy:
 def _kept(policy: Policy) -> Iterator[Requirement]:
     if policy.suppressed_records is SuppressedRecords.KEEP:
         field = "suppressed_records.handling"
-        parameter = Parameter(field, 1, lambda step: "DROP", lambda policy, step: _dropping(policy))
-        yield Requirement(field, _dropping, (parameter,), asked="KEEP, of suppressed records that hold together")
+        parameter = Parameter(field, 1, lambda step: "BLANK", lambda policy, step: _blanking(policy))
+        yield Requirement(field, _blanking, (parameter,), asked="KEEP, of suppressed records that hold together")
 
 
-def _dropping(policy: Policy) -> Policy:
-    return replace(policy, suppressed_records=SuppressedRecords.DROP)
+def _blanking(policy: Policy) -> Policy:
+    """To drop them would do as well, but not without another change: there would be no marker column then."""
+    return replace(policy, suppressed_records=SuppressedRecords.BLANK)
 
 
 # --- levels ---------------------------------------------------------------------------------------------------------

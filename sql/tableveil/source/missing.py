@@ -1,0 +1,32 @@
+"""Names of tables and columns that are not there: one code and one text, whatever call they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tableveil.errors import Fault, InvalidError, nearest, shortened
+
+
+@dataclass(frozen=True, slots=True)
+class MissingTable(Fault):
+    """A reference to a table that is not there, or is none that can be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingColumn(Fault):
+    """A name that no column of the table has."""
+
+
+def missing_column(field: str, name: str, names: Iterable[str]) -> MissingColumn:
+    """The fault of a name that is none of `names`, which are all columns of the table."""
+    return MissingColumn(field, shortened(name), "a column of the table", nearest(name, names))
+
+
+def invalid(code: str, summary: str, faults: Sequence[Fault]) -> InvalidError:
+    """The error of a call with faults; one that is about nothing but missing tables or columns has their code."""
+    if all(isinstance(fault, MissingTable) for fault in faults):
+        return InvalidError.about("TABLE_NOT_FOUND", "there are no such tables", faults)
+    if all(isinstance(fault, MissingColumn) for fault in faults):
+        return InvalidError.about("COLUMN_NOT_FOUND", "there are no such columns", faults)
+    return InvalidError.about(code, summary, faults)
