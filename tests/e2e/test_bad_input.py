@@ -362,7 +362,7 @@ BAD: dict[str, Bad] = {
     "a name that ends its quotes": invalid(
         {"attributes[2].column": 'age"; DROP TABLE people; --'}, "attributes[2].column", "DROP TABLE"
     ),
-    "a name of 10,000 characters": invalid({"source.table": LONG}, "source.table", "10000 characters"),
+    "a name of 10,000 characters": invalid({"source.table": LONG}, "source.table", "10,000 characters"),
     "a target with a null character": invalid({"release.name": "a\0b"}, "release.name", "null character"),
     "a marker with a null character": invalid(
         {"suppressed_records": {"handling": "BLANK", "marker_column": "a\0b"}},

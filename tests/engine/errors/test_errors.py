@@ -47,7 +47,7 @@ def test_long_names_are_cut_and_counted() -> None:
     text = shortened("y" * 10_000)
     assert len(text) < 160
     assert text.startswith("'yyy")
-    assert "10000 characters" in text
+    assert "10,000 characters" in text
 
 
 @pytest.mark.parametrize(
