@@ -19,9 +19,10 @@ def pairwise(points: Points, column: int, records: list[int]) -> float:
     def distance(a: int, b: int) -> float:
         a, b = int(codes[a]), int(codes[b])
         if of.levels is None:
-            used = of.positions[codes]
-            width = used.max() / 2 - used.min() / 2
-            return float((of.positions[a] / 2 - of.positions[b] / 2) / width) if width else 0.0
+            # Neither do the largest overflow, nor the smallest vanish.
+            positions = of.positions * (0.5 if np.abs(of.positions).max() > 1.0 else 2.0**100)
+            width = np.ptp(positions[codes])
+            return float((positions[a] - positions[b]) / width) if width else 0.0
         return next(level for level, groups in enumerate(of.levels.groups) if groups[a] == groups[b]) / of.levels.top
 
     return sum(distance(a, b) ** 2 for a in records for b in records) / (2 * len(records))
