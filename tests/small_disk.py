@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -30,11 +30,10 @@ def small_disk(directory: Path, megabytes: int) -> Iterator[Path]:
 
 
 def fill(place: Path, leave: int = 0) -> Path:
-    """Takes all its room but some bytes, by a file."""
+    """Takes all its room but some bytes, by a file, or what there still is: others may take some meanwhile."""
     filler = place / "filler"
     room = os.statvfs(place)
-    with filler.open("wb") as file:
-        file.truncate(0)
+    with filler.open("wb", buffering=0) as file, suppress(OSError):
         left = room.f_bavail * room.f_frsize - leave
         while left > 0:
             left -= file.write(b"x" * min(left, 2**20))

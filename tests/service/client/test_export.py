@@ -250,6 +250,15 @@ def until(true: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
+# Started in the background of a shell, it would ignore Ctrl-C.
+PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from tableveil.cli.main import main
+main()
+"""
+
+
 @FORMATS
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_a_killed_process_leaves_nothing_that_looks_done(
@@ -258,11 +267,9 @@ def test_a_killed_process_leaves_nothing_that_looks_done(
     serve(service)
     service.stall_after = 5_000
     path = tmp_path / "out"
-    command = [sys.executable, "-m", "tableveil.cli", "export", "3", "--output", str(path), "--format", export_format]
-    # Started in the background of a shell, it would ignore Ctrl-C.
-    process = subprocess.Popen(
-        [*command, "--server", service.address], preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
-    )
+    # No `preexec_fn` sees to Ctrl-C: with one the process is forked, and gRPC may keep it from ever starting.
+    command = [sys.executable, "-c", PROGRAM, "export", "3", "--output", str(path), "--format", export_format]
+    process = subprocess.Popen([*command, "--server", service.address])
     until(lambda: service.pieces_sent >= 5 and any(tmp_path.glob(".tableveil-*.partial/content*")))
     process.send_signal(number)
     code = process.wait(20)
