@@ -16,6 +16,3 @@ class Client(JobVerbs, ReleaseVerbs, AnalysisVerbs, HierarchyVerbs, TableVerbs, 
     Jobs and releases are named as the service names them (`jobs/3`), or by number (`3`). Every method raises the
     errors of `tableveil.errors`, or `UnreachableError`. May be used from several threads.
     """
-
-    # Arrow, DuckDB and the checks of policies take longer to load than most verbs take altogether: those methods that
-    # need them import them.

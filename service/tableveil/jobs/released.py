@@ -41,12 +41,11 @@ def current_release(session: Session, number: int) -> Release:
 
 def rows_of(session: Session, release: Release) -> Rows:
     """Where the rows of a release are."""
-    catalog: str = session.value("SELECT current_database()")
     suppressed = document(release).get("suppressed_records", {})
     marked = suppressed.get("handling", "").endswith(("_BLANK", "_KEEP"))
-    rows = TableReference(catalog, release.target_schema, release.target_name)
+    rows = TableReference(session.catalog, release.target_schema, release.target_name)
     if release.kind is ReleaseKind.VIEW:
-        rows = TableReference(catalog, STATE_SCHEMA, f"snapshot_{release.number}")
+        rows = TableReference(session.catalog, STATE_SCHEMA, f"snapshot_{release.number}")
     return Rows(rows, suppressed["marker_column"] if marked else "")
 
 

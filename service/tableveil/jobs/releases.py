@@ -80,7 +80,7 @@ def require_current(release: Release) -> None:
 def readable(session: Session, schema: str, name: str) -> exp.Select:
     """The query for all columns of a table or view, as types that Arrow has."""
     # By its full name: the schema may be called as the database is.
-    catalog: str = session.value("SELECT current_database()")
+    catalog = session.catalog
     columns = session.rows(
         "SELECT column_name, data_type FROM duckdb_columns() "
         "WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index",

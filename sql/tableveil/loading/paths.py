@@ -10,6 +10,9 @@ from pathlib import Path
 
 from tableveil.errors import ConflictError, InvalidError, TableveilError, shortened
 
+_DESCRIPTORS = Path("/proc/self/fd")
+"""Where Linux has a link to each file that is open."""
+
 
 @contextmanager
 def allowed_file(path: str, directories: Sequence[Path]) -> Iterator[Path]:
@@ -46,6 +49,14 @@ def _opened(path: str, directories: Sequence[Path]) -> int:
             "rows that come with the call; this server reads no files",
             "Start it with --load-directory, or let the client read the file.",
         )
+    if not _DESCRIPTORS.is_dir():
+        raise InvalidError.of(
+            "LOADING_NOT_ALLOWED",
+            "file.path",
+            f"{shortened(path)}, on a server without {_DESCRIPTORS}",
+            "rows that come with the call; this server cannot tell which file it has opened",
+            "Run it on Linux with /proc, or let the client read the file.",
+        )
     expected = "a file below a directory that the server was started with (--load-directory)"
     if not path or "\0" in path:
         raise InvalidError.of("FILE_NOT_FOUND", "file.path", shortened(path) if path else "nothing", expected)
@@ -80,7 +91,7 @@ def _is_below(path: Path, roots: Sequence[Path]) -> bool:
 
 def _link(descriptor: int) -> Path:
     """What the system keeps as a link to the file that is open: what it says is the file's path as of now."""
-    return Path(f"/proc/self/fd/{descriptor}")
+    return _DESCRIPTORS / str(descriptor)
 
 
 def _state(descriptor: int) -> tuple[Path, int, int]:

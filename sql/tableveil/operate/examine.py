@@ -155,7 +155,7 @@ def _key(session: Session) -> Finding:
 
 
 def _name(session: Session) -> Finding:
-    own: str = session.value("SELECT current_database()")
+    own = session.catalog
     others = [
         name
         for (name,) in session.rows(

@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 import duckdb
-from sqlglot import exp
 
-from tableveil.backend import Session, table
+from tableveil.backend import Session
 from tableveil.errors import shortened
 from tableveil.operate.finding import Finding, Level
 from tableveil.release.marks import mark
+from tableveil.release.target import count_rows
 from tableveil.state.migrate import SCHEMA
 
 # Neither withdrawn nor replaced by a later one. Only the rows of a release can be a view.
@@ -67,16 +67,10 @@ def _wrong(session: Session, schema: str, name: str, kind: str, rows: int, made:
     # A view is to be read by those who want to know, not by whoever looks after the server.
     if kind != "TABLE":
         return ""
-    count = _rows(session, schema, name)
+    count = count_rows(session, name, schema)
     if count != rows:
         return f"has {count} rows, not the {rows} that were written"
     return "does not hold what was written" if made and mark(session, schema, name) != made else ""
-
-
-def _rows(session: Session, schema: str, name: str) -> int:
-    own: str = session.value("SELECT current_database()")
-    count: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(table(name, schema, own)))
-    return count
 
 
 def _kinds(session: Session) -> dict[tuple[str, str], str]:

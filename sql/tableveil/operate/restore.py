@@ -90,7 +90,7 @@ def _damaged(backup: Path) -> TableveilError:
 
 
 def _read_all(session: Session) -> None:
-    own: str = session.value("SELECT current_database()")
+    own = session.catalog
     names = session.rows("SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ?", [own])
     for schema, name in names:
         rows = exp.select(alias(call("BIT_XOR", call("HASH", exp.column("row"))), "read"))

@@ -35,9 +35,9 @@ def withdraw(database: Database, release: Release, reason: str) -> None:
             there = objects_called(session, release.target_schema, [item.name for item in release.objects])
             own = [item for item in release.objects if _is_as_written(session, release, item, there)]
             _check_dependants(session, release, own)
-            catalog: str = session.value("SELECT current_database()")
             for item in own:
-                session.execute(drop(there[item.name].upper(), table(item.name, release.target_schema, catalog)))
+                written = table(item.name, release.target_schema, session.catalog)
+                session.execute(drop(there[item.name].upper(), written))
             session.execute(drop("TABLE", snapshot(release.number), if_exists=True))
             kept = [item.name for item in release.objects if item.name in there and item not in own]
             withdrawals.insert(session, release.number, reason, kept)

@@ -22,7 +22,7 @@ _EXPECTED = "a table of the server's database"
 
 def find_tables(session: Session, mentions: Sequence[TableMention]) -> tuple[list[TableReference], list[Fault]]:
     """The full name of each table, in the spelling of the database; and the faults of those that may not be read."""
-    own: str = session.value("SELECT current_database()")
+    own = session.catalog
     tables, views = (
         {
             (folded(schema), folded(name)): TableReference(own, schema, name)

@@ -176,11 +176,6 @@ def exists(session: Session, number: int) -> bool:
     return bool(session.rows("SELECT 1 FROM tableveil.jobs WHERE number = ?", [number]))
 
 
-def find(session: Session, number: int) -> StoredJob | None:
-    """The job of that number."""
-    return next(iter(find_all(session, [number])), None)
-
-
 def find_all(session: Session, numbers: Sequence[int]) -> list[StoredJob]:
     """Those of the jobs that there are, in any order."""
     rows = session.rows(

@@ -37,7 +37,7 @@ def migrate(session: Session) -> None:
     Raises:
         InvalidError: the database was written by a newer Tableveil, or its name would be taken for the state's.
     """
-    if session.value("SELECT current_database()").casefold() == SCHEMA:
+    if session.catalog.casefold() == SCHEMA:
         raise InvalidError.of(
             "DATABASE_NAME",
             "database",

@@ -16,7 +16,7 @@ from tableveil.errors import ConflictError, InvalidError
 from tableveil.jobs import JobManager, Loads
 from tableveil.jobs import loads as module
 from tableveil.jobs.loads import LoadRequest
-from tableveil.loading import CsvFormat, FileFormat, ParquetFormat, write
+from tableveil.loading import CsvFormat, FileFormat, ParquetFormat, paths, write
 from tableveil.policy import TableReference
 from tableveil.state.loads import LoadMode
 from tests.service.jobs.managed import SECONDS
@@ -171,3 +171,12 @@ def test_swapped_and_back(
     load(loads, file)
     assert session.rows("FROM n") == [(1,)]
     session.execute("DELETE FROM tableveil.loads")
+
+
+def test_a_system_that_does_not_tell_what_is_open(file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Another than Linux, or one without /proc: nothing is opened, and the reason is told."""
+    monkeypatch.setattr(paths, "_DESCRIPTORS", tmp_path / "none")
+    with pytest.raises(InvalidError) as raised, paths.allowed_file(str(file), [file.parent]):
+        pass
+    assert raised.value.code == "LOADING_NOT_ALLOWED"
+    assert "this server cannot tell which file it has opened" in raised.value.faults[0].expected

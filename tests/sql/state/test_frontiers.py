@@ -73,8 +73,7 @@ def request(session: Session, kind: JobKind, options: str = "", request_id: str 
 def test_what_was_asked_comes_back_as_it_was(session: Session) -> None:
     asked = request(session, JobKind.FRONTIER, '{"k":[2]}')
     jobs.insert_outcome(session, asked.number, Outcome(JobState.SUCCEEDED, AT, 12), JobKind.FRONTIER)
-    found = jobs.find(session, asked.number)
-    assert found is not None
+    (found,) = jobs.find_all(session, [asked.number])
     assert found.request == asked
     assert found.outcome == Outcome(JobState.SUCCEEDED, AT, 12)
 
@@ -106,8 +105,7 @@ def version_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sessi
 
 def test_jobs_of_the_first_version_are_jobs_for_releases(version_1: Session) -> None:
     migrate.migrate(version_1)
-    found = jobs.find(version_1, 1)
-    assert found is not None
+    (found,) = jobs.find_all(version_1, [1])
     assert found.request.kind is JobKind.RELEASE
     assert found.outcome == Outcome(JobState.SUCCEEDED, AT, 3, None, ("w",))
     assert jobs.unfinished(version_1) == [2]

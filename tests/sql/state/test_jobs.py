@@ -25,13 +25,12 @@ def request(session: Session, request_id: str = "") -> Request:
 
 def test_a_request_comes_back_as_it_was(session: Session) -> None:
     asked = request(session, "r-1")
-    found = jobs.find(session, asked.number)
-    assert found is not None
+    (found,) = jobs.find_all(session, [asked.number])
     assert found.request == asked
     assert (found.started_at, found.last_event, found.outcome) == (None, None, None)
     assert jobs.find_request(session, "r-1") == asked
     assert jobs.find_request(session, "r-2") is None
-    assert jobs.find(session, asked.number + 1) is None
+    assert jobs.find_all(session, [asked.number + 1]) == []
 
 
 def test_many_requests_have_no_request_id(session: Session) -> None:
@@ -59,8 +58,7 @@ def test_first_and_last_event_and_outcome(session: Session) -> None:
         jobs.insert_event(session, asked.number, event)
     outcome = Outcome(JobState.SUCCEEDED, AT.replace(hour=15), 3, None, ("It's at its top.", "b"))
     jobs.insert_outcome(session, asked.number, outcome)
-    found = jobs.find(session, asked.number)
-    assert found is not None
+    (found,) = jobs.find_all(session, [asked.number])
     assert (found.started_at, found.last_event, found.outcome) == (events[0].at, events[-1], outcome)
     assert jobs.unfinished(session) == [other.number]
 
@@ -69,8 +67,7 @@ def test_progress_comes_back_as_it_was(session: Session) -> None:
     asked = request(session)
     event = Event(AT, JobPhase.SEARCHING, 17, "1" + "0" * 30, 0.5, 0.25, 0.01)
     jobs.insert_event(session, asked.number, event)
-    found = jobs.find(session, asked.number)
-    assert found is not None
+    (found,) = jobs.find_all(session, [asked.number])
     assert found.last_event == event
 
 
@@ -79,8 +76,7 @@ def test_a_job_ends_once(session: Session) -> None:
     jobs.insert_outcome(session, asked.number, Outcome(JobState.SUCCEEDED, AT, 1))
     with pytest.raises(TableveilError):
         jobs.insert_outcome(session, asked.number, Outcome(JobState.FAILED, AT, None, "{}"))
-    found = jobs.find(session, asked.number)
-    assert found is not None
+    (found,) = jobs.find_all(session, [asked.number])
     assert found.outcome == Outcome(JobState.SUCCEEDED, AT, 1)
 
 

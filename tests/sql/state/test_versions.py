@@ -74,8 +74,7 @@ def test_what_a_version_wrote_is_read_by_this_one(fresh: Session, version: int, 
 
 
 def _check_jobs(session: Session, version: int) -> None:
-    job = jobs.find(session, 3)
-    assert job is not None
+    (job,) = jobs.find_all(session, [3])
     assert (job.request.request_id, job.request.kind, job.request.options) == ("r-3", JobKind.RELEASE, "")
     assert job.started_at == datetime(2026, 1, 1, 0, 0, 1)
     assert job.last_event is not None
@@ -87,8 +86,7 @@ def _check_jobs(session: Session, version: int) -> None:
         asked = jobs.find_request(session, "r-5", JobKind.FRONTIER)
         assert asked is not None
         assert (asked.kind, asked.options) == (JobKind.FRONTIER, '{"k":[2,5],"suppression_limits":["0","0.05"]}')
-        job = jobs.find(session, 5)
-        assert job is not None
+        (job,) = jobs.find_all(session, [5])
         assert job.outcome is not None
         assert job.outcome.result == 1
 
@@ -128,7 +126,6 @@ def _check_new_work(session: Session) -> None:
     jobs.insert_request(session, request)
     jobs.insert_event(session, number, jobs.Event(datetime(2026, 2, 1), jobs.JobPhase.READING))
     jobs.insert_outcome(session, number, Outcome(JobState.FAILED, datetime(2026, 2, 1), None, "{}"))
-    found = jobs.find(session, number)
-    assert found is not None
+    (found,) = jobs.find_all(session, [number])
     assert (found.request, found.outcome) == (request, Outcome(JobState.FAILED, datetime(2026, 2, 1), None, "{}"))
     assert jobs.page(session, None, 1) == [number]
