@@ -10,7 +10,7 @@ from benchmarks.search.in_memory import instances
 from benchmarks.section import Section
 from tableveil.classification.assess import assess
 from tableveil.control import Control
-from tableveil.policy.classification import Classifier
+from tableveil.requests.classification import Classifier
 
 TITLE = "Classification: accuracies beside the reference's"
 

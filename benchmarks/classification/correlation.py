@@ -33,7 +33,7 @@ from tableveil.policy import (
     PrecisionModel,
     QualityModel,
 )
-from tableveil.policy.classification import Classifier
+from tableveil.requests.classification import Classifier
 from tableveil.search import Problem, exact
 
 TITLE = "Classification: what quality models tell of classifiers"

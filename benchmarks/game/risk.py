@@ -29,7 +29,7 @@ from tableveil.control import Control
 from tableveil.jobs.report import Report
 from tableveil.jobs.run_risk_analysis import run_risk_analysis
 from tableveil.policy import Population, TableReference
-from tableveil.policy.risk_analysis import RiskRequest
+from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.state import risk_analyses
 from tableveil.state.migrate import migrate
 

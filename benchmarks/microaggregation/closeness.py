@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from benchmarks.markdown import seconds, table
 from benchmarks.microaggregation.generated import SEED, generated
 from benchmarks.section import Section, verdict
+from tableveil.aggregation import Clusters, Points, coordinates
 from tableveil.classes import SensitiveColumn
 from tableveil.control import Control
-from tableveil.microaggregation import Clusters, Points, coordinates, squared_error
+from tableveil.microaggregation import squared_error
 from tableveil.microaggregation.classes import cluster_classes
 from tableveil.microaggregation.solve import counter_of, solve
 from tableveil.policy import ClosenessAlgorithm, Distance, KAnonymity, Microaggregation, TCloseness

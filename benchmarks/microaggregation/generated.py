@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.microaggregation import AggregatedColumn, Points
+from tableveil.aggregation import AggregatedColumn, Points
 from tableveil.policy import Aggregation
 
 SEED = 1

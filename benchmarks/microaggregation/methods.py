@@ -9,8 +9,9 @@ from benchmarks.markdown import seconds, table, times
 from benchmarks.microaggregation.generated import GENERATORS, generated
 from benchmarks.microaggregation.plain_mdav import plain_error, plain_mdav
 from benchmarks.section import Section, verdict
+from tableveil.aggregation import Points, coordinates
 from tableveil.control import Control
-from tableveil.microaggregation import Points, cluster, coordinates, squared_error
+from tableveil.microaggregation import cluster, squared_error
 from tableveil.policy import Clustering, Microaggregation
 
 K = 5

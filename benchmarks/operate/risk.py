@@ -29,7 +29,7 @@ from tableveil.jobs import Drafts
 from tableveil.jobs.report import Report
 from tableveil.jobs.run_risk_analysis import run_risk_analysis
 from tableveil.policy import TableReference
-from tableveil.policy.risk_analysis import RiskRequest
+from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.source import find_table
 from tableveil.source.drafted import role_facts
 from tableveil.state.migrate import migrate

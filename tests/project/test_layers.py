@@ -27,6 +27,12 @@ def test_layers_list_every_package() -> None:
     assert listed == [packages(layer) for layer in LAYERS]
 
 
+def test_each_package_of_the_engine_has_its_layer() -> None:
+    lines = contract("the engine's packages lean in one direction")["layers"]
+    listed = [package for line in lines for package in line.split(" | ")]
+    assert sorted(listed) == sorted(packages("engine"))
+
+
 @pytest.mark.parametrize(
     ("name", "layer"),
     [

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from tableveil.classification.model import Assessment, ClassMeasures, Comparison, Measures
 from tableveil.policy import TableReference
-from tableveil.policy.classification import Classifier
+from tableveil.requests.classification import Classifier
 from tableveil.state.classifications import Classification
 
 REQUEST = '{"classes":["i\\"ll"],"folds":5,"release":"releases/3"}'

@@ -22,7 +22,7 @@ from tableveil.classification.model import (
     Measures,
 )
 from tableveil.control import Control
-from tableveil.policy.classification import Classifier
+from tableveil.requests.classification import Classifier
 
 
 def assess(

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tableveil.classification.encoding import Encoding
 from tableveil.classification.naive_bayes import NaiveBayes
-from tableveil.policy.classification import Classifier
+from tableveil.requests.classification import Classifier
 
 Told: TypeAlias = Callable[[csr_array], NDArray[np.float64]]
 """Of each row of a matrix, the probability of every class."""

@@ -14,7 +14,7 @@ from tableveil.classification.combinations import Combinations
 from tableveil.classification.encoding import Encoding
 from tableveil.classification.folds import Folds
 from tableveil.classification.model import Values
-from tableveil.policy.classification import Classifier
+from tableveil.requests.classification import Classifier
 
 
 @dataclass(frozen=True, slots=True, eq=False)

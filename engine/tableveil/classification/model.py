@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.policy.classification import Classifier
+from tableveil.requests.classification import Classifier
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,5 +1,6 @@
-"""What may stop long work, and how that shows."""
+"""What passes between long work and its caller: when to stop, and how far it is."""
 
+from tableveil.control.progress import SECONDS_BETWEEN_REPORTS, Progress
 from tableveil.control.stopping import Control, Stopped
 
-__all__ = ["Control", "Stopped"]
+__all__ = ["SECONDS_BETWEEN_REPORTS", "Control", "Progress", "Stopped"]

@@ -12,7 +12,7 @@ from tableveil.game.counting import Counted
 from tableveil.game.payout import Stakes
 from tableveil.game.record_level import Choice
 from tableveil.lattice import Transformation
-from tableveil.quality.rounding import SLACK, rounded
+from tableveil.numeric.rounding import SLACK, rounded
 
 
 @dataclass(frozen=True, slots=True)

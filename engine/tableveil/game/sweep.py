@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes.blocks import sums_at
-from tableveil.control import Control, Stopped
+from tableveil.control import SECONDS_BETWEEN_REPORTS, Control, Progress, Stopped
 from tableveil.game.combinations import Combinations
 from tableveil.game.counting import Counted, counted_at_all
 from tableveil.game.full_domain import BestFullDomain
@@ -32,8 +32,6 @@ from tableveil.game.record_level import (
 )
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import BreakEven, Game
-from tableveil.search import Progress
-from tableveil.search.findings import SECONDS_BETWEEN_REPORTS
 
 MEMORY = 512 << 20
 """Bytes of assignments that are made at once; for more, all is counted again."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.aggregation.points import Clusters, Points
 from tableveil.classes import ClassValues, EquivalenceClasses, KeyLayout, SensitiveColumn
-from tableveil.microaggregation.points import Clusters, Points
 from tableveil.privacy.distances.merging import merged
 
 

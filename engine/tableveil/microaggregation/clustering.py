@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tableveil.aggregation.coordinates import Space, unit_range
+from tableveil.aggregation.points import Clustered, Clusters, Points
 from tableveil.errors import InfeasibleError
-from tableveil.microaggregation.coordinates import Space, unit_range
 from tableveil.microaggregation.mdav import mdav
 from tableveil.microaggregation.partition import partition
-from tableveil.microaggregation.points import Clustered, Clusters, Points
 from tableveil.microaggregation.remaining import Forming, Remaining
 from tableveil.microaggregation.univariate import univariate
 from tableveil.microaggregation.v_mdav import v_mdav

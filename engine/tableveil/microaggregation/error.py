@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.microaggregation.coordinates import unit_range
-from tableveil.microaggregation.points import Clusters, Points
+from tableveil.aggregation.coordinates import unit_range
+from tableveil.aggregation.points import Clusters, Points
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.microaggregation.coordinates import Space
+from tableveil.aggregation.coordinates import Space
 from tableveil.microaggregation.mdav import mdav, take_opposite
 from tableveil.microaggregation.remaining import Forming, Remaining
 

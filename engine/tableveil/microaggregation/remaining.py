@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.microaggregation.points import Clusters
+from tableveil.aggregation.points import Clusters
 
 _MOST_GONE = 8
 """One in so many points may be gone before the others are moved together."""

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tableveil.aggregation.coordinates import Space
+from tableveil.aggregation.points import Clustered, Clusters, Points
 from tableveil.classes import ClassCounter, NumpyCounter, SensitiveColumn, SensitiveRows
 from tableveil.control import Control
 from tableveil.hierarchy import AttributeLevels
@@ -16,8 +18,6 @@ from tableveil.microaggregation.closeness.merging import Merging
 from tableveil.microaggregation.closeness.t_closeness_first import t_closeness_first
 from tableveil.microaggregation.closeness.targets import Target, targets_of
 from tableveil.microaggregation.clustering import cluster
-from tableveil.microaggregation.coordinates import Space
-from tableveil.microaggregation.points import Clustered, Clusters, Points
 from tableveil.policy import PrivacyModel
 from tableveil.policy.microaggregation import ClosenessAlgorithm, Microaggregation
 from tableveil.privacy import privacy_of

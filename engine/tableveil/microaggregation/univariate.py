@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from tableveil.microaggregation.points import Clusters
+from tableveil.aggregation.points import Clusters
 
 if TYPE_CHECKING:
     from tableveil.control import Control

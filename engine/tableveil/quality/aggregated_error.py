@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.aggregation.columns import AggregatedColumn
+from tableveil.aggregation.coordinates import coordinates
+from tableveil.aggregation.points import Points
 from tableveil.classes import EquivalenceClasses
 from tableveil.lattice import Transformation
-from tableveil.microaggregation.columns import AggregatedColumn
-from tableveil.microaggregation.coordinates import coordinates
-from tableveil.microaggregation.points import Points
+from tableveil.numeric.rounding import rounded_part, rounded_part_down
 from tableveil.quality.factors import Factors
-from tableveil.quality.rounding import rounded_part, rounded_part_down
 
 Sums = NDArray[np.float64]
 """One per class."""

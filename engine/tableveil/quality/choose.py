@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.classes import ClassCounter
-from tableveil.microaggregation.columns import AggregatedColumn
 from tableveil.policy import (
     AmbiguityModel,
     AverageClassSizeModel,

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from tableveil.classes import Check, EquivalenceClasses, LevelMaps, Marginals
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
+from tableveil.numeric.rounding import rounded, rounded_down
 from tableveil.policy import EntropyModel
 from tableveil.quality.aggregate import Aggregation
 from tableveil.quality.bits import Counts, bits, bits_lost
 from tableveil.quality.factors import Factors
 from tableveil.quality.model import Table
-from tableveil.quality.rounding import rounded, rounded_down
 from tableveil.quality.separable import Separable, least_from
 
 

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from tableveil.classes import Check, ClassCounter, EquivalenceClasses, LevelMaps, Marginals
 from tableveil.lattice import Transformation
+from tableveil.numeric.rounding import SLACK, rounded
 from tableveil.policy import KLDivergenceModel
 from tableveil.quality.aggregate import Score
 from tableveil.quality.bits import log_ratio
 from tableveil.quality.cross_entropy import Expectation
 from tableveil.quality.crowding import crowding
 from tableveil.quality.model import Assessment, Table
-from tableveil.quality.rounding import SLACK, rounded
 from tableveil.quality.sizes import Subclasses
 
 ROOM = 1e-9

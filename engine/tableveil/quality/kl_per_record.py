@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from tableveil.classes import Check, ClassCounter, EquivalenceClasses, LevelMaps, Marginals, NestedClasses, nest
 from tableveil.lattice import Transformation
+from tableveil.numeric.rounding import SLACK, rounded
 from tableveil.policy import KLDivergenceModel
 from tableveil.quality.aggregate import Score
 from tableveil.quality.bits import log_ratio
 from tableveil.quality.cross_entropy import Expectation
 from tableveil.quality.model import Assessment, Table
-from tableveil.quality.rounding import SLACK, rounded
 
 
 class KLPerRecord:

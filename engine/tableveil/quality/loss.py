@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.classes import Check, EquivalenceClasses, LevelMaps, Marginals, nest
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
-from tableveil.microaggregation.columns import AggregatedColumn
+from tableveil.numeric.rounding import rounded, rounded_down
 from tableveil.policy import LossModel
 from tableveil.quality.aggregate import Aggregation, Score
 from tableveil.quality.aggregated_error import AggregatedError
 from tableveil.quality.factors import Factors
 from tableveil.quality.model import Table
 from tableveil.quality.record_costs import RecordCosts
-from tableveil.quality.rounding import rounded, rounded_down
 from tableveil.quality.separable import Separable, TableEvidence
 
 EXACT = 2.0**53

@@ -11,11 +11,11 @@ from tableveil.classes import Check, ClassCounter, EquivalenceClasses
 from tableveil.game import InformationLoss, Stakes, sizes_of
 from tableveil.hierarchy import log_leaves
 from tableveil.lattice import Transformation
+from tableveil.numeric.rounding import SLACK, rounded
 from tableveil.policy import Game, PublisherPayoutModel, Success
 from tableveil.quality.aggregate import Score
 from tableveil.quality.model import Assessment, Table
 from tableveil.quality.record_costs import RecordCosts
-from tableveil.quality.rounding import SLACK, rounded
 
 
 class PublisherPayout:

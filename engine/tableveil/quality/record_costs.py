@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tableveil.classes import LevelMaps, Marginals
 from tableveil.hierarchy import AttributeLevels
-from tableveil.quality.rounding import SLACK
+from tableveil.numeric.rounding import SLACK
 
 
 class RecordCosts:

@@ -8,8 +8,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.numeric.root import root
 from tableveil.risk.prosecutor import ClassSizes
-from tableveil.risk.root import root
 
 Number = TypeVar("Number", float, NDArray[np.float64])
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from tableveil.numeric.root import root
 from tableveil.risk.prosecutor import ClassSizes
-from tableveil.risk.root import root
 
 LOGITS = tuple(np.linspace(-25, 25, 201).tolist())
 """Of beta: between two of them a change of sign is looked for."""

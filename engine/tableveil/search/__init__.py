@@ -3,7 +3,7 @@
 from tableveil.search.anytime import anytime
 from tableveil.search.exact import exact
 from tableveil.search.infeasible import Infeasible, Refusal, why_infeasible
-from tableveil.search.outcome import Candidate, Progress, SearchOutcome
+from tableveil.search.outcome import Candidate, SearchOutcome
 from tableveil.search.problem import Problem
 from tableveil.search.strategy import search
 
@@ -11,7 +11,6 @@ __all__ = [
     "Candidate",
     "Infeasible",
     "Problem",
-    "Progress",
     "Refusal",
     "SearchOutcome",
     "anytime",

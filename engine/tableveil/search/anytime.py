@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tableveil.control import Control
+from tableveil.control import Control, Progress
 from tableveil.search.findings import Findings
 from tableveil.search.intervals import IntervalSearch
 from tableveil.search.local import LocalSearch
-from tableveil.search.outcome import Progress, SearchOutcome
+from tableveil.search.outcome import SearchOutcome
 from tableveil.search.problem import Problem
 from tableveil.search.proving import prove
 

@@ -34,13 +34,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tableveil.control import Control, Stopped
+from tableveil.control import Control, Progress, Stopped
 from tableveil.lattice import Lattice, Transformation
 from tableveil.quality import Evidence, Score
 from tableveil.search.antichain import Antichain, Inherited
 from tableveil.search.findings import Findings
 from tableveil.search.intervals import BY_QUALITY, BY_SUPPRESSION
-from tableveil.search.outcome import Key, Progress, SearchOutcome
+from tableveil.search.outcome import Key, SearchOutcome
 from tableveil.search.problem import Problem
 
 MEMORY = 512 << 20

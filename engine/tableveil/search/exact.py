@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tableveil.control import Control
-from tableveil.search.outcome import Progress, SearchOutcome
+from tableveil.control import Control, Progress
+from tableveil.search.outcome import SearchOutcome
 from tableveil.search.problem import Problem
 from tableveil.search.proving import prove
 

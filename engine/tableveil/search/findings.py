@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes import Check, RememberingCounter
-from tableveil.control import Control
+from tableveil.control import SECONDS_BETWEEN_REPORTS, Control, Progress
 from tableveil.lattice import Transformation
 from tableveil.quality import Evidence, Score
-from tableveil.search.outcome import Candidate, Key, Progress, SearchOutcome
+from tableveil.search.outcome import Candidate, Key, SearchOutcome
 from tableveil.search.problem import Problem, valid
 
 RUNNERS_UP = 10
 MEMORY_FOR_CLASSES = 256 << 20
 """Bytes of classes remembered because a bound may ask for them again."""
-SECONDS_BETWEEN_REPORTS = 0.1
 
 WORTH_ASKING = 0.05
 IN_VAIN = 5

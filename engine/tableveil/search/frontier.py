@@ -26,14 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.classes import Check, ClassCounter, Marginals, RememberingCounter
-from tableveil.control import Control, Stopped
+from tableveil.control import SECONDS_BETWEEN_REPORTS, Control, Progress, Stopped
 from tableveil.lattice import Lattice, Transformation
 from tableveil.privacy import ReleaseRule
 from tableveil.quality import Evidence, QualityModel, Score
 from tableveil.search.branching import Branching
-from tableveil.search.findings import MEMORY_FOR_CLASSES, SECONDS_BETWEEN_REPORTS
+from tableveil.search.findings import MEMORY_FOR_CLASSES
 from tableveil.search.intervals import MEMORY, bytes_of_interval
-from tableveil.search.outcome import Candidate, Key, Progress
+from tableveil.search.outcome import Candidate, Key
 from tableveil.search.problem import may_be_kept
 
 

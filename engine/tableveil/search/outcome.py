@@ -1,4 +1,4 @@
-"""What a search reports: candidates, progress, and the outcome with its proof."""
+"""The outcome of a search: candidates, the best of them, and its proof."""
 
 from __future__ import annotations
 
@@ -26,21 +26,6 @@ class Candidate:
     values: tuple[float, ...]
     suppressed: int
     classes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a search is: scores as users know them, None until known.
-
-    Where clusters are formed instead, `of_records`: `checked` of the `lattice_size` records are in one.
-    """
-
-    checked: int
-    lattice_size: int
-    best_score: float | None
-    lower_bound: float | None
-    suppressed_share: float | None
-    of_records: bool = False
 
 
 @dataclass(frozen=True, slots=True)

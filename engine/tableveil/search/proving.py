@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tableveil.control import Control, Stopped
+from tableveil.control import Control, Progress, Stopped
 from tableveil.search.findings import Findings
 from tableveil.search.intervals import IntervalSearch
-from tableveil.search.outcome import Progress, SearchOutcome
+from tableveil.search.outcome import SearchOutcome
 from tableveil.search.problem import Problem
 
 Turn = Callable[[], None]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tableveil.control import Control
+from tableveil.control import Control, Progress
 from tableveil.policy import SearchOptions, Strategy
 from tableveil.search.anytime import anytime
 from tableveil.search.best_first import best_first
 from tableveil.search.exact import exact
-from tableveil.search.outcome import Progress, SearchOutcome
+from tableveil.search.outcome import SearchOutcome
 from tableveil.search.problem import Problem
 
 LARGEST_EXACT = 2_000_000

@@ -12,7 +12,7 @@ from tableveil.convert.names import job_name, release_name, release_number, resu
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import timestamp
 from tableveil.errors import Fault, InvalidError
-from tableveil.policy.classification import (
+from tableveil.requests.classification import (
     DEFAULT_FOLDS,
     DEFAULT_MAX_RECORDS,
     ClassificationRequest,

@@ -12,7 +12,7 @@ from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import timestamp
 from tableveil.errors import Fault, shortened
 from tableveil.policy import Choose, Policy
-from tableveil.policy.frontier import FrontierGrid, check_grid, check_pairs, k_of
+from tableveil.requests.frontier import FrontierGrid, check_grid, check_pairs, k_of
 from tableveil.state.frontiers import Frontier, Point
 from tableveil.state.jobs import JobKind
 from tableveil.v1 import frontier_service_pb2, policy_pb2

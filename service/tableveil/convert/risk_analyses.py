@@ -14,7 +14,7 @@ from tableveil.convert.tables import table_from_proto, table_to_proto
 from tableveil.convert.times import timestamp
 from tableveil.errors import Fault, InvalidError
 from tableveil.policy import DEFAULT_RISK_THRESHOLDS
-from tableveil.policy.risk_analysis import RiskRequest, check_risk_request
+from tableveil.requests.risk_analysis import RiskRequest, check_risk_request
 from tableveil.state.jobs import JobKind
 from tableveil.state.risk_analyses import ComparedRisk, Measure, RiskAnalysis, SubsetRisk
 from tableveil.v1 import risk_service_pb2

@@ -7,7 +7,7 @@ from google.protobuf import json_format
 from tableveil.convert.canonical import canonical_json
 from tableveil.convert.names import job_name, release_name, release_number, result_name
 from tableveil.convert.times import timestamp
-from tableveil.policy.utility import UtilityRequest
+from tableveil.requests.utility import UtilityRequest
 from tableveil.state.jobs import JobKind
 from tableveil.state.utility_reports import Stored
 from tableveil.usefulness import Association, ColumnUtility, Spread

@@ -18,8 +18,8 @@ from tableveil.jobs.report import Report
 from tableveil.jobs.run import chosen_plan
 from tableveil.jobs.run_microaggregation import Clusterable, clusterable, clustered_plan
 from tableveil.policy import Policy, Role
-from tableveil.policy.classification import ClassificationRequest
 from tableveil.release.plan import ReleasePlan
+from tableveil.requests.classification import ClassificationRequest
 from tableveil.risk import ClassSizes
 from tableveil.source import Fingerprint, Source, fingerprint, resolve_source
 from tableveil.state import hierarchies

@@ -88,7 +88,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class JobProgress:
-    """How far the search of a job is; see `tableveil.search.Progress`."""
+    """How far the search of a job is; see `tableveil.control.Progress`."""
 
     checked: int
     lattice_size: str

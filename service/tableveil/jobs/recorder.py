@@ -6,8 +6,8 @@ import time
 from typing import Protocol
 
 from tableveil.backend import Session
+from tableveil.control import Progress
 from tableveil.jobs.model import JobProgress
-from tableveil.search import Progress
 from tableveil.state import jobs as store
 from tableveil.state.jobs import Event, JobPhase
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tableveil.search import Progress
+from tableveil.control import Progress
 from tableveil.state.jobs import JobPhase
 
 

@@ -10,7 +10,7 @@ from tableveil.drafting import guessed_quasi_identifiers
 from tableveil.errors import Fault, InvalidError
 from tableveil.jobs.released import current_release, rows_of
 from tableveil.policy import TableReference
-from tableveil.policy.risk_analysis import RiskRequest
+from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.risk import MOST_SUBSETS, largest_size, number_of_subsets
 from tableveil.source import Analyzed, Source, find_source, resolve_analyzed
 from tableveil.source.drafted import role_facts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tableveil.aggregation.aggregates import aggregate
 from tableveil.backend import Database, Session
 from tableveil.classes import ClassCounter
 from tableveil.counting import BaseHistogram, open_counter
@@ -17,7 +18,6 @@ from tableveil.jobs.relaxing import chosen_by_all, relaxed
 from tableveil.jobs.report import Report
 from tableveil.jobs.run_microaggregation import run_microaggregation
 from tableveil.jobs.run_record_level import run_record_level
-from tableveil.microaggregation.aggregates import aggregate
 from tableveil.policy import LossModel, Policy, PrivacyModel, SuppressedRecords, described
 from tableveil.privacy import ReleaseRule
 from tableveil.quality import Loss

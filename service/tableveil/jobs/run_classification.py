@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tableveil.backend import Database, Session
 from tableveil.classification import Assessment, ClassifiedRecords
+from tableveil.control import Progress
 from tableveil.errors import Fault, shortened
 from tableveil.jobs.assessed import (
     Assessed,
@@ -23,12 +24,11 @@ from tableveil.jobs.assessed import (
 )
 from tableveil.jobs.chosen_inside import ChosenInside
 from tableveil.jobs.report import Report
-from tableveil.policy.classification import ClassificationRequest
 from tableveil.release import writing
 from tableveil.release.figures import check_figures, write_figures
 from tableveil.release.paired import Paired, pair
 from tableveil.release.sampled import Labels, Sample, draw_sample, labels_of
-from tableveil.search import Progress
+from tableveil.requests.classification import ClassificationRequest
 from tableveil.state import classifications, jobs
 from tableveil.state.jobs import JobPhase
 

@@ -14,7 +14,7 @@ from tableveil.jobs.quality import quality_for
 from tableveil.jobs.read import check_enough, check_people, dictionaries_of, hierarchies_of
 from tableveil.jobs.report import Report
 from tableveil.policy import Policy, SuppressedRecords
-from tableveil.policy.frontier import FrontierGrid, with_k
+from tableveil.requests.frontier import FrontierGrid, with_k
 from tableveil.search.frontier import FrontierPoint, FrontierProblem, frontier
 from tableveil.source import fingerprint, resolve_source
 from tableveil.state import frontiers, jobs

@@ -7,19 +7,20 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from tableveil.aggregation.aggregates import Aggregates, aggregate
+from tableveil.aggregation.columns import AggregatedColumn
+from tableveil.aggregation.points import Clustered, Points
 from tableveil.backend import Database, Session
 from tableveil.classes import EquivalenceClasses, SensitiveColumn
+from tableveil.control import Progress
 from tableveil.counting.points import read_points
 from tableveil.dictionary import SensitiveDictionary
 from tableveil.errors import shortened
 from tableveil.jobs.infeasible import unmet_limit
 from tableveil.jobs.read import Dictionaries, read_dictionaries, resolve_fully
 from tableveil.jobs.report import Report
-from tableveil.microaggregation.aggregates import Aggregates, aggregate
 from tableveil.microaggregation.classes import before_clustering, cluster_classes, column_values
-from tableveil.microaggregation.columns import AggregatedColumn
 from tableveil.microaggregation.error import SquaredError, squared_error
-from tableveil.microaggregation.points import Clustered, Points
 from tableveil.microaggregation.solve import TOGETHER, code_of, counter_of, solve, unmet_together
 from tableveil.policy import KAnonymity, Policy, SensitiveModel
 from tableveil.privacy import Facts
@@ -27,7 +28,7 @@ from tableveil.privacy.guarantees import guarantees
 from tableveil.release import Evidence, ReleasePlan, check_disclosure, publish
 from tableveil.release.plan import Aggregated, Members
 from tableveil.risk import ClassSizes
-from tableveil.search import Candidate, Progress, SearchOutcome
+from tableveil.search import Candidate, SearchOutcome
 from tableveil.search.relaxing import refusal
 from tableveil.source import Fingerprint
 from tableveil.state.jobs import JobPhase

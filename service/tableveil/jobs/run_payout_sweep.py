@@ -14,7 +14,7 @@ from tableveil.jobs.read import dictionaries_of, hierarchies_of
 from tableveil.jobs.report import Report
 from tableveil.lattice import Lattice
 from tableveil.policy import Policy
-from tableveil.policy.payout_sweep import SweptGains, break_even_of, safe_harbor_of
+from tableveil.requests.payout_sweep import SweptGains, break_even_of, safe_harbor_of
 from tableveil.source import fingerprint, population_fingerprint, resolve_source
 from tableveil.state import jobs, payout_sweeps
 from tableveil.state.jobs import JobPhase

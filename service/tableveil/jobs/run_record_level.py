@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tableveil.backend import Database, Session
 from tableveil.classes import EquivalenceClasses, KeyLayout
-from tableveil.control import Control
+from tableveil.control import Control, Progress
 from tableveil.counting import read_combinations
 from tableveil.errors import InfeasibleError
 from tableveil.game import (
@@ -34,11 +34,11 @@ from tableveil.jobs.relaxing import relaxed_record_level
 from tableveil.jobs.report import Report
 from tableveil.lattice import Lattice
 from tableveil.policy import NoAttack, Policy, Profitability, described
-from tableveil.policy.payout_sweep import break_even_of
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import Evidence, ReleasePlan, check_disclosure, check_one_meaning, mixed_levels, publish
 from tableveil.release.plan import OwnLevels
-from tableveil.search import Candidate, Progress, SearchOutcome
+from tableveil.requests.payout_sweep import break_even_of
+from tableveil.search import Candidate, SearchOutcome
 from tableveil.state.jobs import JobPhase
 
 STRATEGY = "every transformation was tried for each combination of values, because of record_level"

@@ -22,7 +22,7 @@ from tableveil.jobs.risk_measures import (
 )
 from tableveil.jobs.risk_subject import resolve_subject, unfit, with_guessed
 from tableveil.policy import UniquenessEstimator
-from tableveil.policy.risk_analysis import RiskRequest
+from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.risk import (
     Frequencies,
     PopulationEstimates,

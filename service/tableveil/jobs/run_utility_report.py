@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tableveil.backend import Session
+from tableveil.control import Progress
 from tableveil.hierarchy import ValueKind
 from tableveil.jobs.released import current_release, document, roles_of, rows_of, source_of
 from tableveil.jobs.report import Report
 from tableveil.policy import Role
-from tableveil.policy.utility import UtilityRequest
-from tableveil.search import Progress
+from tableveil.requests.utility import UtilityRequest
 from tableveil.source import columns_of
 from tableveil.source.model import Column
 from tableveil.state import jobs, utility_reports

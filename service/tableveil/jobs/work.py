@@ -22,13 +22,13 @@ from tableveil.jobs.run_payout_sweep import run_payout_sweep
 from tableveil.jobs.run_risk_analysis import run_risk_analysis
 from tableveil.jobs.run_utility_report import run_utility_report
 from tableveil.policy import Policy, Population, ReleaseTarget, TableReference
-from tableveil.policy.classification import ClassificationRequest
-from tableveil.policy.frontier import FrontierGrid
-from tableveil.policy.payout_sweep import SweptGains
-from tableveil.policy.risk_analysis import RiskRequest
-from tableveil.policy.utility import UtilityRequest
 from tableveil.release import check_existing, check_ledger
 from tableveil.release.figures import check_figures
+from tableveil.requests.classification import ClassificationRequest
+from tableveil.requests.frontier import FrontierGrid
+from tableveil.requests.payout_sweep import SweptGains
+from tableveil.requests.risk_analysis import RiskRequest
+from tableveil.requests.utility import UtilityRequest
 from tableveil.source import Source, resolve_source
 from tableveil.state.jobs import JobKind
 

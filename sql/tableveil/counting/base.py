@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.backend import Session, alias, cast, column, conjunction, create_table, number, table
 from tableveil.classes import KeyLayout, SensitiveColumn
 from tableveil.dictionary import AggregatedDictionary, Dictionary, JointDictionary, SensitiveDictionary
 from tableveil.hierarchy import AttributeLevels
-from tableveil.microaggregation.columns import AggregatedColumn
 from tableveil.source import Source
 
 BASE = "base"

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from sqlglot import exp
 
+from tableveil.aggregation.points import Points
 from tableveil.backend import Session, column
 from tableveil.classes import KeyLayout
 from tableveil.counting.base import counted_keys, joined_value
 from tableveil.dictionary import AggregatedDictionary, SensitiveDictionary
-from tableveil.microaggregation.points import Points
 from tableveil.source import Source
 
 

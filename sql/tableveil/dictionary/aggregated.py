@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.backend import Session, alias, cast, column, drop, table
 from tableveil.classes import SensitiveColumn
 from tableveil.dictionary import positions
@@ -16,7 +17,6 @@ from tableveil.dictionary.ordered import check_distinct, check_kind, check_place
 from tableveil.dictionary.values import check_fit
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import AttributeLevels, InlineLevels, RuleHierarchy, ValueKind
-from tableveil.microaggregation.columns import AggregatedColumn
 from tableveil.policy import AggregateFunction, Aggregation, AttributePolicy, Scale
 from tableveil.source import Column, Source
 

@@ -9,12 +9,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from tableveil.aggregation.aggregates import Aggregates, CommonLabels, Numbers, Ranges
+from tableveil.aggregation.aggregates import Members as MemberCodes
 from tableveil.backend import Session, alias, cast, column, conjunction, create_table, number, table, text
 from tableveil.counting.base import joined_value
 from tableveil.dictionary import AggregatedDictionary, SensitiveDictionary
 from tableveil.hierarchy import ValueKind
-from tableveil.microaggregation.aggregates import Aggregates, CommonLabels, Numbers, Ranges
-from tableveil.microaggregation.aggregates import Members as MemberCodes
 from tableveil.release.interval_labels import interval_labels
 from tableveil.release.plan import Aggregated, Members, ReleasePlan
 

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
+from tableveil.aggregation import aggregates as kinds
+from tableveil.aggregation.aggregates import Aggregates
 from tableveil.backend import Session, alias, cast, column, number, table, text
 from tableveil.classes import EquivalenceClasses
 from tableveil.classification.model import Feature, Values
@@ -23,8 +25,6 @@ from tableveil.hierarchy import AttributeLevels, ValueKind
 from tableveil.hierarchy.labelled import TOP_LABEL
 from tableveil.hierarchy.middles import middle_reader
 from tableveil.lattice import Transformation
-from tableveil.microaggregation import aggregates as kinds
-from tableveil.microaggregation.aggregates import Aggregates
 from tableveil.policy import Scale
 from tableveil.release.plan import Members, ReleasePlan
 from tableveil.release.sampled import Sample, labels_of

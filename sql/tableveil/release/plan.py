@@ -9,12 +9,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.aggregation.aggregates import Aggregates
 from tableveil.classes import EquivalenceClasses
 from tableveil.dictionary import AggregatedDictionary, Dictionary, SensitiveDictionary
 from tableveil.game import Assignment, Combinations
 from tableveil.game.record_level import SUPPRESSED
 from tableveil.lattice import Transformation
-from tableveil.microaggregation.aggregates import Aggregates
 from tableveil.policy import Policy, Role, SensitiveModel, SuppressedRecords
 from tableveil.source import Column, Source
 

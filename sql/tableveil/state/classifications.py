@@ -9,7 +9,7 @@ from datetime import datetime
 from tableveil.backend import Session
 from tableveil.classification.model import Assessment, ClassMeasures, Comparison, Measures
 from tableveil.policy import TableReference
-from tableveil.policy.classification import Classifier
+from tableveil.requests.classification import Classifier
 from tableveil.state.rows import insert_rows
 
 ZERO_R = "ZERO_R"

@@ -13,7 +13,7 @@ from tableveil.classification.assess import assess
 from tableveil.classification.classifiers import Examples, Told, train
 from tableveil.classification.folds import assign_folds
 from tableveil.control import Control, Stopped
-from tableveil.policy.classification import Classifier
+from tableveil.requests.classification import Classifier
 
 Mask = NDArray[np.bool_]
 

@@ -11,7 +11,7 @@ from tableveil.classification import Values
 from tableveil.classification.classifiers import Examples, train, zero_r
 from tableveil.classification.encoding import Encoding
 from tableveil.classification.naive_bayes import ADDED_VARIANCE
-from tableveil.policy.classification import Classifier
+from tableveil.requests.classification import Classifier
 
 Codes = NDArray[np.int32]
 

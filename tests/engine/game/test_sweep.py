@@ -17,7 +17,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tableveil.classes import NumpyCounter
-from tableveil.control import Control
+from tableveil.control import Control, Progress
 from tableveil.errors import CancelledError
 from tableveil.game import Combinations
 from tableveil.game import sweep as sweep_module
@@ -28,7 +28,7 @@ from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import BreakEven, Game, Profitability, PublisherPayoutModel, Success
 from tableveil.privacy import privacy_of
 from tableveil.quality import quality_of
-from tableveil.search import Problem, Progress, exact
+from tableveil.search import Problem, exact
 from tests.engine.random_tables import Attribute, inline
 
 EQUAL = 1e-9

@@ -11,10 +11,10 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tableveil.aggregation.columns import AggregatedColumn
+from tableveil.aggregation.points import Clusters, Points
 from tableveil.classes import SensitiveColumn
 from tableveil.hierarchy import AttributeLevels
-from tableveil.microaggregation.columns import AggregatedColumn
-from tableveil.microaggregation.points import Clusters, Points
 from tableveil.policy.microaggregation import Aggregation
 from tests.engine.privacy.test_distances import hierarchy
 

@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tableveil.aggregation import AggregatedColumn, Clusters, Points
+from tableveil.aggregation.coordinates import Space
 from tableveil.hierarchy import AttributeLevels
-from tableveil.microaggregation import AggregatedColumn, Clusters, Points
-from tableveil.microaggregation.coordinates import Space
 from tableveil.policy import AggregateFunction, Aggregation, Scale
 
 POSITIONS = st.one_of(

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tableveil.aggregation.coordinates import Space, coordinates
+from tableveil.aggregation.points import Clusters
 from tableveil.control import Control
 from tableveil.microaggregation.classes import cluster_classes
 from tableveil.microaggregation.closeness import k_anonymity_first as swapping
@@ -22,8 +24,6 @@ from tableveil.microaggregation.closeness.merging import Merging
 from tableveil.microaggregation.closeness.strata import Strata
 from tableveil.microaggregation.closeness.t_closeness_first import size_for, t_closeness_first
 from tableveil.microaggregation.closeness.targets import Target, targets_of
-from tableveil.microaggregation.coordinates import Space, coordinates
-from tableveil.microaggregation.points import Clusters
 from tableveil.policy import Distance, TCloseness
 from tests.engine.microaggregation import published
 from tests.engine.microaggregation.sensitive_tables import Table, as_sets, distinct_table, of_rows, tables

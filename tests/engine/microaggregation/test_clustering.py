@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tableveil.aggregation import Clusters, Points
+from tableveil.aggregation.coordinates import Space
 from tableveil.control import Control, Stopped
 from tableveil.errors import InfeasibleError
-from tableveil.microaggregation import Clusters, Points, cluster
+from tableveil.microaggregation import cluster
 from tableveil.microaggregation import clustering as module
-from tableveil.microaggregation.coordinates import Space
 from tableveil.microaggregation.partition import partition
 from tableveil.microaggregation.remaining import Forming
 from tableveil.policy import Clustering, Microaggregation

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.microaggregation import Clusters, Points, squared_error
+from tableveil.aggregation import Clusters, Points
+from tableveil.microaggregation import squared_error
 from tests.engine.microaggregation.tables import tables
 
 

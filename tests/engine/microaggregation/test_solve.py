@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tableveil.aggregation.coordinates import Space
+from tableveil.aggregation.points import Clustered, Clusters
 from tableveil.control import Control, Stopped
 from tableveil.errors import Change, InfeasibleError
 from tableveil.microaggregation.classes import cluster_classes, column_values
@@ -19,8 +21,6 @@ from tableveil.microaggregation.closeness.merge import merge_until_close, merge_
 from tableveil.microaggregation.closeness.merging import Merging
 from tableveil.microaggregation.closeness.nearest import RECENT, Nearest
 from tableveil.microaggregation.closeness.targets import targets_of
-from tableveil.microaggregation.coordinates import Space
-from tableveil.microaggregation.points import Clustered, Clusters
 from tableveil.microaggregation.solve import counter_of, solve
 from tableveil.policy import (
     AbsentValues,

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tableveil.aggregation import Points
 from tableveil.control import Control
-from tableveil.microaggregation import Points, cluster
+from tableveil.microaggregation import cluster
 from tableveil.microaggregation.univariate import univariate
 from tableveil.policy import Clustering, Microaggregation
 from tests.engine.microaggregation.tables import POSITIONS, as_records, numeric, record_by_record

@@ -33,7 +33,7 @@ from tableveil.policy import (
     TableReference,
     validate_policy,
 )
-from tableveil.policy.payout_sweep import check_sweep
+from tableveil.requests.payout_sweep import check_sweep
 
 SEX = AttributePolicy("sex", Role.QUASI_IDENTIFIER, SuppressionOnly())
 AGE = AttributePolicy("age", Role.QUASI_IDENTIFIER, nulls=NullHandling.ERROR, aggregation=Aggregation())

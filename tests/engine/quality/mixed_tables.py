@@ -11,10 +11,10 @@ from itertools import combinations
 import numpy as np
 from hypothesis import strategies as st
 
+from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.classes import NumpyCounter, SensitiveColumn, SensitiveRows
 from tableveil.hierarchy import AttributeLevels, InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Transformation
-from tableveil.microaggregation.columns import AggregatedColumn
 from tableveil.policy import AggregateFunction, Aggregation, LossModel, Scale
 from tableveil.quality import Loss, quality_of
 from tests.engine.random_tables import Table, tables

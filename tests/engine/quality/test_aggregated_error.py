@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.classes import EquivalenceClasses, NumpyCounter, SensitiveColumn, SensitiveRows
 from tableveil.control import Control
 from tableveil.hierarchy import AttributeLevels
-from tableveil.microaggregation.columns import AggregatedColumn
 from tableveil.policy import Aggregation, LossModel
 from tableveil.privacy import Conjunction
 from tableveil.quality.aggregated_error import AggregatedError

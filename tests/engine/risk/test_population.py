@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tableveil.numeric.root import root
 from tableveil.policy import UniquenessEstimator
 from tableveil.risk import ClassSizes, population_uniqueness, slide_negative_binomial
-from tableveil.risk.root import root
 
 DANKAR, PITMAN, ZAYATZ, SNB = UniquenessEstimator
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tableveil.classes import ClassCounter, EquivalenceClasses, Marginals, NumpyCounter, SensitiveColumn
-from tableveil.control import Control
+from tableveil.control import Control, Progress
 from tableveil.hierarchy import AttributeLevels, InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Axis, Lattice, Transformation
 from tableveil.policy import KAnonymity
 from tableveil.policy import QualityModel as Named
 from tableveil.privacy import Conjunction, ReleaseRule, privacy_of
 from tableveil.quality import quality_of
-from tableveil.search import Candidate, Problem, Progress, SearchOutcome
+from tableveil.search import Candidate, Problem, SearchOutcome
 from tableveil.search.outcome import Key
 from tableveil.search.problem import valid
 from tests.engine.quality.models import EVERY_MODEL, GAMES

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tableveil.classes import NumpyCounter
-from tableveil.control import Control, Stopped
+from tableveil.control import Control, Progress, Stopped
 from tableveil.errors import CancelledError
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice
 from tableveil.policy import LossModel
 from tableveil.quality import quality_of
-from tableveil.search import Problem, Progress, anytime, exact
+from tableveil.search import Problem, anytime, exact
 from tableveil.search.findings import Findings
 from tableveil.search.intervals import IntervalSearch
 from tests.engine.rules import k_anonymity

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tableveil.classes import Check, EquivalenceClasses, NumpyCounter
-from tableveil.control import Control, Stopped
+from tableveil.control import Control, Progress, Stopped
 from tableveil.errors import CancelledError
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import Aggregate, LossModel
 from tableveil.quality import Evidence, QualityModel, Score, quality_of
 from tableveil.quality.model import Assessment, Table
-from tableveil.search import Problem, Progress
+from tableveil.search import Problem
 from tableveil.search.antichain import Antichain, Inherited
 from tableveil.search.best_first import best_first
 from tests.engine.rules import k_anonymity

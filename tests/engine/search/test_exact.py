@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tableveil import search
 from tableveil.backend import Database, Session, Settings
 from tableveil.classes import ClassCounter, NumpyCounter
-from tableveil.control import Control, Stopped
+from tableveil.control import Control, Progress, Stopped
 from tableveil.counting import DuckDBCounter, build_base
 from tableveil.dictionary import build_dictionary
 from tableveil.errors import CancelledError
@@ -38,7 +38,7 @@ from tableveil.policy import (
 )
 from tableveil.privacy import Conjunction
 from tableveil.quality import Loss
-from tableveil.search import Progress, SearchOutcome
+from tableveil.search import SearchOutcome
 from tableveil.source import resolve_source
 from tests.engine.rules import k_anonymity
 from tests.engine.search.problems import EvenSizes, OnlyClasses, Watched

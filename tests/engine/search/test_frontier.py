@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tableveil.classes import NumpyCounter
-from tableveil.control import Control, Stopped
+from tableveil.control import Control, Progress, Stopped
 from tableveil.errors import CancelledError
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
 from tableveil.lattice import Lattice
@@ -26,7 +26,7 @@ from tableveil.policy import (
 from tableveil.policy import QualityModel as Named
 from tableveil.privacy import Conjunction
 from tableveil.quality import quality_of
-from tableveil.search import Problem, Progress, exact
+from tableveil.search import Problem, exact
 from tableveil.search.frontier import FrontierOutcome, FrontierPoint, FrontierProblem, frontier
 from tests.engine.quality.models import EVERY_MODEL
 from tests.engine.rules import k_anonymity

@@ -8,7 +8,7 @@ import pytest
 from google.protobuf import json_format
 
 from tableveil.convert import classification_request_from_proto, classification_to_proto
-from tableveil.policy.classification import ClassificationRequest, Classifier
+from tableveil.requests.classification import ClassificationRequest, Classifier
 from tableveil.v1 import classification_service_pb2 as v1
 from tests.service.classification_samples import REQUEST, classification
 

@@ -12,7 +12,7 @@ from tableveil.convert import canonical_json, frontier_from_proto, frontier_to_p
 from tableveil.convert import policy_from_proto as read_policy
 from tableveil.errors import InvalidError
 from tableveil.policy import DistinctLDiversity, KAnonymity, TableReference
-from tableveil.policy.frontier import FrontierGrid
+from tableveil.requests.frontier import FrontierGrid
 from tableveil.state.frontiers import Found, Frontier, Point
 from tableveil.state.jobs import JobKind
 from tableveil.v1 import frontier_service_pb2, policy_pb2

@@ -18,7 +18,7 @@ from tableveil.convert import (
 from tableveil.errors import InvalidError
 from tableveil.game.sweep import Among, Method, SweepPoint
 from tableveil.policy import BreakEven, Game, LossModel, TableReference
-from tableveil.policy.payout_sweep import DEFAULT_GAINS, SweptGains
+from tableveil.requests.payout_sweep import DEFAULT_GAINS, SweptGains
 from tableveil.state.jobs import JobKind
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.v1 import payout_service_pb2, policy_pb2

@@ -11,7 +11,7 @@ from google.protobuf import json_format
 
 from tableveil.convert import risk_analysis_to_proto, risk_request_from_proto
 from tableveil.policy import DEFAULT_RISK_THRESHOLDS, Population, TableReference
-from tableveil.policy.risk_analysis import RiskRequest
+from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.v1 import risk_service_pb2
 from tests.service.risk_samples import REQUEST, risk_analysis
 

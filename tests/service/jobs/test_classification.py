@@ -31,7 +31,7 @@ from tableveil.policy import (
     Scale,
     TableReference,
 )
-from tableveil.policy.classification import ClassificationRequest, Classifier
+from tableveil.requests.classification import ClassificationRequest, Classifier
 from tableveil.state.classifications import Classification
 from tableveil.state.jobs import JobState
 from tableveil.state.release_objects import ObjectKind

@@ -14,7 +14,7 @@ from tableveil.errors import InvalidError
 from tableveil.jobs import Job, JobManager, RiskAnalyses
 from tableveil.jobs.work import RiskAnalysisWork
 from tableveil.policy import Population, TableReference
-from tableveil.policy.risk_analysis import RiskRequest
+from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.state.jobs import JobState
 from tableveil.state.risk_analyses import RiskAnalysis
 

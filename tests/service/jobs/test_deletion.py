@@ -16,9 +16,9 @@ from tableveil.jobs import JobManager, Releases
 from tableveil.jobs.retention import delete_old
 from tableveil.jobs.work import FrontierWork, RiskAnalysisWork, UtilityReportWork, Work
 from tableveil.policy import KAnonymity, TableReference
-from tableveil.policy.frontier import FrontierGrid
-from tableveil.policy.risk_analysis import RiskRequest
-from tableveil.policy.utility import UtilityRequest
+from tableveil.requests.frontier import FrontierGrid
+from tableveil.requests.risk_analysis import RiskRequest
+from tableveil.requests.utility import UtilityRequest
 from tableveil.state import removal
 from tableveil.state.jobs import JobKind, JobState
 from tests.migrated import opened

@@ -26,7 +26,7 @@ from tableveil.policy import (
     SearchOptions,
     TableReference,
 )
-from tableveil.policy.frontier import FrontierGrid
+from tableveil.requests.frontier import FrontierGrid
 from tableveil.state.frontiers import Frontier
 from tableveil.state.jobs import JobKind, JobPhase, JobState
 from tableveil.state.releases import Release

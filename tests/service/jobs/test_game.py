@@ -40,7 +40,7 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
-from tableveil.policy.frontier import FrontierGrid
+from tableveil.requests.frontier import FrontierGrid
 from tableveil.state import frontiers, jobs
 from tableveil.state.frontiers import Frontier
 from tableveil.state.releases import Release

@@ -17,8 +17,8 @@ from tableveil.jobs import JobManager
 from tableveil.jobs.releases import Releases
 from tableveil.jobs.work import RiskAnalysisWork
 from tableveil.policy import ReleaseKind, ReleaseTarget, TableReference
-from tableveil.policy.risk_analysis import RiskRequest
 from tableveil.release import withdraw
+from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.state import removal
 from tableveil.state.jobs import JobKind
 from tests.migrated import opened

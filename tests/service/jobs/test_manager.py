@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.control import Progress
 from tableveil.errors import (
     BusyError,
     CancelledError,
@@ -38,7 +39,6 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.release.verify import verify
-from tableveil.search import Progress
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobPhase, JobState
 from tests.service.jobs.managed import PATIENTS, POLICY, SECONDS, Gate, Open, ended, submit, to

@@ -19,7 +19,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.classes import ClassValues, SensitiveColumn
-from tableveil.control import Control, Stopped
+from tableveil.control import Control, Progress, Stopped
 from tableveil.convert import frontier_from_proto, payout_sweep_from_proto, policy_from_proto, policy_to_proto
 from tableveil.document import read_policy
 from tableveil.errors import ConflictError, InfeasibleError, InvalidError
@@ -56,9 +56,8 @@ from tableveil.policy import (
     ValueOrder,
     validate_policy,
 )
-from tableveil.policy.risk_analysis import RiskRequest
 from tableveil.privacy.entropy_diversity import entropy_l
-from tableveil.search import Progress
+from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.state import jobs, risk_analyses
 from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import Release

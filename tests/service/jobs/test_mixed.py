@@ -33,7 +33,7 @@ from tableveil.policy import (
     Strategy,
     TableReference,
 )
-from tableveil.policy.frontier import FrontierGrid
+from tableveil.requests.frontier import FrontierGrid
 from tableveil.state import jobs
 from tableveil.state.releases import Release
 from tests.inserted import insert

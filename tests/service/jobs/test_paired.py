@@ -31,11 +31,11 @@ from tableveil.policy import (
     SearchOptions,
     TableReference,
 )
-from tableveil.policy.classification import ClassificationRequest
 from tableveil.release import paired as module
 from tableveil.release.paired import Paired, pair
 from tableveil.release.plan import Members
 from tableveil.release.sampled import SAMPLE, draw_sample
+from tableveil.requests.classification import ClassificationRequest
 from tableveil.source import Column, Source, columns_of
 from tableveil.state.releases import Release
 

@@ -31,7 +31,7 @@ from tableveil.policy import (
     Success,
     TableReference,
 )
-from tableveil.policy.payout_sweep import SweptGains
+from tableveil.requests.payout_sweep import SweptGains
 from tableveil.state.jobs import JobKind, JobPhase, JobState
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.state.releases import Release

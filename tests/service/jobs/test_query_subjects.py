@@ -17,7 +17,7 @@ from tableveil.jobs import Drafts
 from tableveil.jobs.report import Report
 from tableveil.jobs.run_risk_analysis import run_risk_analysis
 from tableveil.policy import Population, TableReference
-from tableveil.policy.risk_analysis import RiskRequest
+from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.state import risk_analyses
 from tableveil.state.jobs import next_number
 from tableveil.state.risk_analyses import RiskAnalysis

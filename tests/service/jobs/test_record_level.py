@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.control import Control, Stopped
+from tableveil.control import Control, Progress, Stopped
 from tableveil.counting import read_combinations
 from tableveil.errors import Change, InfeasibleError, InternalError, InvalidError
 from tableveil.game import Combinations
@@ -47,7 +47,6 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.release import own_levels, write
-from tableveil.search import Progress
 from tableveil.state.releases import Release
 from tests.engine.search.changes import stricter, with_changes
 from tests.inserted import insert

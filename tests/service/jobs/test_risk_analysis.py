@@ -28,7 +28,7 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
-from tableveil.policy.risk_analysis import RiskRequest
+from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.state.jobs import JobState
 from tableveil.state.releases import Release
 from tableveil.state.risk_analyses import RiskAnalysis

@@ -21,8 +21,8 @@ from tableveil.jobs.read import check_rows
 from tableveil.jobs.report import Report
 from tableveil.jobs.work import FrontierWork
 from tableveil.policy import DistinctLDiversity, IfExists, KAnonymity, Policy, SafeHarbor, SearchOptions
-from tableveil.policy.frontier import FrontierGrid
 from tableveil.release import write
+from tableveil.requests.frontier import FrontierGrid
 from tableveil.state.jobs import JobState
 from tableveil.state.releases import Release
 from tests.inserted import insert

@@ -36,9 +36,9 @@ from tableveil.policy import (
     TableReference,
     validate_policy,
 )
-from tableveil.policy.classification import ClassificationRequest, Classifier
-from tableveil.policy.frontier import FrontierGrid
-from tableveil.policy.utility import UtilityRequest
+from tableveil.requests.classification import ClassificationRequest, Classifier
+from tableveil.requests.frontier import FrontierGrid
+from tableveil.requests.utility import UtilityRequest
 from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import Release
 

@@ -26,7 +26,7 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
-from tableveil.policy.utility import UtilityRequest
+from tableveil.requests.utility import UtilityRequest
 from tableveil.state.jobs import JobState
 from tableveil.state.releases import Release
 from tableveil.usefulness import ColumnUtility, UtilityReport

@@ -13,7 +13,7 @@ from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.jobs import JobManager, Releases
 from tableveil.jobs.work import UtilityReportWork
 from tableveil.policy import IfExists, ReleaseKind, ReleaseTarget, TableReference
-from tableveil.policy.utility import UtilityRequest
+from tableveil.requests.utility import UtilityRequest
 from tableveil.state.jobs import JobState
 from tests.migrated import opened
 from tests.service.jobs.managed import POLICY, Gate, Open, ended, submit, to

@@ -14,7 +14,7 @@ from grpc_status import rpc_status
 from tableveil.errors import Fault, NotFoundError
 from tableveil.jobs import Job
 from tableveil.policy import TableReference
-from tableveil.policy.frontier import FrontierGrid
+from tableveil.requests.frontier import FrontierGrid
 from tableveil.state.frontiers import Frontier, Point
 from tableveil.state.jobs import JobKind, JobState, Request
 from tableveil.v1 import faults_pb2, frontier_service_pb2_grpc

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from tableveil.aggregation.aggregates import aggregate
 from tableveil.backend import Session
 from tableveil.classes import ClassValues, EquivalenceClasses
 from tableveil.counting import build_base, open_counter
 from tableveil.dictionary import AggregatedDictionary, build_aggregated, build_dictionary, build_sensitive
 from tableveil.hierarchy import InlineLevels, SuppressionOnly
-from tableveil.microaggregation.aggregates import aggregate
 from tableveil.microaggregation.classes import classes_of
 from tableveil.policy import (
     AggregateFunction,

@@ -12,7 +12,7 @@ import pytest
 from tableveil.backend import Database, Session, Settings
 from tableveil.errors import TableveilError
 from tableveil.policy import TableReference
-from tableveil.policy.frontier import FrontierGrid
+from tableveil.requests.frontier import FrontierGrid
 from tableveil.state import frontiers, jobs, migrate
 from tableveil.state.frontiers import Found, Frontier, Point
 from tableveil.state.jobs import JobKind, JobState, Outcome, Request

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.aggregation.coordinates import Space
+from tableveil.aggregation.points import Clusters
 from tableveil.microaggregation.closeness.strata import Strata
 from tableveil.microaggregation.closeness.swaps import ExcessSwaps
 from tableveil.microaggregation.closeness.targets import Target, least_size
-from tableveil.microaggregation.coordinates import Space
-from tableveil.microaggregation.points import Clusters
 
 if TYPE_CHECKING:
     # The search builds on quality models, and those on what is aggregated.

@@ -7,11 +7,11 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.aggregation.coordinates import Space
+from tableveil.aggregation.points import Clusters
 from tableveil.classes import ClassValues, EquivalenceClasses
 from tableveil.microaggregation.classes import classes_of
 from tableveil.microaggregation.closeness.nearest import Nearest
-from tableveil.microaggregation.coordinates import Space
-from tableveil.microaggregation.points import Clusters
 from tableveil.privacy.distances.merging import merged
 
 

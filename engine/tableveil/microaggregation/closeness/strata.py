@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.microaggregation.coordinates import Space
+from tableveil.aggregation.coordinates import Space
 
 
 @dataclass(frozen=True, slots=True, eq=False)

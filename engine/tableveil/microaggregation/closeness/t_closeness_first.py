@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.aggregation.coordinates import Space
+from tableveil.aggregation.points import Clusters
 from tableveil.microaggregation.closeness.strata import Forming, Strata
 from tableveil.microaggregation.closeness.targets import Target, least_size
-from tableveil.microaggregation.coordinates import Space
-from tableveil.microaggregation.points import Clusters
 from tableveil.policy import Distance
 
 if TYPE_CHECKING:

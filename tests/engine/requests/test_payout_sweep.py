@@ -23,7 +23,7 @@ from tableveil.policy import (
     Success,
     TableReference,
 )
-from tableveil.policy.payout_sweep import (
+from tableveil.requests.payout_sweep import (
     DEFAULT_GAINS,
     SweptGains,
     break_even_of,

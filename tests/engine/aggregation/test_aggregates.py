@@ -14,17 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tableveil.aggregation import AggregatedColumn, Aggregates, CommonLabels, Members, Numbers, Ranges, aggregate
 from tableveil.classes import ClassValues
 from tableveil.hierarchy import AttributeLevels
-from tableveil.microaggregation import (
-    AggregatedColumn,
-    Aggregates,
-    CommonLabels,
-    Members,
-    Numbers,
-    Ranges,
-    aggregate,
-)
 from tableveil.policy import AggregateFunction, Aggregation, Scale
 from tests.engine.microaggregation.tables import POSITIONS, hierarchies
 

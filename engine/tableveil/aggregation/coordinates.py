@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.aggregation.points import Points
 from tableveil.hierarchy import AttributeLevels
-from tableveil.microaggregation.points import Points
 
 MOST_INDICATORS = 32
 """Coordinates of a nominal column that each tell of one group whether a value is in it."""

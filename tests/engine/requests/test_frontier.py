@@ -17,7 +17,7 @@ from tableveil.policy import (
     Role,
     TableReference,
 )
-from tableveil.policy.frontier import FrontierGrid, check_grid, check_pairs, k_of, with_k
+from tableveil.requests.frontier import FrontierGrid, check_grid, check_pairs, k_of, with_k
 
 POLICY = Policy(
     source=TableReference("", "main", "t"),

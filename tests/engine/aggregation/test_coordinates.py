@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tableveil.aggregation import AggregatedColumn, Points, coordinates
 from tableveil.hierarchy import AttributeLevels
-from tableveil.microaggregation import AggregatedColumn, Points, coordinates
 from tests.engine.microaggregation.tables import POSITIONS, hierarchies, levels_of, nominal, numeric, tables
 
 

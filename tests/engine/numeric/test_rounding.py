@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tableveil.quality.rounding import rounded, rounded_down
+from tableveil.numeric.rounding import rounded, rounded_down
 
 NUMBERS = st.floats(0, 1e18)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.microaggregation.columns import AggregatedColumn
+from tableveil.aggregation.columns import AggregatedColumn
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,20 @@
+"""Columns whose values are aggregated: their records as points, clusters of these, and what replaces the values."""
+
+from tableveil.aggregation.aggregates import Aggregates, CommonLabels, Members, Numbers, Ranges, aggregate
+from tableveil.aggregation.columns import AggregatedColumn
+from tableveil.aggregation.coordinates import coordinates
+from tableveil.aggregation.points import Clustered, Clusters, Points
+
+__all__ = [
+    "AggregatedColumn",
+    "Aggregates",
+    "Clustered",
+    "Clusters",
+    "CommonLabels",
+    "Members",
+    "Numbers",
+    "Points",
+    "Ranges",
+    "aggregate",
+    "coordinates",
+]

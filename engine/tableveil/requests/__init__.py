@@ -1,0 +1,1 @@
+"""Requests besides a policy: risk analysis, classification, utility, frontier, payout sweep."""
