@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tableveil.backend import Session, drop, table
-from tableveil.release import verify, write
-from tableveil.release.aggregated import AGGREGATES, MEMBERS
-from tableveil.release.verify_aggregated import check_aggregated
-from tests.sql.release.aggregated_cases import written_case
+from tableveil.release import write
+from tableveil.verification import verify
+from tableveil.verification.aggregated import check_aggregated
+from tableveil.verification.written import AGGREGATES, MEMBERS
 from tests.sql.test_golden import GOLDEN, Recorded, Recorder, compare
+from tests.sql.verification.aggregated_cases import written_case
 
 COLUMNS = ["mean", "median_day", "interval_coded", "common"]
 
@@ -45,8 +47,8 @@ def test_statements(session: Session, form: str, monkeypatch: pytest.MonkeyPatch
         recorded.title("verification of the aggregates")
         return problems
 
-    monkeypatch.setattr(verify, "check_aggregated", alone)
-    verify.verify(recorded.session, case.policy, case.plan.records, case.written)
+    monkeypatch.setattr(import_module("tableveil.verification.verify"), "check_aggregated", alone)
+    verify(recorded.session, case.policy, case.plan.records, case.written)
     compare(recorded, Path("aggregated") / f"{form}.sql")
 
 

@@ -17,16 +17,7 @@ from tableveil.dictionary import AggregatedDictionary, SensitiveDictionary
 from tableveil.hierarchy import ValueKind
 from tableveil.release.interval_labels import interval_labels
 from tableveil.release.plan import Aggregated, Members, ReleasePlan
-
-AGGREGATES = "class_aggregates"
-"""The temporary table of what the released classes have: `a0`, `a1`, … of the aggregated columns in policy order.
-
-A class is told by the words `w0`, `w1`, … of its key, or, if the plan says who is a member of it, by its `class`.
-"""
-
-MEMBERS = "class_members"
-"""The temporary table of who is in which `class`: of the records with the codes `c0`, `c1`, … those from the number
-`first` to `last`, numbered from 1 by everything that is released of them beside."""
+from tableveil.verification.written import AGGREGATES, MEMBERS
 
 _STEPS = {"TIMESTAMP_S": 1, "TIMESTAMP_MS": 10**3}
 """Steps in a second of the types that have not a million of them."""

@@ -10,10 +10,10 @@ from tableveil.policy import ReleaseKind
 from tableveil.release import write
 from tableveil.release.distributions import stage_labels, write_distribution
 from tableveil.release.plan import ReleasedColumn, ReleasePlan
-from tableveil.release.written import Labels, Written, WrittenAggregate
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
+from tableveil.verification.written import Labels, Written, WrittenAggregate
 
 
 def write_objects(

@@ -15,9 +15,7 @@ from tableveil.hierarchy import ValueKind
 from tableveil.lattice import Lattice
 from tableveil.policy import Policy
 from tableveil.release.plan import OwnLevels, ReleasePlan
-
-OWN_LEVELS = "own_levels"
-"""The temporary table of what is released at which levels: codes `c0`, `c1`, … and levels `l0`, `l1`, …."""
+from tableveil.verification.written import OWN_LEVELS
 
 
 def stage_own_levels(session: Session, own: OwnLevels) -> None:

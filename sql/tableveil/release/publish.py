@@ -24,7 +24,6 @@ from tableveil.release.marks import mark
 from tableveil.release.objects import public, snapshot, write_objects, written_objects
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.target import check_existing
-from tableveil.release.verify import verify
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.search import Candidate, SearchOutcome, explain
 from tableveil.source import Fingerprint, fingerprint, population_fingerprint, resolve_source
@@ -34,6 +33,7 @@ from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
 from tableveil.state.release_objects import ReleaseObject
 from tableveil.state.releases import Proof, Release, RunnerUp
+from tableveil.verification import verify
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import pyarrow as pa
 from sqlglot import exp
@@ -24,28 +23,17 @@ from tableveil.counting.base import joined_code
 from tableveil.dictionary import AggregatedDictionary
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import SuppressedRecords
-from tableveil.release.aggregated import AGGREGATES, aggregated_label, member_rows, split, stage_aggregates
+from tableveil.release.aggregated import aggregated_label, member_rows, split, stage_aggregates
 from tableveil.release.own_levels import label_at_own_level, stage_own_levels, with_own_levels
 from tableveil.release.plan import Members, ReleasedColumn, ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.state.release_risks import risk_measures
+from tableveil.verification.written import AGGREGATES, ClassColumns
 
 SUPPRESSED = "suppressed_classes"
 
 ENTROPY_DIGITS = 9
 """Decimal places of an entropy l in the table of classes."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClassColumns:
-    """Names of the columns of the table of classes that are no quasi-identifiers.
-
-    `diversity` has per sensitive column its name and those of the columns for its distinct values and its entropy.
-    """
-
-    size: str
-    risk: str
-    diversity: tuple[tuple[str, str, str], ...]
 
 
 def stage(session: Session, plan: ReleasePlan) -> None:

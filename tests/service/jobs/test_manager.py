@@ -38,9 +38,9 @@ from tableveil.policy import (
     Role,
     TableReference,
 )
-from tableveil.release.verify import verify
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobPhase, JobState
+from tableveil.verification import verify
 from tests.service.jobs.managed import PATIENTS, POLICY, SECONDS, Gate, Open, ended, submit, to
 
 pytestmark = pytest.mark.usefixtures("patients")

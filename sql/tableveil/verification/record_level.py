@@ -13,11 +13,10 @@ from dataclasses import replace
 
 from tableveil.backend import Session
 from tableveil.policy import Policy
-from tableveil.release.own_levels import OWN_LEVELS
-from tableveil.release.verify_domains import count_losses
-from tableveil.release.verify_game import check_played
-from tableveil.release.verify_text import Name, quoted, spelled
-from tableveil.release.written import Labels, Written
+from tableveil.verification.domains import count_losses
+from tableveil.verification.game import check_played
+from tableveil.verification.text import Name, quoted, spelled
+from tableveil.verification.written import OWN_LEVELS, Labels, Written
 
 AT_ONCE = 4_000_000
 """Combinations times transformations that one statement looks at."""

@@ -34,11 +34,11 @@ from tableveil.policy import (
 )
 from tableveil.release import ReleasePlan
 from tableveil.release.objects import write_objects, written_objects
-from tableveil.release.verify import verify
 from tableveil.release.write import stage
-from tableveil.release.written import Written
 from tableveil.source import resolve_source
-from tests.sql.release.definitions import Value
+from tableveil.verification import verify
+from tableveil.verification.written import Written
+from tests.sql.verification.definitions import Value
 
 LABELS: dict[str, dict[Any, tuple[str | None, ...]]] = {
     "a": {1: ("low", "*"), 2: ("low", "*"), 3: ("high", "*"), 4: ("high", "*"), None: (None, "*")},

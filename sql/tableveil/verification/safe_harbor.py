@@ -7,8 +7,8 @@ import datetime
 from tableveil.backend import Session
 from tableveil.hierarchy import SafeHarborAge, SafeHarborDate, SafeHarborZip
 from tableveil.policy import Policy, SafeHarbor
-from tableveil.release.verify_text import quoted
-from tableveil.release.written import Written
+from tableveil.verification.text import quoted
+from tableveil.verification.written import Written
 
 _BELOW_90 = "[1-8]?[0-9]"
 

@@ -25,8 +25,8 @@ from tableveil.policy import (
     SafeHarbor,
     TableReference,
 )
-from tableveil.release.verify_safe_harbor import check_safe_harbor
-from tableveil.release.written import Labels, Written
+from tableveil.verification.safe_harbor import check_safe_harbor
+from tableveil.verification.written import Labels, Written
 from tests.inserted import insert
 
 ZIPS = SafeHarborZip("", "main", "the zips", "the code", "people")

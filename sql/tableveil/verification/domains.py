@@ -30,8 +30,8 @@ from tableveil.hierarchy import (
     SuppressionOnly,
 )
 from tableveil.policy import AttributePolicy, NullHandling, Policy
-from tableveil.release.verify_text import quoted
-from tableveil.release.written import Labels, Written
+from tableveil.verification.text import quoted
+from tableveil.verification.written import Labels, Written
 
 _INTERVAL = re.compile(r"\[(.+), (.+)\]")
 

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 
 from tableveil.backend import Session
 from tableveil.policy import AggregateFunction, KAnonymity, Policy, Role
-from tableveil.release.aggregated import AGGREGATES, MEMBERS
-from tableveil.release.verify_aggregates import check_aggregate
-from tableveil.release.verify_text import SLACK, quoted, spelled
-from tableveil.release.written import Written
+from tableveil.verification.aggregates import check_aggregate
+from tableveil.verification.text import SLACK, quoted, spelled
+from tableveil.verification.written import AGGREGATES, MEMBERS, Written
 
 
 def check_aggregated(

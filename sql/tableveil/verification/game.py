@@ -12,9 +12,9 @@ from decimal import Decimal
 
 from tableveil.backend import Session
 from tableveil.policy import BreakEven, Game, NoAttack, Policy, Profitability, PublisherPayoutModel, Success
-from tableveil.release.verify_domains import count_losses
-from tableveil.release.verify_text import SLACK
-from tableveil.release.written import Written
+from tableveil.verification.domains import count_losses
+from tableveil.verification.text import SLACK
+from tableveil.verification.written import Written
 
 PLACES = 10**9
 """A policy's amounts have at most nine decimal places: they are whole numbers of billionths."""

@@ -37,11 +37,10 @@ from tableveil.policy import (
     Role,
     TableReference,
 )
-from tableveil.release.verify_domains import count_losses
-from tableveil.release.write import ClassColumns
-from tableveil.release.written import Labels, Written
 from tableveil.source import resolve_source
 from tableveil.state import hierarchies
+from tableveil.verification.domains import count_losses
+from tableveil.verification.written import ClassColumns, Labels, Written
 from tests.inserted import insert
 
 TOWNS = (("Oslo", "Norway", "*"), ("Bergen", "Norway", "*"), ("Rome", "Italy", "*"))

@@ -14,9 +14,9 @@ from tableveil.dictionary import build_aggregated
 from tableveil.errors import InternalError, InvalidError
 from tableveil.policy import KAnonymity, ReleaseKind
 from tableveil.release.disclosure import check_disclosure
-from tableveil.release.verify import verify
 from tableveil.release.write import write_rows
-from tests.sql.release.aggregated_cases import SPECS, Case, drop, quoted, written_case
+from tableveil.verification import verify
+from tests.sql.verification.aggregated_cases import SPECS, Case, drop, quoted, written_case
 
 
 @pytest.fixture

@@ -1,12 +1,36 @@
-"""What a verification is told of a release: where everything is, and what the policy's parts are called there."""
+"""What the verification takes from the plan of a release: where everything is, and what it is called there."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from tableveil.hierarchy import ValueKind
-from tableveil.release.verify_text import Name, quoted
-from tableveil.release.write import ClassColumns
+from tableveil.verification.text import Name, quoted
+
+OWN_LEVELS = "own_levels"
+"""The temporary table of what is released at which levels: codes `c0`, `c1`, … and levels `l0`, `l1`, …."""
+
+AGGREGATES = "class_aggregates"
+"""The temporary table of what the released classes have: `a0`, `a1`, … of the aggregated columns in policy order.
+
+A class is told by the words `w0`, `w1`, … of its key, or, if the plan says who is a member of it, by its `class`.
+"""
+
+MEMBERS = "class_members"
+"""The temporary table of who is in which `class`: of the records with the codes `c0`, `c1`, … those from the number
+`first` to `last`, numbered from 1 by everything that is released of them beside."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassColumns:
+    """Names of the columns of the table of classes that are no quasi-identifiers.
+
+    `diversity` has per sensitive column its name and those of the columns for its distinct values and its entropy.
+    """
+
+    size: str
+    risk: str
+    diversity: tuple[tuple[str, str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)

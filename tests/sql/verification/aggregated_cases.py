@@ -42,8 +42,8 @@ from tableveil.release import ReleasePlan
 from tableveil.release.objects import write_objects, written_objects
 from tableveil.release.plan import Aggregated, Members
 from tableveil.release.write import stage
-from tableveil.release.written import Written
 from tableveil.source import resolve_source
+from tableveil.verification.written import Written
 
 MEAN, MEDIAN, MODE, GEOMETRIC, INTERVAL, COMMON = AggregateFunction
 NUMBER = 2_000_000

@@ -10,9 +10,8 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AggregateFunction, Aggregation, AttributePolicy, Role, Scale, ValueOrder
-from tableveil.release.verify_aggregates import check_aggregate
-from tableveil.release.write import ClassColumns
-from tableveil.release.written import Labels, Written, WrittenAggregate
+from tableveil.verification.aggregates import check_aggregate
+from tableveil.verification.written import ClassColumns, Labels, Written, WrittenAggregate
 
 MEAN, MEDIAN, MODE, GEOMETRIC, INTERVAL, COMMON = AggregateFunction
 NOWHERE = ("", "", "")

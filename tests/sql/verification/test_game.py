@@ -21,8 +21,8 @@ from tableveil.policy import (
     PublisherPayoutModel,
     Success,
 )
-from tableveil.release.verify import verify
-from tests.sql.release.cases import Case, drop, written_case
+from tableveil.verification import verify
+from tests.sql.verification.cases import Case, drop, written_case
 
 BILLIONTH = Decimal("1e-9")
 INCLUSION = Inclusion()

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from tableveil.backend import Session
 from tableveil.policy import NTCloseness, Policy
-from tableveil.release.verify_text import at_most, quoted
-from tableveil.release.written import Written
+from tableveil.verification.text import at_most, quoted
+from tableveil.verification.written import Written
 
 
 def beyond_all_supersets(session: Session, policy: Policy, model: NTCloseness, distances: str, written: Written) -> int:

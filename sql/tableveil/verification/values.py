@@ -30,10 +30,10 @@ from tableveil.policy import (
     SensitiveModel,
     TCloseness,
 )
-from tableveil.release.verify_distances import distances
-from tableveil.release.verify_supersets import beyond_all_supersets
-from tableveil.release.verify_text import SLACK, at_least, at_most, quoted, spelled
-from tableveil.release.written import Labels, Written
+from tableveil.verification.distances import distances
+from tableveil.verification.supersets import beyond_all_supersets
+from tableveil.verification.text import SLACK, at_least, at_most, quoted, spelled
+from tableveil.verification.written import Labels, Written
 
 
 def check_values(

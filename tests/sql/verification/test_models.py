@@ -39,11 +39,11 @@ from tableveil.policy import (
     UniquenessEstimator,
     ValueOrder,
 )
-from tableveil.release.verify_people import smallest_in_sample
-from tableveil.release.verify_values import grassberger
-from tests.sql.release import definitions
-from tests.sql.release.cases import LABELS, Case, drop, problems_of, written_case
-from tests.sql.release.definitions import STEP, at_least, at_most
+from tableveil.verification.people import smallest_in_sample
+from tableveil.verification.values import grassberger
+from tests.sql.verification import definitions
+from tests.sql.verification.cases import LABELS, Case, drop, problems_of, written_case
+from tests.sql.verification.definitions import STEP, at_least, at_most
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import pyarrow as pa
 from tableveil.backend import Session
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import AggregateFunction, Aggregation, AttributePolicy, OrderBy, Scale
-from tableveil.release.verify_text import SLACK, quoted
-from tableveil.release.written import Written, WrittenAggregate
+from tableveil.verification.text import SLACK, quoted
+from tableveil.verification.written import Written, WrittenAggregate
 
 _EPSILON = sys.float_info.epsilon
 

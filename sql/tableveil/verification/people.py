@@ -23,10 +23,10 @@ from tableveil.policy import (
     SampleUniqueness,
     SensitiveModel,
 )
-from tableveil.release.verify_game import check_game, needs_people
-from tableveil.release.verify_text import Name, at_least, at_most, quoted
-from tableveil.release.written import Written
 from tableveil.risk import ClassSizes, population_uniqueness
+from tableveil.verification.game import check_game, needs_people
+from tableveil.verification.text import Name, at_least, at_most, quoted
+from tableveil.verification.written import Written
 
 
 def check_people(session: Session, policy: Policy, source_records: int, written: Written) -> list[str]:

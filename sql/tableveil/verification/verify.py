@@ -1,8 +1,4 @@
-"""Checks what was written, by queries of its own over the written objects.
-
-It knows the policy, how many records the search kept, and the written objects' names; it quotes, counts and compares in
-its own SQL text, does its own exact arithmetic, and trusts none of the writer's numbers.
-"""
+"""Checks what was written as a whole: columns, classes, privacy, labels and risks."""
 
 from __future__ import annotations
 
@@ -12,13 +8,13 @@ from fractions import Fraction
 from tableveil.backend import Session
 from tableveil.errors import Fault, InternalError
 from tableveil.policy import Policy, Role, SuppressedRecords
-from tableveil.release.verify_aggregated import check_aggregated
-from tableveil.release.verify_people import check_people
-from tableveil.release.verify_record_level import check_record_level
-from tableveil.release.verify_safe_harbor import check_safe_harbor
-from tableveil.release.verify_text import SLACK, quoted
-from tableveil.release.verify_values import check_values
-from tableveil.release.written import Written
+from tableveil.verification.aggregated import check_aggregated
+from tableveil.verification.people import check_people
+from tableveil.verification.record_level import check_record_level
+from tableveil.verification.safe_harbor import check_safe_harbor
+from tableveil.verification.text import SLACK, quoted
+from tableveil.verification.values import check_values
+from tableveil.verification.written import Written
 
 
 def verify(session: Session, policy: Policy, source_records: int, written: Written) -> None:
