@@ -24,6 +24,14 @@ class Fault:
         return f"{text}. {self.hint}" if self.hint else text
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check of a policy found: the faults that keep a job from starting, and warnings for the owner."""
+
+    faults: tuple[Fault, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
 class TableveilError(Exception):
     """Base of all errors Tableveil raises on purpose.
 

@@ -78,6 +78,7 @@ from tableveil.policy.validate import validate_policy
 from tableveil.policy.validate_attributes import check_hierarchy
 from tableveil.policy.validate_classification import check_classified_columns
 from tableveil.policy.validate_search import check_common_level, level_field
+from tableveil.policy.warnings import looking_at_values, policy_warnings
 
 __all__ = [
     "BALANCED",
@@ -153,5 +154,7 @@ __all__ = [
     "check_hierarchy",
     "described",
     "level_field",
+    "looking_at_values",
+    "policy_warnings",
     "validate_policy",
 ]

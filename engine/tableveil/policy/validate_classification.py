@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from tableveil.errors import Fault, nearest, shortened
-from tableveil.policy.model import Policy, Role
+from tableveil.policy.model import Choose, Policy, Role
 from tableveil.policy.quality import FIELDS, ClassificationModel
 
 FIELD = f"quality_model.{FIELDS[ClassificationModel]}"
@@ -15,6 +15,7 @@ _AS_THEY_ARE = (Role.SENSITIVE, Role.INSENSITIVE)
 
 _CLASS = "a sensitive or insensitive column, which is released as it is"
 _FEATURE = "a quasi-identifier that is generalized, or a sensitive or insensitive column"
+_BLINDLY = f"Or choose another quality model, such as loss, or search.choose: {Choose.ALL_MODELS}."
 
 
 def check_classification(policy: Policy) -> Iterator[Fault]:
@@ -41,6 +42,7 @@ def check_classified_columns(policy: Policy, complete: bool) -> Iterator[Fault]:
     roles = {attribute.column: attribute.role for attribute in policy.attributes}
     aggregated = {attribute.column for attribute in policy.aggregated}
     generalized = {attribute.column for attribute in policy.quasi_identifiers}
+    blindly = policy.search.choose is Choose.QUASI_IDENTIFIERS_ONLY
     shown = {column for column, role in roles.items() if role in _AS_THEY_ARE}
     for kind, names, usable, expected in (
         ("classes", model.classes, shown, _CLASS),
@@ -57,6 +59,9 @@ def check_classified_columns(policy: Policy, complete: bool) -> Iterator[Fault]:
                 yield Fault(field, f"{shortened(name)}, whose values are aggregated", expected, hint)
             elif name in roles and name not in usable:
                 yield Fault(field, f"{shortened(name)} of the role {roles[name]}", expected)
+            elif blindly and roles.get(name) is Role.SENSITIVE:
+                found = f"{shortened(name)}, a sensitive column, with search.choose: {Choose.QUASI_IDENTIFIERS_ONLY}"
+                yield Fault(field, found, "a column that may decide which levels are chosen", _BLINDLY)
             elif name not in roles and complete:
                 hint = nearest(name, usable)
                 yield Fault(field, f"{shortened(name)}, which is no column of the policy", expected, hint)

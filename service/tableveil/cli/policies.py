@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
+from rich.text import Text
 
+from tableveil.cli import wording
 from tableveil.cli.account import account
 from tableveil.cli.exit_codes import of_error
 from tableveil.cli.follow import follow
@@ -16,7 +19,7 @@ from tableveil.client import Client
 from tableveil.client.failures import faults_to
 from tableveil.client.levels import use_levels_of
 from tableveil.document import load_policy
-from tableveil.errors import Fault, InvalidError
+from tableveil.errors import Checked, Fault, InvalidError
 from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 
 POLICY = click.argument("policy", type=click.Path(path_type=Path))
@@ -56,7 +59,7 @@ def queued(session: Session, policy: Path, request_id: str | None, levels_of: st
     message, faults = load_policy(policy)
     if faults:
         raise InvalidError.about(
-            "POLICY_INVALID", "the policy is invalid", _all_faults(session.client, message, policy, faults)
+            "POLICY_INVALID", "the policy is invalid", _checked(session.client, message, policy, faults).faults
         )
     if request_id is not None:
         message.request_id = request_id
@@ -82,30 +85,30 @@ def check_policy(session: Session, policy: Path, offline: bool) -> None:
     """List all that is wrong with a policy."""
     output = session.output
     message, faults = load_policy(policy)
-    found = _all_faults(None if offline else session.client, message, policy, faults)
+    checked = _checked(None if offline else session.client, message, policy, faults)
     if output.as_json:
-        output.json(job_service_pb2.CheckPolicyResponse(faults=faults_to(found)))
-    elif not found:
+        output.json(job_service_pb2.CheckPolicyResponse(faults=faults_to(checked.faults), warnings=checked.warnings))
+    elif not checked.faults:
         output.show("Nothing is wrong with the policy" + (", as far as can be told offline." if offline else "."))
-    if found:
-        error = InvalidError.about("POLICY_INVALID", "the policy is invalid", found)
+        for warning in checked.warnings:
+            output.show(Text(f"warning: {wording.printable(warning)}", style="yellow"))
+    if checked.faults:
+        error = InvalidError.about("POLICY_INVALID", "the policy is invalid", checked.faults)
         output.report(error)
         sys.exit(of_error(error))
 
 
-def _all_faults(
-    client: Client | None, message: policy_pb2.Policy, file: Path, of_document: Sequence[Fault]
-) -> list[Fault]:
-    """The faults of the document and of the policy in it, as far as it could be read."""
+def _checked(client: Client | None, message: policy_pb2.Policy, file: Path, of_document: Sequence[Fault]) -> Checked:
+    """The faults of the document, and what is found in the policy in it, as far as it could be read."""
     if of_document and message == policy_pb2.Policy():
-        return list(of_document)
+        return Checked(tuple(of_document))
     if client is not None:
-        faults = client.check_policy(message, file.parent)
+        checked = client.checked(message, file.parent)
     else:
         # It loads the whole engine.
-        from tableveil.client.checking import check_on_client
+        from tableveil.client.checking import checked_on_client
 
-        _, faults = check_on_client(message, file.parent)
+        checked = checked_on_client(message, file.parent)
     # A field that could not be read is missing in the message.
     unread = {fault.field for fault in of_document}
-    return [*of_document, *(fault for fault in faults if fault.field not in unread)]
+    return replace(checked, faults=(*of_document, *(fault for fault in checked.faults if fault.field not in unread)))

@@ -15,8 +15,8 @@ from tableveil.counting.memory import memory_limit
 from tableveil.errors import (
     BusyError,
     CancelledError,
+    Checked,
     ConflictError,
-    Fault,
     InternalError,
     InvalidError,
     NotFoundError,
@@ -37,7 +37,7 @@ from tableveil.jobs.request_id import check_request_id
 from tableveil.jobs.room import check_room
 from tableveil.jobs.work import Work
 from tableveil.jobs.workers import Workers
-from tableveil.policy import Policy, TableReference
+from tableveil.policy import Policy, TableReference, policy_warnings
 from tableveil.release import withdraw
 from tableveil.state import jobs as store
 from tableveil.state import removal
@@ -76,22 +76,22 @@ class JobManager:
         self._ended = EndedJobs()
         self._workers = Workers(database, self._queue, concurrent_jobs)
 
-    def check(self, policy: Policy, *, rows: bool = True) -> list[Fault]:
-        """Everything that would keep a job with this policy from searching.
+    def check(self, policy: Policy, *, rows: bool = True) -> Checked:
+        """Everything that would keep a job with this policy from searching, and what its owner should know before.
 
         Without `rows`, what shows without reading the source's rows; the policy need not be valid by itself then.
         """
         with self._database.session() as session:
             if not rows:
-                return check_request(session, policy)[2]
+                _, policy, faults = check_request(session, policy)
+                return Checked(tuple(faults), tuple(policy_warnings(policy)))
             session.control = Control()
             try:
-                check_rows(session, policy, Report())
+                return Checked(warnings=check_rows(session, policy, Report()))
             except TableveilError as error:
                 if isinstance(error, (BusyError, InternalError)):
                     raise
-                return list(error.faults)
-        return []
+                return Checked(error.faults, tuple(policy_warnings(policy)))
 
     def submit(self, work: Work, *, again: bool = False) -> Job:
         """Queues a job; with a request id that is known, returns the job it named, unless doing it again may help.

@@ -30,7 +30,7 @@ from tableveil.jobs.privacy import (
 )
 from tableveil.jobs.report import Report
 from tableveil.lattice import Lattice
-from tableveil.policy import KAnonymity, Policy, Role
+from tableveil.policy import KAnonymity, Policy, Role, policy_warnings
 from tableveil.release import check_existing, check_ledger, check_target
 from tableveil.risk import ClassSizes
 from tableveil.source import (
@@ -101,13 +101,14 @@ def check_request(session: Session, policy: Policy) -> tuple[Source | None, Poli
     return source, policy, [*faults, *check_target(session, policy, source)]
 
 
-def check_rows(session: Session, policy: Policy, report: Report) -> None:
-    """Raises what `run_job` would raise before it counts."""
+def check_rows(session: Session, policy: Policy, report: Report) -> tuple[str, ...]:
+    """Raises what `run_job` would raise before it counts; the warnings that show by then."""
     report.phase(JobPhase.READING)
     source, policy, hierarchies = resolve_fully(session, policy, store=False)
     with session.transaction():
         _, read = read_dictionaries(session, source, policy, hierarchies)
     check_enough(policy, read)
+    return tuple(policy_warnings(policy))
 
 
 def resolve_fully(session: Session, policy: Policy, store: bool) -> tuple[Source, Policy, FoundHierarchies]:

@@ -18,7 +18,7 @@ from tableveil.jobs.relaxing import chosen_by_all, relaxed
 from tableveil.jobs.report import Report
 from tableveil.jobs.run_microaggregation import run_microaggregation
 from tableveil.jobs.run_record_level import run_record_level
-from tableveil.policy import LossModel, Policy, PrivacyModel, SuppressedRecords, described
+from tableveil.policy import LossModel, Policy, PrivacyModel, SuppressedRecords, described, policy_warnings
 from tableveil.privacy import ReleaseRule
 from tableveil.quality import Loss
 from tableveil.release import Evidence, ReleasePlan, check_disclosure, publish
@@ -162,7 +162,7 @@ def _plan(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
 
 
 def _warnings(plan: ReleasePlan, found: SearchOutcome) -> tuple[str, ...]:
-    warnings = []
+    warnings = list(policy_warnings(plan.policy))
     tops = [dictionary.levels.top for dictionary in plan.dictionaries]
     if list(plan.transformation) == tops:
         which = "quasi-identifier" if plan.aggregated is None else "generalized quasi-identifier"

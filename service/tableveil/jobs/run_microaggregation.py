@@ -22,7 +22,7 @@ from tableveil.jobs.report import Report
 from tableveil.microaggregation.classes import before_clustering, cluster_classes, column_values
 from tableveil.microaggregation.error import SquaredError, squared_error
 from tableveil.microaggregation.solve import TOGETHER, code_of, counter_of, solve, unmet_together
-from tableveil.policy import KAnonymity, Policy, SensitiveModel
+from tableveil.policy import KAnonymity, Policy, SensitiveModel, policy_warnings
 from tableveil.privacy import Facts
 from tableveil.privacy.guarantees import guarantees
 from tableveil.release import Evidence, ReleasePlan, check_disclosure, publish
@@ -246,6 +246,7 @@ def _outcome(solved: _Solved, best: Candidate) -> SearchOutcome:
 
 
 def _warnings(read: Clusterable, solved: _Solved) -> Iterator[str]:
+    yield from policy_warnings(read.policy)
     if solved.found.clusters.number == 1:
         yield "All records are in one cluster: the quasi-identifiers tell nothing of any of them."
         return

@@ -27,7 +27,7 @@ class FrontierService(frontier_service_pb2_grpc.FrontierServiceServicer):
         """The policy's message, without its target, is kept as the job's document."""
         policy, grid, document, faults = frontier_from_proto(request)
         if policy is not None and faults:
-            faults += self._jobs.check(policy, rows=False)
+            faults += self._jobs.check(policy, rows=False).faults
         if policy is None or grid is None:
             raise InvalidError.about("POLICY_INVALID", "the frontier cannot be computed as asked", faults)
         return v1.SubmitFrontierResponse(job=job_to_proto(self._jobs.submit(FrontierWork(policy, grid, document))))

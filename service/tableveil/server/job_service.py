@@ -14,7 +14,7 @@ from tableveil.convert import (
     job_to_proto,
     policy_from_proto,
 )
-from tableveil.errors import InvalidError
+from tableveil.errors import Checked, InvalidError
 from tableveil.jobs.work import ReleaseWork
 from tableveil.server.paging import page_of_numbered
 from tableveil.server.ports import Jobs
@@ -37,10 +37,11 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
     ) -> v1.CheckPolicyResponse:
         """Faults are the answer, not an error."""
         policy, faults = policy_from_proto(request.policy)
+        checked = Checked()
         if policy is not None:
             with self._checks.taken():
-                faults = [*faults, *self._jobs.check(policy, rows=not faults)]
-        return v1.CheckPolicyResponse(faults=map(fault_to_proto, faults))
+                checked = self._jobs.check(policy, rows=not faults)
+        return v1.CheckPolicyResponse(faults=map(fault_to_proto, (*faults, *checked.faults)), warnings=checked.warnings)
 
     def SubmitJob(  # noqa: N802
         self, request: v1.SubmitJobRequest, context: grpc.ServicerContext
@@ -48,7 +49,7 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
         """The policy's message is kept as the job's document."""
         policy, faults = policy_from_proto(request.policy)
         if policy is not None and faults:
-            faults += self._jobs.check(policy, rows=False)
+            faults += self._jobs.check(policy, rows=False).faults
         if policy is None or faults:
             raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
         job = self._jobs.submit(ReleaseWork(policy, canonical_json(request.policy)))

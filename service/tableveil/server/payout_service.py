@@ -27,7 +27,7 @@ class PayoutService(payout_service_pb2_grpc.PayoutServiceServicer):
         """The policy's message, without what a sweep ignores, is kept as the job's document."""
         policy, swept, document, faults = payout_sweep_from_proto(request)
         if policy is not None and faults:
-            faults += self._jobs.check(policy, rows=False)
+            faults += self._jobs.check(policy, rows=False).faults
         if policy is None or swept is None:
             raise InvalidError.about("POLICY_INVALID", "the payout sweep cannot be computed as asked", faults)
         job = self._jobs.submit(PayoutSweepWork(policy, swept, document))

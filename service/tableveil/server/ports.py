@@ -13,7 +13,7 @@ import pyarrow as pa
 from tableveil.control import Control
 from tableveil.dictionary import Preview, PreviewRequest
 from tableveil.drafting import PolicyDraft
-from tableveil.errors import Fault
+from tableveil.errors import Checked
 from tableveil.hierarchy import StoredLevels
 from tableveil.jobs.loads import Loaded, LoadRequest, Stream
 from tableveil.jobs.model import Job
@@ -38,8 +38,8 @@ Result = TypeVar("Result", covariant=True)
 class Jobs(Protocol):
     """See `tableveil.jobs.JobManager`."""
 
-    def check(self, policy: Policy, /, *, rows: bool) -> list[Fault]:
-        """What would keep a job from searching; with or without reading the source's rows."""
+    def check(self, policy: Policy, /, *, rows: bool) -> Checked:
+        """What would keep a job from searching, and warnings; with or without reading the source's rows."""
         ...
 
     def submit(self, work: Work, /, *, again: bool = False) -> Job:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,12 +12,15 @@ from tableveil.hierarchy import SuppressionOnly
 from tableveil.policy import (
     Aggregation,
     AttributePolicy,
+    Choose,
     ClassificationModel,
+    DistinctLDiversity,
     KAnonymity,
     NullHandling,
     Policy,
     ReleaseTarget,
     Role,
+    SearchOptions,
     TableReference,
     check_classified_columns,
     validate_policy,
@@ -103,6 +107,42 @@ def test_columns_may_have_their_role_by_default(role: Role) -> None:
 def test_a_default_role_that_hides_columns_hides_classes() -> None:
     policy = replace(SOUND, default_role=Role.IDENTIFYING, quality_model=ClassificationModel(("income",)))
     assert [fault.field for fault in validate_policy(policy)] == ["quality_model.classification.classes[0]"]
+
+
+def blindly(model: ClassificationModel, **changes: Any) -> Policy:
+    """A policy that chooses without looking at sensitive values, but for its quality model."""
+    models = (KAnonymity(5), DistinctLDiversity("salary", 2))
+    search = SearchOptions(choose=Choose.QUASI_IDENTIFIERS_ONLY)
+    return replace(SOUND, quality_model=model, privacy_models=models, search=search, **changes)
+
+
+@pytest.mark.parametrize(
+    ("model", "field"),
+    [
+        (ClassificationModel(("salary",)), "classes[0]"),
+        (ClassificationModel(("hours", "salary")), "classes[1]"),
+        (ClassificationModel(("hours",), ("sex", "salary")), "features[1]"),
+    ],
+)
+def test_sensitive_columns_choose_nothing_where_only_quasi_identifiers_may(
+    model: ClassificationModel, field: str
+) -> None:
+    (fault,) = validate_policy(blindly(model))
+    assert fault.field == f"quality_model.classification.{field}"
+    assert "QUASI_IDENTIFIERS_ONLY" in fault.found
+    assert "ALL_MODELS" in fault.hint
+
+
+def test_insensitive_columns_may_choose_where_only_quasi_identifiers_may() -> None:
+    assert validate_policy(blindly(ClassificationModel(("hours",), ("sex",)))) == []
+
+
+def test_a_column_that_is_sensitive_by_default_chooses_nothing_either() -> None:
+    policy = blindly(ClassificationModel(("income",)), default_role=Role.SENSITIVE)
+    assert validate_policy(policy) == []
+    resolved = replace(policy, attributes=(*policy.attributes, AttributePolicy("income", Role.SENSITIVE, listed=False)))
+    (fault,) = check_classified_columns(resolved, complete=True)
+    assert fault.field == "quality_model.classification.classes[0]"
 
 
 @pytest.mark.parametrize("name", ["suppressed", "minority", "no_majority"])

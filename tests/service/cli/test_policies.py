@@ -164,7 +164,7 @@ def test_all_faults_at_once(run: Run, service: FakeService, tmp_path: Path, comm
 
 
 def test_check_policy_as_json(documents: Documents, service: FakeService, tmp_path: Path, file: str) -> None:
-    assert documents("check-policy", file) == [{"faults": []}]
+    assert documents("check-policy", file) == [{"faults": [], "warnings": []}]
     [document] = documents("check-policy", wrong(tmp_path, service), code=2)
     assert len(document["faults"]) == 4
     assert document["faults"][-1] == {
@@ -183,6 +183,26 @@ def test_submit_tells_faults_as_json(documents: Documents, service: FakeService,
 
 def test_a_policy_with_no_faults(run: Run, file: str) -> None:
     assert run("check-policy", file).stdout == "Nothing is wrong with the policy.\n"
+
+
+def test_warnings_do_not_make_a_policy_invalid(run: Run, documents: Documents, service: FakeService, file: str) -> None:
+    service.warnings = ["A column is erased.", "Another, too."]
+    result = run("check-policy", file)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[1:] == ["warning: A column is erased.", "warning: Another, too."]
+    assert documents("check-policy", file) == [{"faults": [], "warnings": service.warnings}]
+
+
+def test_warnings_that_show_without_a_server(run: Run, tmp_path: Path) -> None:
+    policy = samples.policy()
+    policy.privacy_models.add().distinct_l_diversity.CopyFrom(
+        policy_pb2.DistinctLDiversity(column=policy.attributes[1].column, l=2)
+    )
+    path = tmp_path / "policy.yaml"
+    path.write_text(to_yaml(policy))
+    result = run("check-policy", str(path), "--offline", "--server", "127.0.0.1:1")
+    assert result.exit_code == 0
+    assert "warning: The levels" in result.stdout
 
 
 def test_offline_needs_no_server(run: Run, service: FakeService, tmp_path: Path, file: str) -> None:

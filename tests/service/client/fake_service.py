@@ -83,6 +83,7 @@ class FakeService(
         self.hierarchies: list[hierarchy_service_pb2.StoredHierarchyInfo] = []
         self.hierarchy_rows: list[list[list[str]]] = []
         self.faults: list[faults_pb2.Fault] = []
+        self.warnings: list[str] = []
         self.failures: dict[str, Outcome | threading.Event] = {}
         self.cancels = True
         self.streams: deque[list[Step]] = deque()
@@ -138,7 +139,7 @@ class FakeService(
         self, request: job_service_pb2.CheckPolicyRequest, context: grpc.ServicerContext
     ) -> job_service_pb2.CheckPolicyResponse:
         self._received("CheckPolicy", request, context)
-        return job_service_pb2.CheckPolicyResponse(faults=self.faults)
+        return job_service_pb2.CheckPolicyResponse(faults=self.faults, warnings=self.warnings)
 
     def SubmitJob(  # noqa: N802
         self, request: job_service_pb2.SubmitJobRequest, context: grpc.ServicerContext

@@ -18,6 +18,7 @@ from tableveil.control import Progress
 from tableveil.errors import (
     BusyError,
     CancelledError,
+    Checked,
     ConflictError,
     InfeasibleError,
     InternalError,
@@ -386,12 +387,12 @@ def test_a_job_that_cannot_be_recorded_ends_for_its_watchers(
 
 
 def test_check_reads_the_rows_and_writes_no_release(jobs: JobManager, session: Session) -> None:
-    assert jobs.check(POLICY) == []
+    assert jobs.check(POLICY) == Checked()
     hierarchy = InlineLevels((("20", "*"), ("21", "*")))
     bad = replace(POLICY, attributes=(replace(POLICY.attributes[0], hierarchy=hierarchy), *POLICY.attributes[1:]))
-    assert [fault.field for fault in jobs.check(bad)] == ["attributes[0].hierarchy"]
-    assert jobs.check(bad, rows=False) == []
-    assert [fault.field for fault in jobs.check(to("patients"), rows=False)] == ["release.name"]
+    assert [fault.field for fault in jobs.check(bad).faults] == ["attributes[0].hierarchy"]
+    assert jobs.check(bad, rows=False) == Checked()
+    assert [fault.field for fault in jobs.check(to("patients"), rows=False).faults] == ["release.name"]
     assert jobs.page(None, 10) == []
     assert session.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'released'") == []
 

@@ -11,7 +11,7 @@ import grpc
 import pytest
 from grpc_status import rpc_status
 
-from tableveil.errors import Fault, NotFoundError
+from tableveil.errors import Checked, Fault, NotFoundError
 from tableveil.jobs import Job
 from tableveil.policy import TableReference
 from tableveil.requests.frontier import FrontierGrid
@@ -55,7 +55,7 @@ def test_a_job_that_succeeded_names_its_frontier(
 def test_faults_of_message_and_database_at_once(
     stub: frontier_service_pb2_grpc.FrontierServiceStub, jobs: Mock
 ) -> None:
-    jobs.check.return_value = [Fault("source.table", "'x'", "a table")]
+    jobs.check.return_value = Checked((Fault("source.table", "'x'", "a table"),))
     with pytest.raises(grpc.RpcError) as raised:
         stub.SubmitFrontier(v1.SubmitFrontierRequest(policy=samples.policy(), k=[1], suppression_limits=["2"]))
     assert raised.value.code() is grpc.StatusCode.INVALID_ARGUMENT

@@ -13,7 +13,7 @@ import pytest
 from grpc_status import rpc_status
 
 from tableveil.convert import canonical_json
-from tableveil.errors import Fault
+from tableveil.errors import Checked, Fault
 from tableveil.jobs import Failure, FailureKind, Job
 from tableveil.policy import KAnonymity, Policy, TableReference
 from tableveil.server import settings
@@ -74,9 +74,10 @@ def test_submit_refuses_with_all_faults(
 def test_check_answers_with_faults(
     stub: job_service_pb2_grpc.JobServiceStub, jobs: Mock, policy: policy_pb2.Policy
 ) -> None:
-    jobs.check.return_value = [Fault("source.table", "'t'", "a table")]
+    jobs.check.return_value = Checked((Fault("source.table", "'t'", "a table"),), ("Think.",))
     checked = stub.CheckPolicy(v1.CheckPolicyRequest(policy=policy))
     assert [fault.field for fault in checked.faults] == ["source.table"]
+    assert list(checked.warnings) == ["Think."]
     policy.suppression_limit = "some"
     checked = stub.CheckPolicy(v1.CheckPolicyRequest(policy=policy))
     assert [fault.field for fault in checked.faults] == ["suppression_limit"]

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import grpc
 import pytest
 
-from tableveil.errors import Fault, NotFoundError
+from tableveil.errors import Checked, Fault, NotFoundError
 from tableveil.game.sweep import Among, Method, SweepPoint
 from tableveil.jobs import Job
 from tableveil.policy import BreakEven, TableReference
@@ -45,7 +45,7 @@ def test_submit(stub: payout_service_pb2_grpc.PayoutServiceStub, jobs: Mock) -> 
 
 
 def test_faults_of_message_and_database_at_once(stub: payout_service_pb2_grpc.PayoutServiceStub, jobs: Mock) -> None:
-    jobs.check.return_value = [Fault("source.table", "'x'", "a table")]
+    jobs.check.return_value = Checked((Fault("source.table", "'x'", "a table"),))
     with pytest.raises(grpc.RpcError) as raised:
         stub.SubmitPayoutSweep(v1.SubmitPayoutSweepRequest(policy=playing(), gains=["-1"]))
     assert raised.value.code() is grpc.StatusCode.INVALID_ARGUMENT

@@ -13,7 +13,7 @@ from tableveil.client.failures import error_from, failure_in, faults_from
 from tableveil.client.names import JOBS, resource_name
 from tableveil.client.verbs.hierarchies import HierarchyVerbs
 from tableveil.client.watching import watch
-from tableveil.errors import Fault, InvalidError, TableveilError
+from tableveil.errors import Checked, Fault, InvalidError, TableveilError
 from tableveil.v1 import job_service_pb2, policy_pb2
 from tableveil.v1.job_service_pb2_grpc import JobServiceStub
 
@@ -26,7 +26,11 @@ class JobVerbs(HierarchyVerbs):
         self._jobs = JobServiceStub(self._channel)
 
     def check_policy(self, policy: policy_pb2.Policy, base_directory: Path = Path()) -> list[Fault]:
-        """Everything wrong with the policy, as far as client and server can tell; empty if a job can start.
+        """The faults of `checked`: empty if a job can start."""
+        return list(self.checked(policy, base_directory).faults)
+
+    def checked(self, policy: policy_pb2.Policy, base_directory: Path = Path()) -> Checked:
+        """Everything wrong with the policy, as far as client and server can tell, and the server's warnings.
 
         Args:
             policy: The policy; its CSV hierarchies are stored on the server if there is nothing wrong with them.
@@ -38,11 +42,12 @@ class JobVerbs(HierarchyVerbs):
         if not faults:
             return self._check(self._store(policy, levels))
         try:
-            others = judged_without_csv(policy, self._check(without_csv(policy)))
+            found = self._check(without_csv(policy))
         except TableveilError:
             # The server is away or busy; what is known already has to be put right anyway.
-            others = []
-        return faults + [fault for fault in others if fault not in faults]
+            return Checked(tuple(faults))
+        others = judged_without_csv(policy, found.faults)
+        return Checked((*faults, *(fault for fault in others if fault not in faults)), found.warnings)
 
     def submit(self, policy: policy_pb2.Policy, base_directory: Path = Path()) -> job_service_pb2.Job:
         """Checks the policy, stores its CSV hierarchies, and queues a job for it.
@@ -67,7 +72,7 @@ class JobVerbs(HierarchyVerbs):
             if failure is None or not failure.omitted_faults:
                 raise self._error_of(error) from None
         # Not all faults fit into the metadata of a status.
-        raise error_from(failure, self._check(prepared))
+        raise error_from(failure, self._check(prepared).faults)
 
     def get_job(self, job: str) -> job_service_pb2.Job:
         """The job as it is now."""
@@ -108,6 +113,6 @@ class JobVerbs(HierarchyVerbs):
         [last] = deque(self.watch_job(job), maxlen=1)
         return last
 
-    def _check(self, policy: policy_pb2.Policy) -> list[Fault]:
-        request = job_service_pb2.CheckPolicyRequest(policy=policy)
-        return faults_from(self._ask(self._jobs.CheckPolicy, request).faults)
+    def _check(self, policy: policy_pb2.Policy) -> Checked:
+        answer = self._ask(self._jobs.CheckPolicy, job_service_pb2.CheckPolicyRequest(policy=policy))
+        return Checked(tuple(faults_from(answer.faults)), tuple(answer.warnings))

@@ -1,0 +1,40 @@
+"""What an owner should know about a policy that is valid: it may protect less than it seems to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tableveil.policy.model import Choose, Policy, Role
+from tableveil.policy.privacy import SensitiveModel
+from tableveil.policy.quality import FIELDS, ClassificationModel
+
+
+def policy_warnings(policy: Policy) -> Iterator[str]:
+    """Each is for the owner, in whole sentences. Columns that the policy does not list yet have no role here."""
+    looking = looking_at_values(policy)
+    if looking:
+        yield (
+            f"The levels and the suppressed records are chosen by sensitive values ({', '.join(looking)}). Somebody "
+            "who knows all quasi-identifiers and runs the method again may learn more of people's values than the "
+            f"privacy models say: docs/threats.md, minimality. {_instead(policy)}"
+        )
+
+
+def looking_at_values(policy: Policy) -> list[str]:
+    """The fields by which sensitive values take part in choosing what is released."""
+    if policy.search.choose is Choose.QUASI_IDENTIFIERS_ONLY:
+        return []
+    fields = [f"privacy_models[{i}]" for i, m in enumerate(policy.privacy_models) if isinstance(m, SensitiveModel)]
+    model = policy.quality_model
+    if isinstance(model, ClassificationModel):
+        sensitive = {attribute.column for attribute in policy.attributes if attribute.role is Role.SENSITIVE}
+        fields += [f"quality_model.{FIELDS[ClassificationModel]}"] * (
+            not sensitive.isdisjoint((*model.classes, *model.features))
+        )
+    return fields
+
+
+def _instead(policy: Policy) -> str:
+    if policy.microaggregation is not None:
+        return "Clusters are always chosen so: labels of hierarchies need not be."
+    return f"search.choose: {Choose.QUASI_IDENTIFIERS_ONLY} chooses without them."
