@@ -348,12 +348,8 @@ BAD: dict[str, Bad] = {
     "a second release without a reason": Bad(
         {"source.table": "released_before"}, INVALID, "REPEATED_RELEASE", "repeat_reason", "releases/1 reason"
     ),
-    "a second release for a blank reason": Bad(
-        {"source.table": "released_before", "repeat_reason": " \n"},
-        INVALID,
-        "REPEATED_RELEASE",
-        "repeat_reason",
-        "releases/1",
+    "a second release for a reason that nobody can see": invalid(
+        {"source.table": "released_before", "repeat_reason": " \n\u200b"}, "repeat_reason", "3 characters reason"
     ),
     # --- Names of tables that do not exist, and of targets that cannot ---
     "a name that ends the statement": invalid(

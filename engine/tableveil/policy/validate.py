@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tableveil.errors import Fault, shortened
 from tableveil.policy.model import Policy, Role, SuppressedRecords
 from tableveil.policy.quality import FIELDS, WITH_PARTS
+from tableveil.policy.reason import says_something
 from tableveil.policy.validate_attributes import check_attributes
 from tableveil.policy.validate_classification import check_classification
 from tableveil.policy.validate_game import check_game
@@ -21,6 +22,7 @@ def validate_policy(policy: Policy) -> list[Fault]:
     return [
         *_check_source_and_target(policy),
         *_check_names(policy),
+        *_check_reason(policy),
         *check_attributes(policy),
         *_check_person(policy),
         *check_privacy(policy),
@@ -45,6 +47,13 @@ def _check_source_and_target(policy: Policy) -> Iterator[Fault]:
     target = policy.release
     if not target.name:
         yield Fault("release.name", "nothing", "the name of the table or view to write")
+
+
+def _check_reason(policy: Policy) -> Iterator[Fault]:
+    if policy.repeat_reason and not says_something(policy.repeat_reason):
+        found = f"{len(policy.repeat_reason):,} characters, none of them a letter or a digit"
+        hint = "People read it in the ledger. Leave the field out where no reason is needed."
+        yield Fault("repeat_reason", found, "the reason why these records are released once more", hint)
 
 
 def _check_names(policy: Policy) -> Iterator[Fault]:

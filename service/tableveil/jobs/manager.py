@@ -38,6 +38,7 @@ from tableveil.jobs.room import check_room
 from tableveil.jobs.work import Work
 from tableveil.jobs.workers import Workers
 from tableveil.policy import Policy, TableReference, policy_warnings
+from tableveil.policy.reason import says_something
 from tableveil.release import withdraw
 from tableveil.state import jobs as store
 from tableveil.state import removal
@@ -194,7 +195,7 @@ class JobManager:
             NotFoundError: there is no such release.
             ConflictError: it was replaced, a job or a view reads it, or a job is about to replace it.
         """
-        if not reason.strip():
+        if not says_something(reason):
             raise InvalidError.of("REASON_MISSING", "reason", "none", "why the release is withdrawn, for the ledger")
         with self._submitting:
             release = Releases(self._database).get(number)

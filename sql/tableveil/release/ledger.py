@@ -9,6 +9,7 @@ from functools import cache, partial
 from tableveil.backend import Session
 from tableveil.errors import InvalidError, shortened
 from tableveil.policy import Policy
+from tableveil.policy.reason import says_something
 from tableveil.source import Source
 from tableveil.source.facts import surprise, varying
 from tableveil.source.fingerprint import Fingerprint
@@ -28,7 +29,7 @@ def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: 
     They were if a table that is read was, or the same rows, or as many records that have the same values in columns in
     which that is no accident. Without a fingerprint nothing but tables are compared.
     """
-    if policy.repeat_reason.strip():
+    if says_something(policy.repeat_reason):
         return
     earlier = releases.earlier_releases(session, source.tables, fingerprint.rows if fingerprint else None)
     came = f"came from {'this source' if source.query is None else 'tables that it reads'}"

@@ -96,6 +96,7 @@ def test_what_is_allowed_at_the_edge(changes: dict[str, Any]) -> None:
     [
         ({"source": TableReference("", "main", "")}, ["source.table"]),
         ({"release": ReleaseTarget("main", "")}, ["release.name"]),
+        ({"repeat_reason": " \u200b"}, ["repeat_reason"]),
         ({"attributes": (NAME, ILLNESS)}, ["attributes"]),
         ({"attributes": (), "person_column": None}, ["attributes"]),
         ({"attributes": (AGE, NAME, AGE)}, ["attributes[0].column", "attributes[2].column"]),

@@ -130,6 +130,7 @@ def test_only_what_is_there_can_be_withdrawn(jobs: JobManager) -> None:
         (4711, "a mistake", NotFoundError, "RELEASE_NOT_FOUND"),
         (RELEASE, "a mistake", ConflictError, "RELEASE_REPLACED"),
         (RELEASE, " ", InvalidError, "REASON_MISSING"),
+        (RELEASE, "\u200b", InvalidError, "REASON_MISSING"),
     ):
         with pytest.raises(error) as raised:
             jobs.withdraw(number, reason)
