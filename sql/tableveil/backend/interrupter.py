@@ -49,14 +49,21 @@ class Interrupter:
 
     def _look_after(self) -> None:
         while not self._closed:
-            with self._lock:
-                for cursor, control in self._running.items():
-                    if control.must_stop:
-                        cursor.interrupt()
-                idle = not self._running
-                if idle:
-                    self._wake.clear()
-            if idle:
+            if self._interrupt_stopped():
                 self._wake.wait()
             else:
                 threading.Event().wait(SECONDS_BETWEEN_LOOKS)
+
+    def _interrupt_stopped(self) -> bool:
+        """Interrupts what was told to stop, and returns whether nothing runs.
+
+        The loop itself must hold no cursor: a process may end without closing the database. Python never ends the
+        frame of a daemon thread, and DuckDB would report the cursor in it as leaked, with all that it refers to.
+        """
+        with self._lock:
+            for cursor, control in self._running.items():
+                if control.must_stop:
+                    cursor.interrupt()
+            if not self._running:
+                self._wake.clear()
+            return not self._running
