@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +17,7 @@ from tableveil.backend import (
     conjunction,
     create_table,
     drop,
+    in_one_spelling,
     number,
     render,
     row_number,
@@ -66,3 +69,21 @@ def test_any_name_of_a_table(shared_database: Database, name: str) -> None:
 )
 def test_renders_in_duckdbs_dialect(expression: exp.Expr, expected: str) -> None:
     assert render(expression) == expected
+
+
+SPELLINGS = {
+    "double": ("float64", "uint64", [0x7FF8 << 48, (0xFFF8 << 48) + 0x123, (0x7FF0 << 48) + 1, 0x8000 << 48, 0]),
+    "float": ("float32", "uint32", [0x7FC00000, 0xFFC00123, 0x7F800001, 0x80000000, 0]),
+}
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_equal_numbers_are_spelled_alike(shared_database: Database, name: str) -> None:
+    type_, bits_type, bits = SPELLINGS[name]
+    values = np.concatenate([np.array(bits, bits_type).view(type_), np.array([1.5, -np.inf], type_)])
+    query = exp.select(alias(in_one_spelling(column("x")), "x")).from_(table("numbers"))
+    with shared_database.session() as session, session.relation("numbers", pa.table({"x": values})):
+        found = session.batches(query, 10).read_all()["x"].combine_chunks()
+    assert found.type == pa.from_numpy_dtype(np.dtype(type_))
+    expected = np.array([np.nan] * 3 + [0.0, 0.0, 1.5, -np.inf], type_)
+    assert found.to_numpy().view(bits_type).tolist() == expected.view(bits_type).tolist()
