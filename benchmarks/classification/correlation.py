@@ -45,7 +45,7 @@ LENIENT = "classification, suppressed 0.25"
 
 MODELS: Mapping[str, QualityModel] = {
     OURS: ClassificationModel((CLASS,)),
-    LENIENT: ClassificationModel((CLASS,), suppressed=0.25),
+    LENIENT: ClassificationModel((CLASS,), suppressed_penalty=0.25),
     "loss": LossModel(),
     "entropy": EntropyModel(),
     "precision": PrecisionModel(),

@@ -258,7 +258,7 @@ class Combination:
 RuleHierarchy = SimpleRule | Combination
 HierarchyDefinition = ListedHierarchy | RuleHierarchy
 
-_FIELDS: dict[type[HierarchyDefinition], str] = {
+FIELDS: dict[type[HierarchyDefinition], str] = {
     InlineLevels: "inline",
     StoredLevels: "stored",
     TableLevels: "table",
@@ -274,8 +274,9 @@ _FIELDS: dict[type[HierarchyDefinition], str] = {
     TimesOfDay: "times_of_day",
     Combination: "combination",
 }
+"""The field of a policy's `hierarchy` that holds each."""
 
 
 def field_of(definition: HierarchyDefinition) -> str:
     """Name of the field below a policy's `hierarchy` that holds the definition."""
-    return _FIELDS[type(definition)]
+    return FIELDS[type(definition)]

@@ -80,7 +80,7 @@ class EstimatedKMap:
     """
 
     k: int
-    significance: Decimal
+    significance: Decimal = Decimal("0.05")
     estimator: CellSizes = CellSizes.POISSON
 
     def __str__(self) -> str:
@@ -96,8 +96,8 @@ class DeltaPresence:
     `minimum` is above 0, there must be none.
     """
 
-    minimum: Decimal
-    maximum: Decimal
+    minimum: Decimal = Decimal(0)
+    maximum: Decimal = Decimal(1)
 
     def __str__(self) -> str:
         return f"({self.minimum:f}, {self.maximum:f})-presence"

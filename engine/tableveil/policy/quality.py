@@ -114,16 +114,16 @@ class ClassificationModel:
     """Records whose class a classifier could not tell by its features (Iyengar 2002), as a share of the worst case.
 
     `classes` are the columns to be told, released as they are; `features` those by which, quasi-identifiers or columns
-    released as they are; none: all quasi-identifiers. Per record of a class (combination of the features): `suppressed`
-    if it is suppressed; `minority` if it is not of the most frequent value; `no_majority` if there are several most
-    frequent ones.
+    released as they are; none: all quasi-identifiers. The penalties are per record of a class (combination of the
+    features): for a suppressed one; for one that is not of the most frequent value; for one of a class with several
+    most frequent values.
     """
 
     classes: tuple[str, ...]
     features: tuple[str, ...] = ()
-    suppressed: float = 0.5
-    minority: float = 1.0
-    no_majority: float = 1.0
+    suppressed_penalty: float = 0.5
+    minority_penalty: float = 1.0
+    no_majority_penalty: float = 1.0
 
 
 QualityModel = (

@@ -26,10 +26,12 @@ def check_classification(policy: Policy) -> Iterator[Fault]:
     if not model.classes:
         yield Fault(f"{FIELD}.classes", "nothing", f"the column that is to be told: {_CLASS}")
     yield from check_classified_columns(policy, complete=policy.default_role in (None, Role.IDENTIFYING))
-    penalties = {name: getattr(model, name) for name in ("suppressed", "minority", "no_majority")}
+    penalties = {
+        name: getattr(model, name) for name in ("suppressed_penalty", "minority_penalty", "no_majority_penalty")
+    }
     for name, penalty in penalties.items():
         if not (math.isfinite(penalty) and 0 <= penalty <= 10**9):
-            yield Fault(f"{FIELD}.{name}_penalty", str(penalty), f"a number from 0 to {10**9}")
+            yield Fault(f"{FIELD}.{name}", str(penalty), f"a number from 0 to {10**9}")
     if not any(penalties.values()):
         yield Fault(FIELD, "penalties that are all 0", "one above 0", "Everything would be as good as anything else.")
 

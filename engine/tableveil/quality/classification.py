@@ -59,7 +59,10 @@ class Classification:
         self._told = features.told
         self._tops = {j: attribute.top for j, attribute in enumerate(counter.levels) if j not in features.attributes}
         # Whole numbers: scores that are equal by definition are equal, and no bound is above a score by rounding.
-        penalties = [Fraction(repr(float(p))) for p in (model.suppressed, model.minority, model.no_majority)]
+        penalties = [
+            Fraction(repr(float(p)))
+            for p in (model.suppressed_penalty, model.minority_penalty, model.no_majority_penalty)
+        ]
         unit = math.lcm(*(penalty.denominator for penalty in penalties))
         self._suppressed, self._minority, self._no_majority = (int(penalty * unit) for penalty in penalties)
         highest = max(self._suppressed, self._minority, self._no_majority)

@@ -28,6 +28,7 @@ class EnumMap(Generic[E]):
 
     def __init__(self, proto: Any, domain: type[E]) -> None:
         """`proto` is the generated enum, whose value 0 is named `<PREFIX>UNSPECIFIED`."""
+        self.domain = domain
         self._prefix = proto.Name(0).removesuffix("UNSPECIFIED")
         self._numbers = {member: proto.Value(self._prefix + member.name) for member in domain}
         self._members = {number: member for member, number in self._numbers.items()}
@@ -80,3 +81,10 @@ SEARCH_STRATEGIES = EnumMap(policy_pb2.SearchStrategy, policy.Strategy)
 SUCCESS = EnumMap(policy_pb2.Success, policy.Success)
 SUPPRESSED_RECORDS = EnumMap(policy_pb2.SuppressedRecordsHandling, policy.SuppressedRecords)
 UNIQUENESS_ESTIMATORS = EnumMap(policy_pb2.UniquenessEstimator, policy.UniquenessEstimator)
+
+_BY_DOMAIN = {found.domain: found for found in list(globals().values()) if isinstance(found, EnumMap)}
+
+
+def enum_map(domain: type[E]) -> EnumMap[E]:
+    """The map of a domain enum."""
+    return _BY_DOMAIN[domain]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from tableveil.convert.collect import Faults
 from tableveil.convert.decimals import decimal_to_text
-from tableveil.convert.enums import AGGREGATE_FUNCTIONS, CLOSENESS_ALGORITHMS, CLUSTERINGS, SCALES
+from tableveil.convert.enums import AGGREGATE_FUNCTIONS, SCALES
+from tableveil.convert.fields import from_message, to_message
 from tableveil.policy import (
     AggregateFunction,
     Aggregation,
-    ClosenessAlgorithm,
-    Clustering,
     Microaggregation,
     Scale,
 )
@@ -48,23 +47,12 @@ def aggregation_to_proto(aggregation: Aggregation) -> policy_pb2.Aggregation:
 
 
 def microaggregation_from_proto(message: policy_pb2.Microaggregation, faults: Faults) -> Microaggregation:
-    """How the whole table is clustered; what is wrong is added to `faults`."""
-    usual = Microaggregation()
-    gain = faults.decimal(message.gain, "microaggregation.gain")
-    return Microaggregation(
-        clustering=faults.enum(message.clustering, CLUSTERINGS, "microaggregation.clustering", Clustering.AUTO),
-        closeness=faults.enum(
-            message.closeness, CLOSENESS_ALGORITHMS, "microaggregation.closeness", ClosenessAlgorithm.MERGE
-        ),
-        gain=usual.gain if gain is None else gain,
-    )
+    """How the whole table is clustered; faults are added to `faults`."""
+    return from_message(Microaggregation, message, "microaggregation", faults)
 
 
 def microaggregation_to_proto(microaggregation: Microaggregation) -> policy_pb2.Microaggregation:
     """The message for how the whole table is clustered."""
-    usual, chosen = Microaggregation(), microaggregation
-    return policy_pb2.Microaggregation(
-        clustering=CLUSTERINGS.to_proto(None if chosen.clustering is usual.clustering else chosen.clustering),
-        closeness=CLOSENESS_ALGORITHMS.to_proto(None if chosen.closeness is usual.closeness else chosen.closeness),
-        gain="" if chosen.gain == usual.gain else decimal_to_text(chosen.gain),
-    )
+    message = policy_pb2.Microaggregation()
+    to_message(microaggregation, message)
+    return message

@@ -145,15 +145,15 @@ def test_a_column_that_is_sensitive_by_default_chooses_nothing_either() -> None:
     assert fault.field == "quality_model.classification.classes[0]"
 
 
-@pytest.mark.parametrize("name", ["suppressed", "minority", "no_majority"])
+@pytest.mark.parametrize("name", ["suppressed_penalty", "minority_penalty", "no_majority_penalty"])
 @pytest.mark.parametrize("value", [-0.5, float("nan"), float("inf"), 1.1e9])
 def test_penalties_that_mean_nothing(name: str, value: float) -> None:
-    assert fields(**{name: value}) == [f".{name}_penalty"]
+    assert fields(**{name: value}) == [f".{name}"]
 
 
 def test_one_penalty_is_enough() -> None:
-    assert fields(suppressed=0.0, minority=0.0, no_majority=1e-9) == []
-    assert fields(suppressed=0.0, minority=0.0, no_majority=0.0) == [""]
+    assert fields(suppressed_penalty=0.0, minority_penalty=0.0, no_majority_penalty=1e-9) == []
+    assert fields(suppressed_penalty=0.0, minority_penalty=0.0, no_majority_penalty=0.0) == [""]
 
 
 def test_no_quasi_identifier_can_be_weighted() -> None:

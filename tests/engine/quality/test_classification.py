@@ -51,7 +51,8 @@ class Classified:
         sizes = Counter(labels[i] for i in records if not withheld[i])
         kept = [i for i in records if not withheld[i] and sizes[labels[i]] >= table.k]
         suppressed, minority, no_majority = (
-            Fraction(str(penalty)) for penalty in (self.model.suppressed, self.model.minority, self.model.no_majority)
+            Fraction(str(penalty))
+            for penalty in (self.model.suppressed_penalty, self.model.minority_penalty, self.model.no_majority_penalty)
         )
         total = Fraction(0)
         for classes in self.classes:
@@ -219,7 +220,7 @@ def of_one_attribute(records: str, classes: str, k: int = 1, model: Classificati
 
 def with_another(records: str, others: str, classes: str, k: int, suppressible: int) -> Classified:
     """As `of_one_attribute`, beside another quasi-identifier that is no feature; suppression is free."""
-    case = of_one_attribute(records, classes, k, ClassificationModel(("class",), (), suppressed=0.0))
+    case = of_one_attribute(records, classes, k, ClassificationModel(("class",), (), suppressed_penalty=0.0))
     (attribute,) = case.table.attributes
     table = Table((attribute, attribute), tuple(zip(records, others, strict=True)), k, suppressible, weights=(1.0, 1.0))
     return replace(case, table=table)
@@ -247,7 +248,7 @@ def test_a_suppressed_record_counts_half_and_does_not_vote() -> None:
 
 
 def test_penalties_are_shares_of_the_highest() -> None:
-    model = ClassificationModel(("class",), (), suppressed=0.1, minority=0.2, no_majority=0.4)
+    model = ClassificationModel(("class",), (), suppressed_penalty=0.1, minority_penalty=0.2, no_majority_penalty=0.4)
     case = of_one_attribute("aaabbcd", "++-+-+-", k=2, model=model)
     # One in the minority, two without a majority, two suppressed.
     assert score(case, (0,)) == pytest.approx((0.2 + 0.8 + 0.2) / (0.4 * 7), abs=1e-15)
@@ -285,7 +286,7 @@ def bound_between(case: Classified, lo: Transformation, hi: Transformation) -> f
 
 
 def test_a_class_that_is_large_enough_only_later_may_be_suppressed_before() -> None:
-    free = ClassificationModel(("class",), (), suppressed=0.0)
+    free = ClassificationModel(("class",), (), suppressed_penalty=0.0)
     case = of_one_attribute("aabbb", "+-+++", k=3, model=free)
     assert bound_between(case, (0,), (1,)) == score(case, (0,)) == 0.0
     # Four records of four classes: three are outvoted, and half as many is what suppressing them costs.
@@ -303,5 +304,5 @@ def test_whoever_is_suppressed_does_not_vote_with_others_of_the_same_features() 
 
 
 def test_a_tie_may_cost_less_than_a_minority() -> None:
-    case = of_one_attribute("aabb", "+-++", model=ClassificationModel(("class",), (), no_majority=0.0))
+    case = of_one_attribute("aabb", "+-++", model=ClassificationModel(("class",), (), no_majority_penalty=0.0))
     assert bound_between(case, (0,), (1,)) == score(case, (0,)) == 0.0

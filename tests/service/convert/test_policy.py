@@ -439,6 +439,8 @@ def test_everything_wrong_at_once() -> None:
         ("source.table", "nothing"),
         ("release.name", "nothing"),
         ("attributes[3].column", "'dates' more than once"),
+        ("attributes[3].hierarchy.dates.minimum", "''"),
+        ("attributes[3].hierarchy.dates.maximum", "''"),
         ("attributes[3].weight", "nan"),
         ("attributes[4].column", "'dates' more than once"),
         ("attributes[4].hierarchy.redaction.length", "0"),
@@ -542,4 +544,4 @@ def test_faults_beyond_all_reason_are_counted() -> None:
     message.attributes[0].hierarchy.dates.units.extend(units)
     faults = faults_of(message)
     assert len(faults) == 10_001
-    assert faults[-1] == ("policy", "20,000 more faults")
+    assert faults[-1] == ("policy", "20,003 more faults")

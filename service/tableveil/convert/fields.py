@@ -1,0 +1,114 @@
+"""Dataclasses as messages and back: the fields of a message are those of its dataclass, by name and by type.
+
+A field that is unset, or empty where the message cannot tell, is the dataclass's default; a default is left unset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, fields, is_dataclass
+from decimal import Decimal
+from enum import StrEnum
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from google.protobuf.message import Message
+
+from tableveil.convert.collect import Faults
+from tableveil.convert.decimals import decimal_to_text
+from tableveil.convert.enums import enum_map
+
+T = TypeVar("T")
+
+LEAST_AMOUNT = Decimal("1e-9")
+"""Takes the place of a decimal that must be stated and is not: above 0, whatever it is compared with."""
+
+
+def from_message(kind: type[T], message: Message, path: str, faults: Faults) -> T:
+    """The dataclass that a message stands for; placeholders take the places of what is added to `faults`.
+
+    Types of fields may be str, int, float, bool, Decimal, an enum, a dataclass, one of these or None, and tuples.
+    """
+    types = get_type_hints(kind)
+    values = {
+        field.name: _value(field, types[field.name], message, f"{path}.{field.name}", faults) for field in _of(kind)
+    }
+    return kind(**values)
+
+
+def to_message(value: Any, message: Message) -> None:
+    """Fills the message from the dataclass; the message is present even if every field is a default."""
+    message.SetInParent()
+    for field in _of(value):
+        member = getattr(value, field.name)
+        if member == field.default:
+            continue
+        if isinstance(member, tuple):
+            _extend(getattr(message, field.name), member)
+        elif is_dataclass(member):
+            to_message(member, getattr(message, field.name))
+        else:
+            setattr(message, field.name, _plain(member))
+
+
+def _of(kind: Any) -> tuple[Field[Any], ...]:
+    return fields(kind)
+
+
+def _value(field: Field[Any], of: Any, message: Message, path: str, faults: Faults) -> Any:
+    stated = getattr(message, field.name)
+    if get_origin(of) is tuple:
+        return tuple(_members(get_args(of)[0], stated, path, faults))
+    if get_origin(of) is UnionType:
+        (of,) = (part for part in get_args(of) if part is not NoneType)
+    required = field.default is MISSING
+    default: Any = None if required else field.default
+    if of is Decimal:
+        if not stated and not required:
+            return default
+        return faults.required_decimal(stated, path, LEAST_AMOUNT if default is None else default)
+    if issubclass(of, StrEnum):
+        found = faults.enum_or_none(stated, enum_map(of), path)
+        return default if found is None else found
+    if isinstance(of, type) and is_dataclass(of):
+        return from_message(of, stated, path, faults)
+    if message.DESCRIPTOR.fields_by_name[field.name].has_presence:
+        return stated if message.HasField(field.name) else default
+    return stated if stated or required else default
+
+
+def _members(of: Any, stated: Any, path: str, faults: Faults) -> Iterator[Any]:
+    if get_origin(of) is tuple:
+        # A list in a list is a message with a single list in it.
+        for member in stated:
+            (inner,) = member.DESCRIPTOR.fields
+            yield tuple(getattr(member, inner.name))
+    elif isinstance(of, type) and is_dataclass(of):
+        yield from (from_message(of, member, f"{path}[{i}]", faults) for i, member in enumerate(stated))
+    elif issubclass(of, StrEnum):
+        for i, number in enumerate(stated):
+            found = enum_map(of).from_proto(number)
+            if found is None:
+                faults.add_enum(f"{path}[{i}]", number, enum_map(of))
+            else:
+                yield found
+    else:
+        yield from stated
+
+
+def _extend(repeated: Any, members: tuple[Any, ...]) -> None:
+    for member in members:
+        if isinstance(member, tuple):
+            entry = repeated.add()
+            (inner,) = entry.DESCRIPTOR.fields
+            getattr(entry, inner.name).extend(member)
+        elif is_dataclass(member):
+            to_message(member, repeated.add())
+        else:
+            repeated.append(_plain(member))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return decimal_to_text(value)
+    return enum_map(type(value)).to_proto(value) if isinstance(value, StrEnum) else value
