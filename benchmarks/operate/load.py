@@ -16,7 +16,7 @@ from benchmarks.discharges import CACHE
 from benchmarks.markdown import seconds, table, times
 from benchmarks.section import Section, verdict
 from tableveil.client import Client
-from tableveil.v1 import policy_pb2, table_service_pb2
+from tableveil.v1 import table_service_pb2
 
 TITLE = "Loading a table"
 ROWS = 10_000_000
@@ -46,8 +46,8 @@ def load(rows: int = ROWS) -> Section:
             connection.execute(f"COPY ({_QUERY.format(rows=rows)}) TO '{file}' (FORMAT parquet)")
         alone = _alone(folder, file)
         ways: dict[str, Callable[[Client], table_service_pb2.LoadTableResponse]] = {
-            "LoadTable, from a directory of the server": lambda client: client.load(_start(file.name)),
-            "LoadTable, sent by a client": lambda client: client.load_file(_start(), _file(str(file))),
+            "LoadTable, from a directory of the server": lambda client: client.load_server_file(file.name, "loaded"),
+            "LoadTable, sent by a client": lambda client: client.load_file(file, "loaded"),
         }
         taken = {}
         sound = True
@@ -105,14 +105,3 @@ def _served(
             server.wait(SECONDS_TO_STOP)
     shutil.rmtree(home)
     return taken, loaded
-
-
-def _start(file: str = "") -> table_service_pb2.LoadStart:
-    start = table_service_pb2.LoadStart(table=policy_pb2.TableReference(table="loaded"))
-    if file:
-        start.file.CopyFrom(_file(file))
-    return start
-
-
-def _file(path: str) -> table_service_pb2.ServerFile:
-    return table_service_pb2.ServerFile(path=path, parquet=table_service_pb2.ParquetFormat())

@@ -132,14 +132,19 @@ def _work(address: str, numbers: range) -> None:
                     client.cancel_job(job)
                 case "ask again":
                     assert client.submit(policy).name == job
-                    client.wait(job)
+                    _ended(client, job)
                 case "resubmit" | "infeasible":
-                    ended = client.wait(job)
+                    ended = _ended(client, job)
                     # A release that is there is in the way of the same one.
                     if ended.state != job_service_pb2.JOB_STATE_SUCCEEDED:
-                        client.wait(client.resubmit_job(job).name)
+                        _ended(client, client.resubmit_job(job).name)
                 case _:
-                    client.wait(job)
+                    _ended(client, job)
+
+
+def _ended(client: Client, job: str) -> job_service_pb2.Job:
+    """The job once it has ended, however it did."""
+    return list(client.watch_job(job))[-1]
 
 
 def _submitted(client: Client, policy: policy_pb2.Policy) -> str:
@@ -168,7 +173,7 @@ def _clean(address: str) -> Counter[str]:
     states: Counter[str] = Counter()
     with Client(address) as client:
         for listed in list(client.list_jobs()):
-            job = client.wait(listed.name)
+            job = _ended(client, listed.name)
             states[job_service_pb2.JobState.Name(job.state).removeprefix("JOB_STATE_").lower()] += 1
             if job.release:
                 client.withdraw_release(job.release, "a soak")

@@ -108,14 +108,14 @@ def test_cancelled_and_killed(serve: Serve, database: Path) -> None:
     with Client(server.address) as client:
         first = client.submit_frontier(message, KS, LIMITS)
         client.cancel_job(first.name)
-        assert client.wait(first.name).state == job_service_pb2.JOB_STATE_CANCELLED
+        assert list(client.watch_job(first.name))[-1].state == job_service_pb2.JOB_STATE_CANCELLED
         message.request_id = "again"
         second = client.submit_frontier(message, KS, LIMITS)
         for job in client.watch_job(second.name):
             if job.progress.transformations_checked:
                 break
         assert tableveil("cancel", second.name, server=server.address).exit_code == 0
-        assert client.wait(second.name).state == job_service_pb2.JOB_STATE_CANCELLED
+        assert list(client.watch_job(second.name))[-1].state == job_service_pb2.JOB_STATE_CANCELLED
         assert tableveil("watch", second.name, server=server.address).exit_code == 4
         message.request_id = "third"
         third = client.submit_frontier(message, KS, LIMITS)
@@ -135,7 +135,7 @@ def test_cancelled_and_killed(serve: Serve, database: Path) -> None:
         again = client.submit_frontier(message, KS, LIMITS)
         assert again.name != third.name
         client.cancel_job(again.name)
-        client.wait(again.name)
+        list(client.watch_job(again.name))
     server.kill()
     with durable(database) as connection:
         check_whole(connection, {"wide", "people"})

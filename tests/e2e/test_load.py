@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from tableveil.client import Client
-from tableveil.errors import ConflictError, InvalidError, TableveilError
+from tableveil.errors import CancelledError, ConflictError, InvalidError, TableveilError
 from tableveil.v1 import policy_pb2
 from tableveil.v1 import table_service_pb2 as v1
 from tests.e2e import samples
@@ -24,14 +24,6 @@ from tests.e2e.process import Serve, ServerProcess, durable
 from tests.e2e.test_types import TYPES
 
 HOSTILE = ('qu"ote', "select", "a b; DROP TABLE t", "größe 表", "x'y", "tab\there", "l" * 300)
-
-
-def start(table: str, mode: v1.LoadMode.ValueType = v1.LOAD_MODE_CREATE, request_id: str = "") -> v1.LoadStart:
-    return v1.LoadStart(table=policy_pb2.TableReference(table=table), mode=mode, request_id=request_id)
-
-
-def parquet(path: Path | str) -> v1.ServerFile:
-    return v1.ServerFile(path=str(path), parquet=v1.ParquetFormat())
 
 
 @pytest.fixture(scope="module")
@@ -59,10 +51,8 @@ def test_types_and_names_in_a_file(server: ServerProcess, files: Path) -> None:
     columns = [f"CASE WHEN i % 5 > 0 THEN {value} END AS c{j}" for j, value in enumerate(values)]
     file = written(files / "typed.parquet", f"SELECT i AS id, {', '.join(columns + hostile)} FROM range(60) AS r(i)")
     with Client(server.address) as client:
-        request = start('ty"ped by the server')
-        request.file.CopyFrom(parquet("typed.parquet"))
-        by_server = client.load(request)
-        by_client = client.load_file(start('ty"ped by the client'), parquet(file))
+        by_server = client.load_server_file("typed.parquet", 'ty"ped by the server')
+        by_client = client.load_file(file, 'ty"ped by the client')
     for loaded in (by_server, by_client):
         assert loaded.load.rows == 60
         assert [column.type for column in loaded.load.columns][1 : len(types) + 1] == types
@@ -97,23 +87,23 @@ def test_commands(server: ServerProcess, tmp_path: Path) -> None:
 def test_a_request_id_loads_once(server: ServerProcess) -> None:
     rows = pa.table({"a": [1, 2]})
     with Client(server.address) as client:
-        client.load(start("once"), rows.to_reader())
-        first = client.load(start("once", v1.LOAD_MODE_APPEND, "etl-1"), rows.to_reader())
-        again = client.load(start("once", v1.LOAD_MODE_APPEND, "etl-1"), rows.to_reader())
+        client.load(rows.to_reader(), "once")
+        first = client.load(rows, "once", append=True, request_id="etl-1")
+        again = client.load(rows, "once", append=True, request_id="etl-1")
         assert (first.repeated, again.repeated) == (False, True)
         assert first.load == again.load
-        assert client.describe_table(policy_pb2.TableReference(table="once")).rows == 4
+        assert client.describe_table("once").rows == 4
         with pytest.raises(ConflictError, match="etl-1"):
-            client.load(start("other", v1.LOAD_MODE_CREATE, "etl-1"), rows.to_reader())
+            client.load(rows, "other", request_id="etl-1")
         assert [load.table.table for load in client.list_loads()][:2] == ["once", "once"]
 
 
 def test_appending_loses_nothing(server: ServerProcess) -> None:
     with Client(server.address) as client:
-        client.load(start("narrow"), pa.table({"a": pa.array([1], pa.int8()), "b": ["x"]}).to_reader())
+        client.load(pa.table({"a": pa.array([1], pa.int8()), "b": ["x"]}), "narrow")
 
         def append(**columns: object) -> v1.LoadTableResponse:
-            return client.load(start("narrow", v1.LOAD_MODE_APPEND), pa.table(columns).to_reader())
+            return client.load(pa.table(columns), "narrow", append=True)
 
         for columns, code in (
             ({"a": [300], "b": ["y"]}, "VALUES_DO_NOT_FIT"),
@@ -127,7 +117,7 @@ def test_appending_loses_nothing(server: ServerProcess) -> None:
                 append(**columns)
             assert raised.value.code == code
         assert append(B=["y", None], A=[2, None]).load.rows == 2
-        assert client.describe_table(policy_pb2.TableReference(table="narrow")).rows == 3
+        assert client.describe_table("narrow").rows == 3
 
 
 def test_places_that_are_not_free(server: ServerProcess, files: Path) -> None:
@@ -135,20 +125,17 @@ def test_places_that_are_not_free(server: ServerProcess, files: Path) -> None:
     outside = written(files.parent / "outside.parquet", "SELECT 1 AS a")
     (files / "link.parquet").symlink_to(outside)
     with Client(server.address) as client:
-        client.load(start("taken"), rows.to_reader())
+        client.load(rows, "taken")
         with pytest.raises(ConflictError, match="nothing of that name"):
-            client.load(start("TAKEN"), rows.to_reader())
+            client.load(rows, "TAKEN")
         for table in ("", "nul\0"):
             with pytest.raises(InvalidError):
-                client.load(start(table), rows.to_reader())
-        hidden = v1.LoadStart(table=policy_pb2.TableReference(schema="tableveil", table="mine"))
+                client.load(rows, table)
         with pytest.raises(InvalidError, match="own state"):
-            client.load(hidden, rows.to_reader())
+            client.load(rows, "tableveil.mine")
         for path in (str(outside), "../outside.parquet", "link.parquet", "no.parquet", "", "."):
-            request = start("new")
-            request.file.CopyFrom(parquet(path))
             with pytest.raises(InvalidError) as raised:
-                client.load(request)
+                client.load_server_file(path, "new", v1.ParquetFormat())
             assert raised.value.code == "FILE_NOT_FOUND"
 
 
@@ -159,12 +146,13 @@ def test_streams_that_end_early(server: ServerProcess) -> None:
         def __iter__(self):  # type: ignore[no-untyped-def]
             yield from list(super().__iter__())[:-1]
 
+    start = v1.LoadStart(table=policy_pb2.TableReference(table="cut"))
     with Client(server.address) as client:
         with pytest.raises(InvalidError) as raised:
-            client._load(Cut(start("cut"), pa.table({"a": [1]}).to_reader()))
+            client._load(Cut(start, pa.table({"a": [1]}).to_reader()))
         assert raised.value.code == "STREAM_INCOMPLETE"
         with pytest.raises(TableveilError):
-            client._load([v1.LoadTableRequest(start=start("cut")), v1.LoadTableRequest(arrow_ipc=b"no arrow")])
+            client._load([v1.LoadTableRequest(start=start), v1.LoadTableRequest(arrow_ipc=b"no arrow")])
         assert "cut" not in [info.table.table for info in client.list_tables()]
 
 
@@ -173,15 +161,13 @@ def test_a_client_that_vanishes_leaves_nothing(server: ServerProcess, tmp_path: 
     code = (
         "import sys, time, pyarrow as pa\n"
         "from tableveil.client import Client\n"
-        "from tableveil.v1 import policy_pb2, table_service_pb2 as v1\n"
         "batch = pa.record_batch({'a': list(range(50_000))})\n"
         "def batches():\n"
         "    for i in range(10**6):\n"
         "        yield batch\n"
         "        if i == 20: print('sending', flush=True)\n"
         "        time.sleep(0.001)\n"
-        "start = v1.LoadStart(table=policy_pb2.TableReference(table='vanished'))\n"
-        "Client(sys.argv[1]).load(start, pa.RecordBatchReader.from_batches(batch.schema, batches()))\n"
+        "Client(sys.argv[1]).load(pa.RecordBatchReader.from_batches(batch.schema, batches()), 'vanished')\n"
     )
     with subprocess.Popen([sys.executable, "-c", code, server.address], stdout=subprocess.PIPE) as sender:
         assert sender.stdout is not None
@@ -189,7 +175,7 @@ def test_a_client_that_vanishes_leaves_nothing(server: ServerProcess, tmp_path: 
         sender.kill()
     with Client(server.address) as client:
         assert "vanished" not in [info.table.table for info in client.list_tables()]
-        assert client.load(start("vanished"), pa.table({"a": [1]}).to_reader()).load.rows == 1
+        assert client.load(pa.table({"a": [1]}), "vanished").load.rows == 1
 
 
 def test_a_csv_file_of_the_server(server: ServerProcess, files: Path) -> None:
@@ -205,15 +191,16 @@ def test_a_csv_file_of_the_server(server: ServerProcess, files: Path) -> None:
 def test_a_table_that_a_job_reads(server: ServerProcess) -> None:
     with Client(server.address) as client, duckdb.connect() as connection:
         wide = connection.sql(samples.wide(24)).to_arrow_reader()
-        client.load(start("wide"), wide)
+        client.load(wide, "wide")
         job = client.submit(samples.message(samples.wide_policy(24, target="of_wide")))
         with pytest.raises(ConflictError) as raised:
-            client.load(start("wide", v1.LOAD_MODE_APPEND), connection.sql(samples.wide(24)).to_arrow_reader())
+            client.load(connection.sql(samples.wide(24)), "wide", append=True)
         assert raised.value.code == "TABLE_IN_USE"
         assert job.name in raised.value.faults[0].found
         client.cancel_job(job.name)
-        client.wait(job.name)
-        client.load(start("wide", v1.LOAD_MODE_APPEND), connection.sql(samples.wide(24)).to_arrow_reader())
+        with pytest.raises(CancelledError):
+            client.wait(job.name)
+        client.load(connection.sql(samples.wide(24)), "wide", append=True)
 
 
 def test_kills_in_the_middle(serve: Serve, tmp_path: Path) -> None:
@@ -228,19 +215,17 @@ def test_kills_in_the_middle(serve: Serve, tmp_path: Path) -> None:
     server = serve(database, *options)
     with Client(server.address) as client:
         began = time.monotonic()
-        request = start("standing")
-        request.file.CopyFrom(parquet("t.parquet"))
-        client.load(request)
+        client.load_server_file("t.parquet", "standing")
         seconds = time.monotonic() - began
     for round_ in range(4):
-        request = start("standing", v1.LOAD_MODE_APPEND) if round_ % 2 else start(f"new_{round_}")
-        request.file.CopyFrom(parquet("t.parquet"))
+        appends = bool(round_ % 2)
+        table = "standing" if appends else f"new_{round_}"
         with Client(server.address) as client:
 
-            def load(client: Client = client, request: v1.LoadStart = request) -> None:
+            def load(client: Client = client, table: str = table, append: bool = appends) -> None:
                 # The server may be killed before it answers.
                 with suppress(TableveilError):
-                    client.load(request)
+                    client.load_server_file("t.parquet", table, append=append)
 
             thread = threading.Thread(target=load)
             thread.start()

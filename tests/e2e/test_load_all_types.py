@@ -7,8 +7,8 @@ from pathlib import Path
 import duckdb
 
 from tableveil.client import Client, ExportFormat
-from tableveil.v1 import job_service_pb2, policy_pb2
-from tableveil.v1 import table_service_pb2 as v1
+from tableveil.v1 import job_service_pb2
+from tableveil.v1.policy_pb2 import TableReference
 from tests.e2e import samples
 from tests.e2e.process import Serve, durable
 from tests.e2e.test_types import TYPES
@@ -44,8 +44,7 @@ def test_all_types_arrive(serve: Serve, tmp_path: Path) -> None:
         connection.execute(
             f"CREATE TABLE typed AS SELECT i AS id, i % 2 AS sex, {', '.join(values)} FROM range(60) t(i)"
         )
-        start = v1.LoadStart(table=policy_pb2.TableReference(table="ty'pe.d"))
-        loaded = client.load(start, connection.table("typed").to_arrow_reader()).load
+        loaded = client.load(connection.table("typed").to_arrow_reader(), TableReference(table="ty'pe.d")).load
         assert [column.name for column in loaded.columns] == ["id", "sex", *names]
         # Arrow knows the values of an ENUM of one column only.
         types = ["VARCHAR" if type_.startswith("ENUM") else type_ for type_, _, _ in VALUES]

@@ -172,7 +172,7 @@ def test_a_configuration_file_and_its_log(serve: Serve, tmp_path: Path) -> None:
         # A value that cannot be what the policy says fails the job; the log says which, not why.
         broken = samples.policy(target="broken", repeat_reason="x")
         broken["attributes"][2]["hierarchy"] = {"intervals": {"minimum": "30", "maximum": "40", "widths": ["5"]}}
-        failed = client.wait(client.submit(samples.message(broken)).name)
+        failed = list(client.watch_job(client.submit(samples.message(broken)).name))[-1]
     assert server.terminate() == 0
     lines = [json.loads(line) for line in server.log_file.read_text().splitlines()]
     assert {"time", "level", "logger", "message"} <= set.intersection(*(set(line) for line in lines))
@@ -225,7 +225,7 @@ def test_a_full_disk(serve: Serve, tmp_path: Path) -> None:
                 assert client.get_job(during.name).state < SUCCEEDED
                 time.sleep(0.02)
             filler = fill(disk, leave=2**20)
-            job = client.wait(during.name)
+            job = list(client.watch_job(during.name))[-1]
             assert job.failure.code == "DISK_FULL", job
             filler.unlink()
             job = client.wait(client.submit(samples.message(samples.policy())).name)

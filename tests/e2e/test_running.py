@@ -70,7 +70,7 @@ def test_cancelled(serve: Serve, database: Path) -> None:
         began = time.monotonic()
         outcome = tableveil("cancel", running.name, server=server.address)
         assert outcome.exit_code == 0
-        assert client.wait(running.name).state == CANCELLED
+        assert list(client.watch_job(running.name))[-1].state == CANCELLED
         assert time.monotonic() - began < 1.0
         assert tableveil("watch", running.name, server=server.address).exit_code == 4
         # Once more changes nothing.
@@ -152,7 +152,7 @@ def test_the_server_is_told_to_stop(serve: Serve, database: Path) -> None:
         again = client.submit(samples.message(long(request_id="once")))
         assert again.name not in (running.name, waiting.name)
         client.cancel_job(again.name)
-        assert client.wait(again.name).state == CANCELLED
+        assert list(client.watch_job(again.name))[-1].state == CANCELLED
         job = client.wait(client.submit(samples.message(limited("0.1", request_id="twice"))).name)
         assert job.state == SUCCEEDED
 
@@ -197,7 +197,7 @@ def test_the_same_source_released_twice_at_once(serve: Serve, database: Path) ->
     server = serve(database)
     with Client(server.address) as client:
         jobs = [client.submit(samples.message(limited("1", f"target_{i}"))) for i in range(2)]
-        ended = [client.wait(job.name) for job in jobs]
+        ended = [list(client.watch_job(job.name))[-1] for job in jobs]
         assert sorted(job.state for job in ended) == [SUCCEEDED, FAILED]
         (failed,) = (job for job in ended if job.state == FAILED)
         assert failed.failure.code == "REPEATED_RELEASE"

@@ -1,8 +1,13 @@
-"""Walks the README's tour with the commands as they are typed: demo, serve, submit, look, export, query."""
+"""Walks the README's tour and then docs/, command by command and snippet by snippet, in a directory of its own."""
 
 from __future__ import annotations
 
 import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -10,83 +15,155 @@ import pyarrow.parquet as pq
 import pytest
 
 from tableveil.client import Client
-from tableveil.document import load_policy
 from tests.e2e.forked import Command
-from tests.e2e.process import Serve
+from tests.e2e.process import Serve, ServerProcess
+from tests.e2e.snippets import ROOT, Snippet, snippets
 
-ROWS = 5_000
+PAGES = (
+    "README.md",
+    "docs/loading.md",
+    "docs/drafts.md",
+    "docs/hierarchies.md",
+    "docs/risk.md",
+    "docs/utility.md",
+    "docs/classification.md",
+    "docs/frontier.md",
+    "docs/game.md",
+    "docs/infeasible.md",
+    "docs/etl.md",
+)
+"""In the order in which the README names them; each goes on where the one before it ended."""
+
+STAND_INS = {"make demo": "tableveil demo --rows 800"}
+"""The same, but quicker."""
+
+ELSEWHERE = {
+    "make test": "these are the tests",
+    "source .venv/bin/activate": "the tests run in such an environment",
+    "python -m venv dagster && dagster/bin/pip install . --requirement examples/dagster/requirements.txt": "CI",
+    "tableveil serve --database tableveil-demo/clinic.duckdb &": "CI",
+    "dagster/bin/pip install dagster-webserver": "CI",
+    "cd examples/dagster && ../../dagster/bin/dagster dev --python-file released_discharges.py": "CI",
+}
+"""What runs nowhere in the tour, and why."""
+
+EXIT_CODES = {
+    "tableveil submit tableveil-demo/policy.yaml --wait": 6,
+    "tableveil check-policy visits.yaml": 2,
+    "tableveil check-policy draft.yaml": 2,
+    "tableveil submit strict.yaml --wait": 3,
+}
+"""Of the commands of which the pages say that they are refused."""
+
+USUAL_ADDRESS = "127.0.0.1:50651"
 
 
-class Shell:
-    """Runs `tableveil` as a process in a directory."""
+class Reader:
+    """Somebody who types what the pages say, in one directory and one Python session."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, serve: Serve) -> None:
         self.directory = directory
-        self.environment: dict[str, str] = {}
+        self.server: ServerProcess | None = None
+        self.names: dict[str, object] = {}
+        self._serve = serve
 
-    def __call__(self, *arguments: str, exit_code: int = 0) -> str:
-        """What it prints; both streams, as a terminal shows them."""
-        code, said = Command(*arguments, directory=self.directory, environment=self.environment).ended()
-        assert code == exit_code, said
+    @property
+    def address(self) -> str:
+        """Of the server."""
+        assert self.server is not None, "no server was started yet"
+        return self.server.address
+
+    def read(self, page: str) -> None:
+        """Does everything that the page says."""
+        for snippet in snippets(page):
+            if snippet.language == "console" and snippet.text not in ELSEWHERE:
+                self._type(snippet)
+            elif snippet.language == "python":
+                code = compile(snippet.text.replace(USUAL_ADDRESS, self.address), snippet.place, "exec")
+                exec(code, self.names)
+
+    def run(self, command: str, exit_code: int = 0) -> str:
+        """What a command prints; both streams, as a terminal shows them."""
+        environment = {"TABLEVEIL_SERVER": self.address} if self.server else {}
+        if command.startswith("tableveil "):
+            words = shlex.split(command, comments=True)[1:]
+            code, said = Command(*words, directory=self.directory, environment=environment).ended()
+        else:
+            path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+            done = subprocess.run(
+                ["bash", "-c", command],
+                cwd=self.directory,
+                env={**os.environ, "PATH": path, **environment},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=60,
+            )
+            code, said = done.returncode, done.stdout
+        assert code == exit_code, f"{command}\n{said}"
         return said
+
+    def _type(self, snippet: Snippet) -> None:
+        command = STAND_INS.get(snippet.text, snippet.text)
+        if command.startswith("tableveil serve --database "):
+            self.server = self._serve(self.directory / command.split()[3])
+        else:
+            self.run(command, EXIT_CODES.get(command, 0))
 
 
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
-    return Shell(tmp_path_factory.mktemp("tour"))
+def reader(tmp_path_factory: pytest.TempPathFactory, serve_all_along: Serve) -> Iterator[Reader]:
+    """A reader who is in a new directory."""
+    directory = tmp_path_factory.mktemp("tour")
+    before = Path.cwd()
+    os.chdir(directory)
+    yield Reader(directory, serve_all_along)
+    os.chdir(before)
 
 
-def test_the_demo(shell: Shell) -> None:
-    said = shell("demo", "--rows", str(ROWS))
-    for words in ("releases/1", "5-anonymity", "optimal", "Risk of being re-identified", f"{ROWS:,}"):
-        assert words in said
-    demo = shell.directory / "tableveil-demo"
+def test_all_pages_are_walked() -> None:
+    """What is excepted is on the pages, and no page with commands or snippets is left out but the operator's."""
+    texts = {snippet.text for page in PAGES for snippet in snippets(page)}
+    assert {*STAND_INS, *ELSEWHERE, *EXIT_CODES} <= texts
+    pages = [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")]
+    with_some = {page for page in pages if {"console", "python", "sql"} & {found.language for found in snippets(page)}}
+    assert with_some - {*PAGES} == {"docs/operations.md"}, "which needs root, or Docker"
+    assert not [found.place for page in pages for found in snippets(page) if found.language in ("sh", "bash")]
+
+
+def test_the_readme(reader: Reader) -> None:
+    reader.read("README.md")
+    demo = reader.directory / "tableveil-demo"
     with duckdb.connect(demo / "released.duckdb", read_only=True) as connection:
-        assert connection.execute("SELECT count(*) > 4000 FROM discharges_released").fetchone() == (True,)
-    assert not list(demo.glob(".*.spill")), "raw data stays nowhere but in the database"
-
-
-def test_by_hand(shell: Shell, serve: Serve) -> None:
-    demo = shell.directory / "tableveil-demo"
-    server = serve(demo / "clinic.duckdb")
-    shell.environment["TABLEVEIL_SERVER"] = server.address
-
-    said = shell("submit", "tableveil-demo/policy.yaml", "--wait", exit_code=6)
-    assert "TARGET_EXISTS" in said
-
-    text = (demo / "policy.yaml").read_text().replace("k: 5", "k: 10").replace("_released", "_planning")
-    planning = shell.directory / "planning.yaml"
-    planning.write_text(text)
-    assert "repeat_reason" in shell("submit", "planning.yaml", exit_code=2)
-    planning.write_text(f"{text}\nrepeat_reason: weekly extract for the planning office\n")
-    assert shell("check-policy", "planning.yaml") == "Nothing is wrong with the policy.\n"
-    said = shell("submit", "planning.yaml", "--wait")
-    assert "jobs/2 succeeded" in said
+        assert connection.execute("SELECT count(*) > 750 FROM discharges_released").fetchone() == (True,)
+    said = reader.run("tableveil show releases/2")
     assert "10-anonymity" in said
-
-    assert shell("watch", "jobs/2").splitlines()[0] == "jobs/2 succeeded"
-    assert [line.split()[:2] for line in shell("jobs").splitlines()[1:]] == [
-        ["jobs/2", "succeeded"],
-        ["jobs/1", "succeeded"],
-    ]
-    assert [line.split()[0] for line in shell("releases").splitlines()[1:]] == ["releases/2", "releases/1"]
-    assert shell("show", "releases/2") in said
-    listed = json.loads(shell("releases", "--json"))["releases"]
-    assert [release["name"] for release in listed] == ["releases/2", "releases/1"]
-
-    shell("export", "releases/2", "--output", "planning.duckdb")
-    shell("export", "releases/2", "--output", "planning", "--format", "parquet")
-    with duckdb.connect(shell.directory / "planning.duckdb", read_only=True) as connection:
+    assert "optimal" in said
+    listed = json.loads(reader.run("tableveil releases --json"))["releases"]
+    assert [release["name"] for release in listed] == ["releases/4", "releases/3", "releases/2", "releases/1"]
+    with duckdb.connect(reader.directory / "planning.duckdb", read_only=True) as connection:
         exported = connection.table("discharges_planning").to_arrow_table()
-    assert pq.read_table(shell.directory / "planning" / "discharges_planning.parquet").equals(exported)
+    assert pq.read_table(reader.directory / "planning" / "discharges_planning.parquet").equals(exported)
+    # The same policy under other names: with the levels of the first, and searched for again.
+    assert reader.names["table"] == exported
+    with Client(reader.address) as client:
+        assert client.read_table("releases/3", "discharges_february").equals(exported)
 
-    policy, faults = load_policy(planning)
-    assert not faults
-    with Client(server.address) as client:
-        assert client.read_table("releases/2", "discharges_planning").equals(exported)
-        policy.release.name = "discharges_again"
-        job = client.wait(client.submit(policy, shell.directory).name)
-        assert client.read_table(job.release, "discharges_again").equals(exported)
 
-    assert server.terminate() == 0
-    shell("jobs", exit_code=5)
+@pytest.mark.parametrize("page", PAGES[1:-1])
+def test_a_page_that_goes_on(reader: Reader, page: str) -> None:
+    with Client(reader.address) as client:
+        reader.names["client"] = client
+        reader.read(page)
+
+
+def test_without_a_server(reader: Reader) -> None:
+    assert reader.server is not None
+    assert reader.server.terminate() == 0
+    assert not list(reader.server.spill_directory.parent.glob(".*.spill")), "raw data stays only in the database"
+    reader.run("tableveil jobs", exit_code=5)
+    reader.read(PAGES[-1])
+    queries = [snippet for page in PAGES for snippet in snippets(page) if snippet.language == "sql"]
+    with duckdb.connect(reader.server.database, read_only=True) as connection:
+        for query in queries:
+            assert connection.execute(query.text).fetchall(), query.place

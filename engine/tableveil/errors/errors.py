@@ -44,6 +44,11 @@ class TableveilError(Exception):
         self.message = message
         self.faults = tuple(faults)
 
+    def __str__(self) -> str:
+        """The message, and below it the faults that it only counts: a traceback shows nothing else."""
+        listed = [str(fault) for fault in self.faults]
+        return self.message if listed in ([], [self.message]) else "\n  ".join([self.message, *listed])
+
     @classmethod
     def of(cls, code: str, field: str, found: str, expected: str, hint: str = "") -> Self:
         """The error for a single fault, worded by that fault."""

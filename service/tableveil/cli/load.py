@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from functools import partial
 
 import click
 from rich.console import Console, Group
@@ -14,9 +14,9 @@ from tableveil.cli.interruptible import interruptible
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import Session, verb
+from tableveil.client.verbs.tables import FileFormat, is_parquet
 from tableveil.v1 import table_service_pb2
 
-_PARQUET_SUFFIXES = {".parquet", ".pq"}
 _ENCODINGS = {
     "utf-8": table_service_pb2.CSV_ENCODING_UTF_8,
     "latin-1": table_service_pb2.CSV_ENCODING_LATIN_1,
@@ -68,25 +68,16 @@ def load(
     **csv: object,
 ) -> None:
     """Load a CSV or Parquet file into a table: all of it, or nothing."""
-    by_suffix = "parquet" if Path(file).suffix.lower() in _PARQUET_SUFFIXES else "csv"
-    read = table_service_pb2.ServerFile(path=file)
-    if (format_name or by_suffix) == "parquet":
-        read.parquet.SetInParent()
-    else:
+    how: FileFormat | None = None
+    if format_name == "parquet":
+        how = table_service_pb2.ParquetFormat()
+    elif format_name == "csv" or not is_parquet(file):
         how = table_service_pb2.CsvFormat(types=_types(types), encoding=_ENCODINGS[encoding], **csv)  # type: ignore[arg-type]
-        read.csv.CopyFrom(how)
-    start = table_service_pb2.LoadStart(
-        table=named_table(table, schema),
-        mode=table_service_pb2.LOAD_MODE_APPEND if append else table_service_pb2.LOAD_MODE_CREATE,
-        request_id=request_id,
-    )
+    place = named_table(table, schema)
     client, output = session.client, session.output
     with _Sent(output.err) as sent:
-        if on_server:
-            start.file.CopyFrom(read)
-            loaded = interruptible(client, lambda: client.load(start))
-        else:
-            loaded = interruptible(client, lambda: client.load_file(start, read, sent.show))
+        read = client.load_server_file if on_server else partial(client.load_file, progress=sent.show)
+        loaded = interruptible(client, lambda: read(file, place, how, append=append, request_id=request_id))
     if output.as_json:
         output.json(loaded)
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tableveil.client.names import table_reference
 from tableveil.v1 import policy_pb2
 
 
@@ -9,5 +10,4 @@ def named_table(name: str, schema: str | None) -> policy_pb2.TableReference:
     """The table of that name in the schema; without one, the part before the first dot is the schema."""
     if schema is not None:
         return policy_pb2.TableReference(schema=schema, table=name)
-    first, dot, rest = name.partition(".")
-    return policy_pb2.TableReference(schema=first, table=rest) if dot else policy_pb2.TableReference(table=name)
+    return table_reference(name)

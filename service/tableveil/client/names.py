@@ -1,8 +1,9 @@
-"""Names of jobs and of what comes out of them: `jobs/3`, or just `3` where it is clear what is meant."""
+"""Names of tables, of jobs and of what comes out of them: `jobs/3`, or just `3` where it is clear what is meant."""
 
 from __future__ import annotations
 
 from tableveil.errors import InvalidError, shortened
+from tableveil.v1 import policy_pb2
 
 JOBS = "jobs"
 RELEASES = "releases"
@@ -24,3 +25,11 @@ def resource_name(collection: str, text: str) -> str:
     if prefix in ("", collection) and number.isascii() and number.isdigit():
         return f"{collection}/{int(number)}"
     raise InvalidError.of("NAME_INVALID", "name", shortened(text), f"`{collection}/` and a number, or the number alone")
+
+
+def table_reference(table: str | policy_pb2.TableReference) -> policy_pb2.TableReference:
+    """The table of that name; the part before the first dot is the schema."""
+    if not isinstance(table, str):
+        return table
+    first, dot, rest = table.partition(".")
+    return policy_pb2.TableReference(schema=first, table=rest) if dot else policy_pb2.TableReference(table=table)

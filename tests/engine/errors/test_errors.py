@@ -33,9 +33,16 @@ def test_error_of_one_fault_is_of_its_kind_and_worded_by_it(kind: type[Tableveil
     assert str(error) == error.message == str(error.faults[0])
 
 
-def test_error_keeps_all_faults() -> None:
+def test_error_keeps_all_faults_and_lists_them() -> None:
     faults = [Fault("a", "b", "c"), Fault("d", "e", "f")]
-    assert InvalidError("X", "two", faults).faults == tuple(faults)
+    error = InvalidError.about("X", "it is wrong", faults)
+    assert error.faults == tuple(faults)
+    assert error.message == "it is wrong (2 faults)"
+    assert str(error).splitlines() == [
+        "it is wrong (2 faults)",
+        "  a: found b; expected c",
+        "  d: found e; expected f",
+    ]
 
 
 def test_short_names_are_quoted_whole() -> None:

@@ -108,10 +108,17 @@ def test_without_a_place_for_watchers_the_job_is_asked_for(client: Client, servi
     assert list(jobs) == [DONE]
 
 
-def test_wait_returns_the_job_that_ended(client: Client, service: FakeService) -> None:
+def test_wait_returns_the_job_that_succeeded(client: Client, service: FakeService) -> None:
+    service.submit("jobs/1", [FIRST, grpc.StatusCode.UNAVAILABLE], [DONE], state=RUNNING)
+    assert client.wait("jobs/1") == DONE
+
+
+def test_wait_raises_what_a_job_failed_with(client: Client, service: FakeService) -> None:
     ended = samples.failed("jobs/1", samples.failure(faults_pb2.FAILURE_KIND_INFEASIBLE, "INFEASIBLE"))
     service.submit("jobs/1", [FIRST, grpc.StatusCode.UNAVAILABLE], [ended], state=RUNNING)
-    assert client.wait("jobs/1") == ended
+    with pytest.raises(InfeasibleError) as raised:
+        client.wait("jobs/1")
+    assert raised.value.code == "INFEASIBLE"
 
 
 def test_who_stops_watching_ends_the_stream(client: Client, service: FakeService) -> None:

@@ -109,8 +109,14 @@ class JobVerbs(HierarchyVerbs):
         )
 
     def wait(self, job: str) -> job_service_pb2.Job:
-        """The job once it has ended, be it well or not: see its state and failure."""
+        """The job once it has succeeded.
+
+        Raises:
+            TableveilError: The job failed, or was cancelled or interrupted. `watch_job` ends with such a job instead.
+        """
         [last] = deque(self.watch_job(job), maxlen=1)
+        if last.state != job_service_pb2.JOB_STATE_SUCCEEDED:
+            raise error_from(last.failure)
         return last
 
     def _check(self, policy: policy_pb2.Policy) -> Checked:

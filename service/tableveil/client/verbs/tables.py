@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import Protocol, TypeAlias
 
 import grpc
 
 from tableveil.client.connection import DEFAULT_ADDRESS, Connection
+from tableveil.client.names import table_reference
 from tableveil.v1 import policy_pb2, table_service_pb2
 from tableveil.v1.table_service_pb2_grpc import TableServiceStub
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+_PARQUET_SUFFIXES = {".parquet", ".pq"}
+
+Table: TypeAlias = "str | policy_pb2.TableReference"
+FileFormat: TypeAlias = "table_service_pb2.CsvFormat | table_service_pb2.ParquetFormat"
+
+
+class SupportsArrowStream(Protocol):
+    """What gives its rows through Arrow's PyCapsule interface, as tables, readers, relations and data frames do."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The rows."""
 
 
 class TableVerbs(Connection):
@@ -27,9 +38,9 @@ class TableVerbs(Connection):
         for page in self._pages(self._tables.ListTables, table_service_pb2.ListTablesRequest()):
             yield from page.tables
 
-    def describe_table(self, table: policy_pb2.TableReference, values: int = 0) -> table_service_pb2.TableDescription:
+    def describe_table(self, table: Table, values: int = 0) -> table_service_pb2.TableDescription:
         """What the table holds, with up to `values` of the most frequent values of each column."""
-        request = table_service_pb2.DescribeTableRequest(table=table, values=values)
+        request = table_service_pb2.DescribeTableRequest(table=table_reference(table), values=values)
         return self._ask(self._tables.DescribeTable, request).description
 
     def list_loads(self) -> Iterator[table_service_pb2.Load]:
@@ -38,30 +49,57 @@ class TableVerbs(Connection):
             yield from page.loads
 
     def load(
-        self, start: table_service_pb2.LoadStart, rows: pa.RecordBatchReader | None = None
+        self, rows: SupportsArrowStream, table: Table, *, append: bool = False, request_id: str = ""
     ) -> table_service_pb2.LoadTableResponse:
-        """Loads all rows or none: those of `start.file`, which is on the server, or else `rows`."""
-        if rows is None:
-            return self._load([table_service_pb2.LoadTableRequest(start=start)])
+        """Loads rows into a table, all of them or none.
+
+        Args:
+            rows: A `pyarrow.Table`, a `RecordBatchReader`, a DuckDB relation, a data frame, or any other Arrow stream.
+            table: `TABLE`, `SCHEMA.TABLE` or, for names with dots, a reference.
+            append: Whether to append to the table instead of creating it.
+            request_id: A name for the load: asked again, it loads nothing twice.
+        """
+        import pyarrow as pa
+
         from tableveil.client.loads import LoadRequests
 
-        return self._load(LoadRequests(start, rows))
+        return self._load(LoadRequests(_start(table, append, request_id), pa.RecordBatchReader.from_stream(rows)))
 
     def load_file(
         self,
-        start: table_service_pb2.LoadStart,
-        file: table_service_pb2.ServerFile,
+        path: str | Path,
+        table: Table,
+        how: FileFormat | None = None,
+        *,
+        append: bool = False,
+        request_id: str = "",
         progress: Callable[[int], None] | None = None,
     ) -> table_service_pb2.LoadTableResponse:
         """Loads a file of this machine, all of it or nothing; `progress` is told how many rows were sent.
+
+        `how` is by default Parquet for a file that ends in .parquet or .pq, and CSV with a header for any other.
 
         Raises:
             InvalidError: The file cannot be read, or its rows do not fit the table.
         """
         from tableveil.client.loads import file_requests
 
-        with file_requests(start, file, progress) as requests:
+        with file_requests(_start(table, append, request_id), _file(path, how), progress) as requests:
             return self._load(requests)
+
+    def load_server_file(
+        self,
+        path: str | Path,
+        table: Table,
+        how: FileFormat | None = None,
+        *,
+        append: bool = False,
+        request_id: str = "",
+    ) -> table_service_pb2.LoadTableResponse:
+        """Loads a file of the server's machine that lies below one of its `--load-directory`, as `load_file` does."""
+        start = _start(table, append, request_id)
+        start.file.CopyFrom(_file(path, how))
+        return self._load([table_service_pb2.LoadTableRequest(start=start)])
 
     def _load(self, requests: Iterable[table_service_pb2.LoadTableRequest]) -> table_service_pb2.LoadTableResponse:
         try:
@@ -70,3 +108,21 @@ class TableVerbs(Connection):
             failure = getattr(requests, "failure", None)
             # What ended the messages says more than that they ended.
             raise failure or self._error_of(error) from None
+
+
+def is_parquet(path: str | Path) -> bool:
+    """Whether a file has a Parquet file's name."""
+    return Path(path).suffix.lower() in _PARQUET_SUFFIXES
+
+
+def _start(table: Table, append: bool, request_id: str) -> table_service_pb2.LoadStart:
+    mode = table_service_pb2.LOAD_MODE_APPEND if append else table_service_pb2.LOAD_MODE_CREATE
+    return table_service_pb2.LoadStart(table=table_reference(table), mode=mode, request_id=request_id)
+
+
+def _file(path: str | Path, how: FileFormat | None) -> table_service_pb2.ServerFile:
+    if how is None:
+        how = table_service_pb2.ParquetFormat() if is_parquet(path) else table_service_pb2.CsvFormat()
+    if isinstance(how, table_service_pb2.ParquetFormat):
+        return table_service_pb2.ServerFile(path=str(path), parquet=how)
+    return table_service_pb2.ServerFile(path=str(path), csv=how)
