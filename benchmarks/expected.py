@@ -8,7 +8,6 @@ from typing import Any
 
 from benchmarks.problems import UnusableError
 from benchmarks.service import Run
-from tableveil.jobs import FailureKind
 from tableveil.policy import (
     Aggregate,
     EntropyModel,
@@ -18,6 +17,7 @@ from tableveil.policy import (
     PublisherPayoutModel,
     QualityModel,
 )
+from tableveil.runtime import FailureKind
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.releases import Release
 

@@ -12,7 +12,6 @@ from enum import Enum
 
 from benchmarks.expected import Expected, close, ranked
 from benchmarks.service import Run
-from tableveil.jobs import FailureKind
 from tableveil.policy import (
     DeltaPresence,
     Distance,
@@ -26,6 +25,7 @@ from tableveil.policy import (
     RecursiveCLDiversity,
     TCloseness,
 )
+from tableveil.runtime import FailureKind
 from tableveil.state.releases import Release
 
 LARGEST_INT = 2**31 - 1

@@ -14,9 +14,10 @@ from sqlglot import exp
 from tableveil.backend import Database, Session, Settings, column, create_table, table
 from tableveil.convert import canonical_json, policy_from_proto, policy_to_proto
 from tableveil.errors import InvalidError, TableveilError
-from tableveil.jobs import Failure, JobManager, Releases
-from tableveil.jobs.work import ReleaseWork
+from tableveil.lookups import Releases
+from tableveil.pipelines.work import ReleaseWork
 from tableveil.policy import IfExists, Policy, ReleaseTarget
+from tableveil.runtime import Failure, JobManager
 from tableveil.state.releases import Release
 
 TARGET = ReleaseTarget("released", "release", if_exists=IfExists.REPLACE)

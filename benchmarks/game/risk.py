@@ -26,8 +26,8 @@ from benchmarks.section import Section, verdict
 from tableveil import backend
 from tableveil.backend import Database, Session, Settings
 from tableveil.control import Control
-from tableveil.jobs.report import Report
-from tableveil.jobs.run_risk_analysis import run_risk_analysis
+from tableveil.pipelines.report import Report
+from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.policy import Population, TableReference
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.state import risk_analyses

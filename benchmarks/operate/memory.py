@@ -18,9 +18,9 @@ from benchmarks.section import Section, verdict
 from tableveil.backend import Database, Settings
 from tableveil.convert import canonical_json, policy_to_proto
 from tableveil.counting.memory import memory_limit as memory_bytes
-from tableveil.jobs import Job, JobManager
-from tableveil.jobs.work import ReleaseWork
+from tableveil.pipelines.work import ReleaseWork
 from tableveil.policy import ReleaseTarget
+from tableveil.runtime import Job, JobManager
 from tableveil.state.jobs import JobState
 
 TITLE = "Many jobs on a small memory limit"

@@ -25,9 +25,9 @@ from tableveil import backend
 from tableveil.backend import Database, Session, Settings
 from tableveil.control import Control
 from tableveil.drafting import guessed_quasi_identifiers
-from tableveil.jobs import Drafts
-from tableveil.jobs.report import Report
-from tableveil.jobs.run_risk_analysis import run_risk_analysis
+from tableveil.pipelines.draft import Drafts
+from tableveil.pipelines.report import Report
+from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.policy import TableReference
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.source import find_table

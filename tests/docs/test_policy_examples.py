@@ -28,9 +28,9 @@ from tableveil.hierarchy import (
     safe_harbor,
 )
 from tableveil.hierarchy.definition import RuleHierarchy
-from tableveil.jobs import JobManager
-from tableveil.jobs.work import ReleaseWork
+from tableveil.pipelines.work import ReleaseWork
 from tableveil.policy import Policy
+from tableveil.runtime import JobManager
 from tableveil.state.jobs import JobState
 from tableveil.state.migrate import migrate
 from tableveil.v1 import policy_pb2

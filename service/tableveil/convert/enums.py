@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar
 
 from tableveil import hierarchy, policy
 from tableveil.game import sweep
-from tableveil.jobs import model
 from tableveil.requests.classification import Classifier
+from tableveil.runtime import model
 from tableveil.state import jobs as job_state
 from tableveil.state.release_objects import ObjectKind
 from tableveil.v1 import (

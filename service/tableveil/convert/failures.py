@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tableveil.convert.enums import FAILURE_KINDS
 from tableveil.errors import Change, Fault, Relaxation
-from tableveil.jobs.model import Failure, FailureKind
+from tableveil.runtime.model import Failure, FailureKind
 from tableveil.v1 import faults_pb2
 
 

@@ -7,7 +7,7 @@ from tableveil.convert.failures import failure_to_proto
 from tableveil.convert.names import job_name, result_name
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import timestamp
-from tableveil.jobs.model import Job, JobProgress
+from tableveil.runtime.model import Job, JobProgress
 from tableveil.state.jobs import JobKind
 from tableveil.v1 import job_service_pb2, policy_pb2
 

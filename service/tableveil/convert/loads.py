@@ -10,10 +10,10 @@ from tableveil.convert.enums import EnumMap
 from tableveil.convert.tables import table_from_proto, table_to_proto
 from tableveil.convert.times import timestamp
 from tableveil.errors import Fault, InvalidError
-from tableveil.jobs.loads import Loaded, LoadRequest
-from tableveil.jobs.tables import ListedTable
 from tableveil.loading import CsvEncoding, CsvFormat, FileFormat, ParquetFormat, RejectedLine
+from tableveil.lookups.tables import ListedTable
 from tableveil.policy import TableReference
+from tableveil.runtime.loads import Loaded, LoadRequest
 from tableveil.source.description import ColumnDescription, TableDescription
 from tableveil.state.loads import Load, LoadMode
 from tableveil.v1 import table_service_pb2 as v1

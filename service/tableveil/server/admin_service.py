@@ -7,7 +7,7 @@ import grpc
 from tableveil.control import Control
 from tableveil.convert import backup_to_proto, finding_to_proto
 from tableveil.errors import CancelledError
-from tableveil.server.ports import Upkeep
+from tableveil.runtime import Upkeep
 from tableveil.v1 import admin_service_pb2 as v1
 from tableveil.v1 import admin_service_pb2_grpc
 

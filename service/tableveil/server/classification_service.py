@@ -12,9 +12,10 @@ from tableveil.convert import (
     stored_policy,
 )
 from tableveil.errors import InvalidError
-from tableveil.jobs.work import ClassificationWork
+from tableveil.lookups import Classifications
+from tableveil.pipelines.work import ClassificationWork
+from tableveil.runtime import JobManager
 from tableveil.server.paging import page_of_numbered
-from tableveil.server.ports import Classifications, Jobs
 from tableveil.state.jobs import JobKind
 from tableveil.v1 import classification_service_pb2 as v1
 from tableveil.v1 import classification_service_pb2_grpc
@@ -23,7 +24,7 @@ from tableveil.v1 import classification_service_pb2_grpc
 class ClassificationService(classification_service_pb2_grpc.ClassificationServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: Jobs, classifications: Classifications) -> None:
+    def __init__(self, jobs: JobManager, classifications: Classifications) -> None:
         self._jobs = jobs
         self._classifications = classifications
 

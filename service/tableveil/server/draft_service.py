@@ -7,7 +7,7 @@ import grpc
 from tableveil.control import Control
 from tableveil.convert.drafts import policy_draft_to_proto
 from tableveil.convert.tables import table_from_proto
-from tableveil.server.ports import Drafts
+from tableveil.pipelines.draft import Drafts
 from tableveil.server.slots import Slots
 from tableveil.v1 import draft_service_pb2 as v1
 from tableveil.v1 import draft_service_pb2_grpc

@@ -10,6 +10,7 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from tableveil.runtime import JobManager
 from tableveil.server.address import bind, with_port
 from tableveil.server.admin_service import AdminService
 from tableveil.server.classification_service import ClassificationService
@@ -19,11 +20,11 @@ from tableveil.server.hierarchy_service import HierarchyService
 from tableveil.server.interceptor import CallInterceptor
 from tableveil.server.job_service import JobService
 from tableveil.server.payout_service import PayoutService
-from tableveil.server.ports import Jobs, Stores
 from tableveil.server.release_service import ReleaseService
 from tableveil.server.risk_service import RiskService
 from tableveil.server.settings import CHECKS_AT_ONCE, LARGEST_MESSAGE, LOADS_AT_ONCE, RESERVED_THREADS, UPLOADS_AT_ONCE
 from tableveil.server.slots import Slots
+from tableveil.server.stores import Stores
 from tableveil.server.table_service import TableService
 from tableveil.server.utility_service import UtilityService
 from tableveil.v1 import (
@@ -86,7 +87,7 @@ _OPTIONS = (
 class Endpoint:
     """Listens from the start, answers after `start`."""
 
-    def __init__(self, jobs: Jobs, stores: Stores, address: str, stream_limit: int) -> None:
+    def __init__(self, jobs: JobManager, stores: Stores, address: str, stream_limit: int) -> None:
         """Binds the port; see `bind` for what it raises. `address` is a checked one."""
         # Streams cannot take all threads, so unary calls and health checks find one at any time.
         self._threads = ThreadPoolExecutor(stream_limit + RESERVED_THREADS, thread_name_prefix="tableveil-call")

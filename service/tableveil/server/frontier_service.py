@@ -6,9 +6,9 @@ import grpc
 
 from tableveil.convert import frontier_from_proto, frontier_to_proto, job_to_proto, result_number
 from tableveil.errors import InvalidError
-from tableveil.jobs.work import FrontierWork
-from tableveil.server.ports import Jobs, Results
-from tableveil.state.frontiers import Frontier
+from tableveil.lookups import Frontiers
+from tableveil.pipelines.work import FrontierWork
+from tableveil.runtime import JobManager
 from tableveil.state.jobs import JobKind
 from tableveil.v1 import frontier_service_pb2 as v1
 from tableveil.v1 import frontier_service_pb2_grpc
@@ -17,7 +17,7 @@ from tableveil.v1 import frontier_service_pb2_grpc
 class FrontierService(frontier_service_pb2_grpc.FrontierServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: Jobs, frontiers: Results[Frontier]) -> None:
+    def __init__(self, jobs: JobManager, frontiers: Frontiers) -> None:
         self._jobs = jobs
         self._frontiers = frontiers
 

@@ -19,8 +19,8 @@ from tableveil.convert import (
     stored_levels_from_proto,
 )
 from tableveil.errors import CancelledError, InvalidError, TableveilError
+from tableveil.lookups import Hierarchies
 from tableveil.server.paging import page_of
-from tableveil.server.ports import Hierarchies
 from tableveil.server.row_pieces import row_pieces
 from tableveil.server.settings import LARGEST_HIERARCHY, MOST_HIERARCHY_ROWS
 from tableveil.server.slots import Slots

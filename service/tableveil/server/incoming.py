@@ -33,7 +33,7 @@ class IncomingRows:
         self.reader: pa.RecordBatchReader = pa.RecordBatchReader.from_batches(stream.schema, self._checked(stream))
 
     def end(self) -> tuple[int, tuple[RejectedLine, ...]]:
-        """See `tableveil.jobs.loads.Stream`."""
+        """See `tableveil.runtime.loads.Stream`."""
         if (failure := self._bytes.failure) is not None:
             # It is raised through frames that hold these rows, and Arrow hides that from Python's garbage collection.
             self._bytes.failure = None

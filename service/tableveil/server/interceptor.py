@@ -13,7 +13,7 @@ import grpc
 from google.protobuf.message import DecodeError
 
 from tableveil.errors import InternalError, InvalidError, TableveilError
-from tableveil.jobs.model import Failure
+from tableveil.runtime.model import Failure
 from tableveil.server.slots import Slots
 from tableveil.server.status import status_of
 

@@ -15,9 +15,9 @@ from tableveil.convert import (
     policy_from_proto,
 )
 from tableveil.errors import Checked, InvalidError
-from tableveil.jobs.work import ReleaseWork
+from tableveil.pipelines.work import ReleaseWork
+from tableveil.runtime import JobManager
 from tableveil.server.paging import page_of_numbered
-from tableveil.server.ports import Jobs
 from tableveil.server.resubmission import work_again
 from tableveil.server.slots import Slots
 from tableveil.v1 import job_service_pb2 as v1
@@ -27,7 +27,7 @@ from tableveil.v1 import job_service_pb2_grpc
 class JobService(job_service_pb2_grpc.JobServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: Jobs, checks: Slots) -> None:
+    def __init__(self, jobs: JobManager, checks: Slots) -> None:
         """`checks` bounds how many checks read their sources at once."""
         self._jobs = jobs
         self._checks = checks

@@ -13,7 +13,7 @@ import traceback
 from datetime import UTC, datetime
 from types import TracebackType
 
-from tableveil.jobs.at_hand import job_at_hand
+from tableveil.runtime.current_job import job_at_hand
 from tableveil.server.settings import LogFormat
 
 _FIELDS = ("method", "code", "correlation")

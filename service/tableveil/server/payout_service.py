@@ -6,10 +6,10 @@ import grpc
 
 from tableveil.convert import job_to_proto, payout_sweep_from_proto, payout_sweep_to_proto, result_number
 from tableveil.errors import InvalidError
-from tableveil.jobs.work import PayoutSweepWork
-from tableveil.server.ports import Jobs, Results
+from tableveil.lookups import PayoutSweeps
+from tableveil.pipelines.work import PayoutSweepWork
+from tableveil.runtime import JobManager
 from tableveil.state.jobs import JobKind
-from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.v1 import payout_service_pb2 as v1
 from tableveil.v1 import payout_service_pb2_grpc
 
@@ -17,7 +17,7 @@ from tableveil.v1 import payout_service_pb2_grpc
 class PayoutService(payout_service_pb2_grpc.PayoutServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: Jobs, payout_sweeps: Results[PayoutSweep]) -> None:
+    def __init__(self, jobs: JobManager, payout_sweeps: PayoutSweeps) -> None:
         self._jobs = jobs
         self._payout_sweeps = payout_sweeps
 

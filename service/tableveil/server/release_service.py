@@ -8,8 +8,9 @@ import grpc
 
 from tableveil.convert import release_number, release_to_proto
 from tableveil.convert.arrow_pieces import arrow_pieces
+from tableveil.lookups import Releases
+from tableveil.runtime import JobManager
 from tableveil.server.paging import page_of_numbered
-from tableveil.server.ports import Jobs, Releases
 from tableveil.state.releases import Release
 from tableveil.v1 import release_service_pb2 as v1
 from tableveil.v1 import release_service_pb2_grpc
@@ -18,7 +19,7 @@ from tableveil.v1 import release_service_pb2_grpc
 class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: Jobs, releases: Releases) -> None:
+    def __init__(self, jobs: JobManager, releases: Releases) -> None:
         self._jobs = jobs
         self._releases = releases
 

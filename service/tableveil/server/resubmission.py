@@ -18,8 +18,7 @@ from tableveil.convert import (
     utility_request_from_proto,
 )
 from tableveil.errors import ConflictError, Fault, InvalidError
-from tableveil.jobs.model import Job
-from tableveil.jobs.work import (
+from tableveil.pipelines.work import (
     ClassificationWork,
     FrontierWork,
     PayoutSweepWork,
@@ -28,6 +27,7 @@ from tableveil.jobs.work import (
     UtilityReportWork,
     Work,
 )
+from tableveil.runtime.model import Job
 from tableveil.state.jobs import JobKind, Request
 from tableveil.v1 import (
     classification_service_pb2,

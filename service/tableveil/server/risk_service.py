@@ -9,8 +9,9 @@ import grpc
 from tableveil.convert import job_to_proto, result_number, risk_analysis_to_proto, risk_request_from_proto
 from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.errors import InvalidError
-from tableveil.jobs.work import RiskAnalysisWork
-from tableveil.server.ports import Jobs, RiskAnalyses
+from tableveil.lookups import RiskAnalyses
+from tableveil.pipelines.work import RiskAnalysisWork
+from tableveil.runtime import JobManager
 from tableveil.state.jobs import JobKind
 from tableveil.v1 import risk_service_pb2 as v1
 from tableveil.v1 import risk_service_pb2_grpc
@@ -19,7 +20,7 @@ from tableveil.v1 import risk_service_pb2_grpc
 class RiskService(risk_service_pb2_grpc.RiskServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: Jobs, risk_analyses: RiskAnalyses) -> None:
+    def __init__(self, jobs: JobManager, risk_analyses: RiskAnalyses) -> None:
         self._jobs = jobs
         self._risk_analyses = risk_analyses
 

@@ -6,25 +6,22 @@ import logging
 from contextlib import ExitStack
 
 from tableveil import backend
-from tableveil.jobs import (
+from tableveil.lookups import (
     Classifications,
-    Drafts,
     Frontiers,
     Hierarchies,
-    JobManager,
-    Loads,
     PayoutSweeps,
     Releases,
-    Retention,
     RiskAnalyses,
     Tables,
-    Upkeep,
     UtilityReports,
 )
+from tableveil.pipelines.draft import Drafts
+from tableveil.runtime import JobManager, Loads, Retention, Upkeep
 from tableveil.server.address import check_address
 from tableveil.server.endpoint import Endpoint
-from tableveil.server.ports import Stores
 from tableveil.server.settings import CALL_GRACE_SECONDS, STOP_SECONDS, Settings
+from tableveil.server.stores import Stores
 
 logger = logging.getLogger("tableveil.server")
 

@@ -12,7 +12,7 @@ from grpc_status import rpc_status
 
 from tableveil.convert import failure_to_proto, fault_to_proto
 from tableveil.errors import Fault
-from tableveil.jobs.model import Failure, FailureKind
+from tableveil.runtime.model import Failure, FailureKind
 from tableveil.v1 import faults_pb2
 
 DOMAIN = "tableveil"

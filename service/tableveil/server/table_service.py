@@ -18,9 +18,10 @@ from tableveil.convert.loads import (
 from tableveil.convert.pages import read_table_token, table_token
 from tableveil.convert.tables import table_from_proto
 from tableveil.errors import CancelledError, InvalidError
+from tableveil.lookups import Tables
+from tableveil.runtime import Loads
 from tableveil.server.incoming import IncomingRows
 from tableveil.server.paging import page_of, page_of_numbered
-from tableveil.server.ports import Loads, Tables
 from tableveil.server.slots import Slots
 from tableveil.v1 import table_service_pb2 as v1
 from tableveil.v1 import table_service_pb2_grpc

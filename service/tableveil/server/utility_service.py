@@ -10,10 +10,10 @@ from tableveil.convert import (
     utility_report_to_proto,
     utility_request_from_proto,
 )
-from tableveil.jobs.work import UtilityReportWork
-from tableveil.server.ports import Jobs, Results
+from tableveil.lookups import UtilityReports
+from tableveil.pipelines.work import UtilityReportWork
+from tableveil.runtime import JobManager
 from tableveil.state.jobs import JobKind
-from tableveil.state.utility_reports import Stored
 from tableveil.v1 import utility_service_pb2 as v1
 from tableveil.v1 import utility_service_pb2_grpc
 
@@ -21,7 +21,7 @@ from tableveil.v1 import utility_service_pb2_grpc
 class UtilityService(utility_service_pb2_grpc.UtilityServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: Jobs, utility_reports: Results[Stored]) -> None:
+    def __init__(self, jobs: JobManager, utility_reports: UtilityReports) -> None:
         self._jobs = jobs
         self._utility_reports = utility_reports
 

@@ -32,10 +32,10 @@ from tableveil.convert import (
     stored_hierarchy_to_proto,
 )
 from tableveil.errors import Change, Fault, InvalidError, Relaxation
-from tableveil.jobs.model import Failure, FailureKind, Job, JobProgress
 from tableveil.policy import ReleaseKind, TableReference
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
+from tableveil.runtime.model import Failure, FailureKind, Job, JobProgress
 from tableveil.state.hierarchies import Stored
 from tableveil.state.jobs import JobPhase, JobState, Request
 from tableveil.state.release_attributes import AttributeResult

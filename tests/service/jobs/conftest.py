@@ -9,10 +9,11 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.control import Control
-from tableveil.jobs import JobManager, work
-from tableveil.jobs.report import Report
-from tableveil.jobs.run import run_job
+from tableveil.pipelines import work
+from tableveil.pipelines.anonymize import run_job
+from tableveil.pipelines.report import Report
 from tableveil.policy import Policy
+from tableveil.runtime import JobManager
 from tableveil.state import jobs as store
 from tableveil.state import releases
 from tableveil.state.releases import Release

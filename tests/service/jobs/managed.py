@@ -13,10 +13,10 @@ from typing import Any
 from tableveil.backend import Database, Session
 from tableveil.errors import InternalError
 from tableveil.hierarchy import SuppressionOnly
-from tableveil.jobs import Job, JobManager
-from tableveil.jobs.report import Report
-from tableveil.jobs.work import ReleaseWork
+from tableveil.pipelines.report import Report
+from tableveil.pipelines.work import ReleaseWork
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
+from tableveil.runtime import Job, JobManager
 from tableveil.state.jobs import JobPhase
 
 POLICY = Policy(

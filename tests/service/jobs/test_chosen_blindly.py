@@ -12,10 +12,10 @@ import pytest
 from tableveil.backend import Database
 from tableveil.control import Control
 from tableveil.hierarchy import Dates, DateUnit, Intervals, SuppressionOnly
-from tableveil.jobs import run
-from tableveil.jobs.read import count
-from tableveil.jobs.report import Report
-from tableveil.jobs.run import chosen_plan
+from tableveil.pipelines import anonymize as run
+from tableveil.pipelines.anonymize import chosen_plan
+from tableveil.pipelines.read import count
+from tableveil.pipelines.report import Report
 from tableveil.policy import (
     Aggregation,
     AttributePolicy,

@@ -15,8 +15,8 @@ from tableveil.classification.model import Assessment
 from tableveil.convert import canonical_json, policy_to_proto, stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.hierarchy import Intervals, SuppressionOnly
-from tableveil.jobs import Classifications, FailureKind, Job, JobManager, Releases
-from tableveil.jobs.work import ClassificationWork
+from tableveil.lookups import Classifications, Releases
+from tableveil.pipelines.work import ClassificationWork
 from tableveil.policy import (
     AggregateFunction,
     Aggregation,
@@ -32,6 +32,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.requests.classification import ClassificationRequest, Classifier
+from tableveil.runtime import FailureKind, Job, JobManager
 from tableveil.state.classifications import Classification
 from tableveil.state.jobs import JobState
 from tableveil.state.release_objects import ObjectKind

@@ -11,10 +11,11 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.errors import InvalidError
-from tableveil.jobs import Job, JobManager, RiskAnalyses
-from tableveil.jobs.work import RiskAnalysisWork
+from tableveil.lookups import RiskAnalyses
+from tableveil.pipelines.work import RiskAnalysisWork
 from tableveil.policy import Population, TableReference
 from tableveil.requests.risk_analysis import RiskRequest
+from tableveil.runtime import Job, JobManager
 from tableveil.state.jobs import JobState
 from tableveil.state.risk_analyses import RiskAnalysis
 

@@ -12,13 +12,14 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, NotFoundError
-from tableveil.jobs import JobManager, Releases
-from tableveil.jobs.retention import delete_old
-from tableveil.jobs.work import FrontierWork, RiskAnalysisWork, UtilityReportWork, Work
+from tableveil.lookups import Releases
+from tableveil.pipelines.work import FrontierWork, RiskAnalysisWork, UtilityReportWork, Work
 from tableveil.policy import KAnonymity, TableReference
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.requests.utility import UtilityRequest
+from tableveil.runtime import JobManager
+from tableveil.runtime.retention import delete_old
 from tableveil.state import removal
 from tableveil.state.jobs import JobKind, JobState
 from tests.migrated import opened

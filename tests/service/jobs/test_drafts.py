@@ -13,7 +13,7 @@ from tableveil.convert.drafts import policy_draft_to_proto
 from tableveil.document import read_policy, to_commented_yaml
 from tableveil.drafting import PolicyDraft, RemarkKind
 from tableveil.errors import InvalidError
-from tableveil.jobs import Drafts
+from tableveil.pipelines.draft import Drafts
 from tableveil.policy import Policy, Role, TableReference
 from tableveil.state.releases import Release
 
@@ -168,7 +168,7 @@ def test_many_columns(draft: Draft) -> None:
 
 
 def test_more_rows_than_are_measured(draft: Draft, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tableveil.jobs.drafts.MOST_ROWS_MEASURED", 100)
+    monkeypatch.setattr("tableveil.pipelines.draft.MOST_ROWS_MEASURED", 100)
     found = draft("SELECT i AS age FROM range(200) r(i)")
     assert "were not measured: it has more than 100 rows" in remarks(found, "")
     checked(found)

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import datetime
 
 from tableveil.errors import Fault
-from tableveil.jobs.ended import LARGEST_POLICY, MOST, MOST_FAULTS, EndedJobs
-from tableveil.jobs.model import Failure, FailureKind, Job
 from tableveil.policy import TableReference
+from tableveil.runtime.history import LARGEST_POLICY, MOST, MOST_FAULTS, EndedJobs
+from tableveil.runtime.model import Failure, FailureKind, Job
 from tableveil.state.jobs import JobState, Request
 
 REQUEST = Request(1, "", "{}", "", TableReference("d", "main", "t"), "main", "x", datetime(2026, 1, 1))

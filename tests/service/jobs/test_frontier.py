@@ -13,8 +13,8 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InfeasibleError, InvalidError, NotFoundError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
-from tableveil.jobs import FailureKind, Frontiers, Job, JobManager
-from tableveil.jobs.work import FrontierWork, ReleaseWork
+from tableveil.lookups import Frontiers
+from tableveil.pipelines.work import FrontierWork, ReleaseWork
 from tableveil.policy import (
     AttributePolicy,
     IfExists,
@@ -27,6 +27,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.requests.frontier import FrontierGrid
+from tableveil.runtime import FailureKind, Job, JobManager
 from tableveil.state.frontiers import Frontier
 from tableveil.state.jobs import JobKind, JobPhase, JobState
 from tableveil.state.releases import Release

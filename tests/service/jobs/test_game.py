@@ -18,8 +18,8 @@ from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.errors import InfeasibleError, InvalidError
 from tableveil.hierarchy import Intervals, SuppressionOnly
-from tableveil.jobs.report import Report
-from tableveil.jobs.run_frontier import run_frontier
+from tableveil.pipelines.frontier import run_frontier
+from tableveil.pipelines.report import Report
 from tableveil.policy import (
     AttributePolicy,
     BreakEven,

@@ -9,7 +9,7 @@ from tableveil.control import Control, Stopped
 from tableveil.dictionary import PreviewRequest
 from tableveil.errors import InvalidError, NotFoundError
 from tableveil.hierarchy import InlineLevels, StoredLevels
-from tableveil.jobs import Hierarchies
+from tableveil.lookups import Hierarchies
 
 ROWS = [("a", "x", "*"), ("b", "x", "*")]
 

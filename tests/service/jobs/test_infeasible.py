@@ -15,12 +15,11 @@ from tableveil.classes import ClassCounter, EquivalenceClasses, RememberingCount
 from tableveil.control import Control
 from tableveil.errors import CancelledError, Change, InfeasibleError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
-from tableveil.jobs.model import Failure
-from tableveil.jobs.read import count
-from tableveil.jobs.relaxing import relaxed
-from tableveil.jobs.report import Report
-from tableveil.jobs.run import _search, chosen_plan
 from tableveil.lattice import Transformation
+from tableveil.pipelines.anonymize import _search, chosen_plan
+from tableveil.pipelines.read import count
+from tableveil.pipelines.relaxing import relaxed
+from tableveil.pipelines.report import Report
 from tableveil.policy import (
     AttributePolicy,
     AverageRisk,
@@ -52,6 +51,7 @@ from tableveil.policy import (
     TCloseness,
     validate_policy,
 )
+from tableveil.runtime.model import Failure
 from tableveil.search import SearchOutcome, search
 from tableveil.search.relaxing.requirements import requirements_of
 from tableveil.state.releases import Release
@@ -208,7 +208,7 @@ def test_nothing_found_in_time_is_not_nothing(database: Database, run: Run, monk
     def ended(*arguments: Any) -> SearchOutcome:
         return replace(search(*arguments), best=None, complete=False)
 
-    monkeypatch.setattr("tableveil.jobs.run.search", ended)
+    monkeypatch.setattr("tableveil.pipelines.anonymize.search", ended)
     policy = asking(KAnonymity(2), suppression_limit=Decimal("0.5"), search=SearchOptions(Decimal(1)))
     error = refused(database, run, policy)
     [fault] = error.faults
@@ -348,7 +348,7 @@ def test_what_is_remembered_is_a_part_of_the_memory_of_the_job(
             budgets.append(budget)
             super().__init__(counter, budget)
 
-    monkeypatch.setattr("tableveil.jobs.relaxing.RememberingCounter", Noted)
+    monkeypatch.setattr("tableveil.pipelines.relaxing.RememberingCounter", Noted)
     policy = INFEASIBLE["k-anonymity"]
     with database.session() as session:
         session.control, session.memory = Control(), 800

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from tableveil.backend import Database, Session, Settings
-from tableveil.jobs import JobManager
-from tableveil.jobs.releases import Releases
-from tableveil.jobs.work import RiskAnalysisWork
+from tableveil.lookups.releases import Releases
+from tableveil.pipelines.work import RiskAnalysisWork
 from tableveil.policy import ReleaseKind, ReleaseTarget, TableReference
 from tableveil.release import withdraw
 from tableveil.requests.risk_analysis import RiskRequest
+from tableveil.runtime import JobManager
 from tableveil.state import removal
 from tableveil.state.jobs import JobKind
 from tests.migrated import opened

@@ -15,10 +15,10 @@ from tableveil.backend import Database, Session, Settings
 from tableveil.control import Control
 from tableveil.errors import ConflictError, InvalidError, TableveilError
 from tableveil.hierarchy import SafeHarborZip, TableLevels
-from tableveil.jobs import JobManager, Loads
-from tableveil.jobs.loads import LoadRequest
 from tableveil.loading import CsvFormat, FileFormat, ParquetFormat, RejectedLine
 from tableveil.policy import AttributePolicy, Role, TableReference
+from tableveil.runtime import JobManager, Loads
+from tableveil.runtime.loads import LoadRequest
 from tableveil.state.loads import LoadMode
 from tests.service.jobs.managed import POLICY, SECONDS, Gate, ended, submit
 

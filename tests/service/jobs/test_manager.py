@@ -27,10 +27,9 @@ from tableveil.errors import (
     TableveilError,
 )
 from tableveil.hierarchy import InlineLevels, StoredLevels
-from tableveil.jobs import Failure, FailureKind, Hierarchies, Job, JobManager, Releases, work
-from tableveil.jobs.active import Active
-from tableveil.jobs.queue import JobQueue
-from tableveil.jobs.run import run_job
+from tableveil.lookups import Hierarchies, Releases
+from tableveil.pipelines import work
+from tableveil.pipelines.anonymize import run_job
 from tableveil.policy import (
     AttributePolicy,
     IfExists,
@@ -39,6 +38,9 @@ from tableveil.policy import (
     Role,
     TableReference,
 )
+from tableveil.runtime import Failure, FailureKind, Job, JobManager
+from tableveil.runtime.active import Active
+from tableveil.runtime.queue import JobQueue
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobPhase, JobState
 from tableveil.verification import verify

@@ -8,11 +8,12 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.errors import BusyError
-from tableveil.jobs import manager, work
-from tableveil.jobs.memory import BYTES_PER_JOB, BYTES_PER_VALUE, MemoryBudget, estimated_need
-from tableveil.jobs.report import Report
-from tableveil.jobs.run import run_job
+from tableveil.pipelines import work
+from tableveil.pipelines.anonymize import run_job
+from tableveil.pipelines.report import Report
 from tableveil.policy import Policy, TableReference
+from tableveil.runtime import manager
+from tableveil.runtime.memory import BYTES_PER_JOB, BYTES_PER_VALUE, MemoryBudget, estimated_need
 from tableveil.state.jobs import JobPhase, JobState
 from tests.service.jobs.managed import Gate, Open, ended, submit, to
 

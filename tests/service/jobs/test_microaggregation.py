@@ -24,10 +24,10 @@ from tableveil.convert import frontier_from_proto, payout_sweep_from_proto, poli
 from tableveil.document import read_policy
 from tableveil.errors import ConflictError, InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels
-from tableveil.jobs import run_microaggregation
-from tableveil.jobs.report import Report
-from tableveil.jobs.run import run_job
-from tableveil.jobs.run_risk_analysis import run_risk_analysis
+from tableveil.pipelines import microaggregation as run_microaggregation
+from tableveil.pipelines.anonymize import run_job
+from tableveil.pipelines.report import Report
+from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.policy import (
     AbsentValues,
     AggregateFunction,

@@ -13,9 +13,9 @@ from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.errors import InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals
-from tableveil.jobs.read import check_rows
-from tableveil.jobs.report import Report
-from tableveil.jobs.run_frontier import run_frontier
+from tableveil.pipelines.frontier import run_frontier
+from tableveil.pipelines.read import check_rows
+from tableveil.pipelines.report import Report
 from tableveil.policy import (
     AggregateFunction,
     Aggregation,

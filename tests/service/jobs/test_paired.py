@@ -16,9 +16,9 @@ from tableveil.classification.model import Values
 from tableveil.control import Control
 from tableveil.convert import canonical_json, policy_to_proto, stored_policy
 from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, SuppressionOnly
-from tableveil.jobs.assessed import Assessed, check_unchanged, count_again, rebuilt_plan, resolve_assessed
-from tableveil.jobs.chosen_inside import ChosenInside
-from tableveil.jobs.report import Report
+from tableveil.pipelines.assessed_release import Assessed, check_unchanged, count_again, rebuilt_plan, resolve_assessed
+from tableveil.pipelines.levels_inside_folds import ChosenInside
+from tableveil.pipelines.report import Report
 from tableveil.policy import (
     AggregateFunction,
     Aggregation,

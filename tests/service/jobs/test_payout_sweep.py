@@ -13,8 +13,8 @@ from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.game.sweep import Among, Method, SweepPoint
 from tableveil.hierarchy import InlineLevels, Intervals, SafeHarborAge, SuppressionOnly
-from tableveil.jobs import FailureKind, Job, JobManager, PayoutSweeps
-from tableveil.jobs.work import PayoutSweepWork
+from tableveil.lookups import PayoutSweeps
+from tableveil.pipelines.work import PayoutSweepWork
 from tableveil.policy import (
     AttributePolicy,
     BreakEven,
@@ -32,6 +32,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.requests.payout_sweep import SweptGains
+from tableveil.runtime import FailureKind, Job, JobManager
 from tableveil.state.jobs import JobKind, JobPhase, JobState
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.state.releases import Release

@@ -15,7 +15,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
-from tableveil.jobs.report import Report
+from tableveil.pipelines.report import Report
 from tableveil.policy import (
     AttributePolicy,
     BetaLikeness,

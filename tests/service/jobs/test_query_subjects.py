@@ -13,9 +13,9 @@ from tableveil.convert import policy_from_proto
 from tableveil.convert.drafts import policy_draft_to_proto
 from tableveil.document import read_policy, to_commented_yaml
 from tableveil.errors import InvalidError
-from tableveil.jobs import Drafts
-from tableveil.jobs.report import Report
-from tableveil.jobs.run_risk_analysis import run_risk_analysis
+from tableveil.pipelines.draft import Drafts
+from tableveil.pipelines.report import Report
+from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.policy import Population, TableReference
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.state import risk_analyses

@@ -15,10 +15,11 @@ from tableveil.errors import (
     BusyError,
     ConflictError,
 )
-from tableveil.jobs import FailureKind, JobManager, work
+from tableveil.pipelines import work
 from tableveil.policy import (
     ReleaseTarget,
 )
+from tableveil.runtime import FailureKind, JobManager
 from tableveil.state.jobs import JobState
 from tests.service.jobs.managed import POLICY, SECONDS, Gate, Open, ended, submit, to
 

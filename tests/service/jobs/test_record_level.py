@@ -21,11 +21,11 @@ from tableveil.errors import Change, InfeasibleError, InternalError, InvalidErro
 from tableveil.game import Combinations
 from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, SafeHarborAge, SuppressionOnly
 from tableveil.hierarchy.definition import HierarchyDefinition
-from tableveil.jobs import run_record_level
-from tableveil.jobs.lattice import lattice_of
-from tableveil.jobs.read import count
-from tableveil.jobs.report import Report
-from tableveil.jobs.run import run_job
+from tableveil.pipelines import record_level as run_record_level
+from tableveil.pipelines.anonymize import run_job
+from tableveil.pipelines.lattice import lattice_of
+from tableveil.pipelines.read import count
+from tableveil.pipelines.report import Report
 from tableveil.policy import (
     AttributePolicy,
     BreakEven,
@@ -357,7 +357,7 @@ def test_what_is_said_to_be_feasible_is(
     knows: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tableveil.jobs.relaxing.MOST_SECONDS", 1000.0)
+    monkeypatch.setattr("tableveil.pipelines.relaxing.MOST_SECONDS", 1000.0)
     create(session, "people", drawn(Random(5), 40))
     letter, age, illness = POLICY.attributes
     narrow = replace(

@@ -14,8 +14,8 @@ from tableveil.backend import Database, Session
 from tableveil.convert import canonical_json, policy_to_proto
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.hierarchy import Intervals, SuppressionOnly
-from tableveil.jobs import FailureKind, Job, JobManager, RiskAnalyses
-from tableveil.jobs.work import RiskAnalysisWork
+from tableveil.lookups import RiskAnalyses
+from tableveil.pipelines.work import RiskAnalysisWork
 from tableveil.policy import (
     AttributePolicy,
     IfExists,
@@ -29,6 +29,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.requests.risk_analysis import RiskRequest
+from tableveil.runtime import FailureKind, Job, JobManager
 from tableveil.state.jobs import JobState
 from tableveil.state.releases import Release
 from tableveil.state.risk_analyses import RiskAnalysis

@@ -15,12 +15,12 @@ from sqlglot import exp
 from tableveil.backend import Database, Session, Settings, create_table, render, table
 from tableveil.control import Control
 from tableveil.errors import BusyError
-from tableveil.jobs import JobManager, Loads
-from tableveil.jobs.loads import LoadRequest
-from tableveil.jobs.room import least_bytes
 from tableveil.loading import ParquetFormat
 from tableveil.operate import disk
 from tableveil.policy import ReleaseKind, ReleaseTarget, TableReference
+from tableveil.runtime import JobManager, Loads
+from tableveil.runtime.loads import LoadRequest
+from tableveil.runtime.room import least_bytes
 from tableveil.source.stored import stored_bytes
 from tableveil.state.jobs import JobState
 from tableveil.state.loads import LoadMode

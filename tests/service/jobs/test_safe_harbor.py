@@ -16,13 +16,13 @@ from tableveil.convert import policy_from_proto
 from tableveil.document import read_policy
 from tableveil.errors import InfeasibleError, InternalError, InvalidError
 from tableveil.hierarchy import SafeHarborDate
-from tableveil.jobs import JobManager
-from tableveil.jobs.read import check_rows
-from tableveil.jobs.report import Report
-from tableveil.jobs.work import FrontierWork
+from tableveil.pipelines.read import check_rows
+from tableveil.pipelines.report import Report
+from tableveil.pipelines.work import FrontierWork
 from tableveil.policy import DistinctLDiversity, IfExists, KAnonymity, Policy, SafeHarbor, SearchOptions
 from tableveil.release import write
 from tableveil.requests.frontier import FrontierGrid
+from tableveil.runtime import JobManager
 from tableveil.state.jobs import JobState
 from tableveil.state.releases import Release
 from tests.inserted import insert

@@ -13,8 +13,8 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.errors import InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
-from tableveil.jobs.read import check_rows
-from tableveil.jobs.report import Report
+from tableveil.pipelines.read import check_rows
+from tableveil.pipelines.report import Report
 from tableveil.policy import (
     AmbiguityModel,
     AttributePolicy,
@@ -319,8 +319,8 @@ def test_explanations_are_stored_by_release(usual: Release, session: Session) ->
 
 
 def test_a_time_limit_bounds_the_explanation_too(database: Database, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tableveil.jobs.run.LEAST_SECONDS_FOR_EXPLAINING", 0.0)
-    monkeypatch.setattr("tableveil.jobs.run.SHARE_FOR_EXPLAINING", 0.0)
+    monkeypatch.setattr("tableveil.pipelines.anonymize.LEAST_SECONDS_FOR_EXPLAINING", 0.0)
+    monkeypatch.setattr("tableveil.pipelines.anonymize.SHARE_FOR_EXPLAINING", 0.0)
     explanation = run(database, searched(time_limit_seconds=Decimal(100))).explanation
     assert explanation is not None
     assert (explanation.complete, explanation.neighbours) == (False, ())

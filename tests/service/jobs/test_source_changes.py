@@ -12,7 +12,7 @@ from tableveil.backend import Database, Session
 from tableveil.control import Stopped
 from tableveil.errors import CancelledError, ConflictError, InternalError
 from tableveil.hierarchy import InlineLevels, Intervals
-from tableveil.jobs.report import Report
+from tableveil.pipelines.report import Report
 from tableveil.policy import (
     AttributePolicy,
     KAnonymity,

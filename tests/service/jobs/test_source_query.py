@@ -17,9 +17,9 @@ from tableveil.convert import canonical_json, policy_from_json, policy_from_prot
 from tableveil.document import read_policy
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.hierarchy import Intervals, SuppressionOnly
-from tableveil.jobs import FailureKind, Frontiers, Job, JobManager, UtilityReports
-from tableveil.jobs.report import Report
-from tableveil.jobs.work import ClassificationWork, FrontierWork, ReleaseWork, UtilityReportWork, Work
+from tableveil.lookups import Frontiers, UtilityReports
+from tableveil.pipelines.report import Report
+from tableveil.pipelines.work import ClassificationWork, FrontierWork, ReleaseWork, UtilityReportWork, Work
 from tableveil.policy import (
     AggregateFunction,
     Aggregation,
@@ -39,6 +39,7 @@ from tableveil.policy import (
 from tableveil.requests.classification import ClassificationRequest, Classifier
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.requests.utility import UtilityRequest
+from tableveil.runtime import FailureKind, Job, JobManager
 from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import Release
 

@@ -13,11 +13,11 @@ import pytest
 from tableveil.backend import Database, Session, Settings
 from tableveil.control import Control
 from tableveil.errors import ConflictError, InvalidError
-from tableveil.jobs import JobManager, Loads
-from tableveil.jobs import loads as module
-from tableveil.jobs.loads import LoadRequest
 from tableveil.loading import CsvFormat, FileFormat, ParquetFormat, paths, write
 from tableveil.policy import TableReference
+from tableveil.runtime import JobManager, Loads
+from tableveil.runtime import loads as module
+from tableveil.runtime.loads import LoadRequest
 from tableveil.state.loads import LoadMode
 from tests.service.jobs.managed import SECONDS
 

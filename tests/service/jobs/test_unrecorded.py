@@ -10,9 +10,9 @@ import pytest
 from tableveil.backend import Database, Session, Settings
 from tableveil.errors import InternalError
 from tableveil.hierarchy import SuppressionOnly
-from tableveil.jobs import JobManager
-from tableveil.jobs.work import ReleaseWork
+from tableveil.pipelines.work import ReleaseWork
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
+from tableveil.runtime import JobManager
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobState, Outcome
 
@@ -43,7 +43,7 @@ def test_a_job_that_cannot_be_recorded_ends(tmp_path: Path, monkeypatch: pytest.
     database = Database(Settings(path))
     manager = JobManager(database, concurrent_jobs=1)
     try:
-        monkeypatch.setattr("tableveil.jobs.work.run_job", _fail)
+        monkeypatch.setattr("tableveil.pipelines.work.run_job", _fail)
         failed = manager.submit(ReleaseWork(policy("first"), "{}"))
         assert [*manager.watch(failed.number, lambda: False)][-1].state is JobState.FAILED
         monkeypatch.undo()

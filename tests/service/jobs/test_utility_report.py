@@ -13,8 +13,8 @@ from tableveil.backend import Database, Session
 from tableveil.convert import canonical_json, policy_to_proto
 from tableveil.errors import ConflictError, NotFoundError
 from tableveil.hierarchy import Intervals, SuppressionOnly
-from tableveil.jobs import Job, JobManager, UtilityReports
-from tableveil.jobs.work import UtilityReportWork
+from tableveil.lookups import UtilityReports
+from tableveil.pipelines.work import UtilityReportWork
 from tableveil.policy import (
     AttributePolicy,
     IfExists,
@@ -27,6 +27,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.requests.utility import UtilityRequest
+from tableveil.runtime import Job, JobManager
 from tableveil.state.jobs import JobState
 from tableveil.state.releases import Release
 from tableveil.usefulness import ColumnUtility, UtilityReport

@@ -13,9 +13,9 @@ from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.errors import InternalError
 from tableveil.hierarchy import InlineLevels, Intervals
-from tableveil.jobs import run as run_module
-from tableveil.jobs.report import Report
-from tableveil.jobs.run import run_job
+from tableveil.pipelines import anonymize as run_module
+from tableveil.pipelines.anonymize import run_job
+from tableveil.pipelines.report import Report
 from tableveil.policy import (
     AttributePolicy,
     DistinctLDiversity,

@@ -10,10 +10,11 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
-from tableveil.jobs import JobManager, Releases
-from tableveil.jobs.work import UtilityReportWork
+from tableveil.lookups import Releases
+from tableveil.pipelines.work import UtilityReportWork
 from tableveil.policy import IfExists, ReleaseKind, ReleaseTarget, TableReference
 from tableveil.requests.utility import UtilityRequest
+from tableveil.runtime import JobManager
 from tableveil.state.jobs import JobState
 from tests.migrated import opened
 from tests.service.jobs.managed import POLICY, Gate, Open, ended, submit, to

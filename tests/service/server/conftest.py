@@ -10,22 +10,20 @@ from unittest.mock import Mock, create_autospec
 import grpc
 import pytest
 
-from tableveil.jobs import (
+from tableveil.lookups import (
     Classifications,
-    Drafts,
     Frontiers,
     Hierarchies,
-    JobManager,
-    Loads,
     PayoutSweeps,
     Releases,
     RiskAnalyses,
     Tables,
-    Upkeep,
     UtilityReports,
 )
+from tableveil.pipelines.draft import Drafts
+from tableveil.runtime import JobManager, Loads, Upkeep
 from tableveil.server.endpoint import Endpoint
-from tableveil.server.ports import Stores
+from tableveil.server.stores import Stores
 
 Start = Callable[..., Endpoint]
 Serve = Callable[..., grpc.Channel]

@@ -12,7 +12,7 @@ from tableveil.errors import BusyError, InvalidError
 from tableveil.server import DEFAULT_ADDRESS, Settings
 from tableveil.server.address import check_address
 from tableveil.server.endpoint import Endpoint
-from tableveil.server.ports import Stores
+from tableveil.server.stores import Stores
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from grpc_status import rpc_status
 
 from tableveil import errors
 from tableveil.errors import Fault, TableveilError
-from tableveil.jobs.model import Failure
+from tableveil.runtime.model import Failure
 from tableveil.server.settings import LARGEST_MESSAGE
 from tableveil.server.status import status_of
 from tableveil.v1 import (

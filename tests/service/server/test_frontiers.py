@@ -12,9 +12,9 @@ import pytest
 from grpc_status import rpc_status
 
 from tableveil.errors import Checked, Fault, NotFoundError
-from tableveil.jobs import Job
 from tableveil.policy import TableReference
 from tableveil.requests.frontier import FrontierGrid
+from tableveil.runtime import Job
 from tableveil.state.frontiers import Frontier, Point
 from tableveil.state.jobs import JobKind, JobState, Request
 from tableveil.v1 import faults_pb2, frontier_service_pb2_grpc

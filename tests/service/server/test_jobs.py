@@ -14,8 +14,8 @@ from grpc_status import rpc_status
 
 from tableveil.convert import canonical_json
 from tableveil.errors import Checked, Fault
-from tableveil.jobs import Failure, FailureKind, Job
 from tableveil.policy import KAnonymity, Policy, TableReference
+from tableveil.runtime import Failure, FailureKind, Job
 from tableveil.server import settings
 from tableveil.state.jobs import JobState, Request
 from tableveil.v1 import faults_pb2, job_service_pb2_grpc, policy_pb2

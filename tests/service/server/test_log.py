@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tableveil.jobs.at_hand import at_hand
+from tableveil.runtime.current_job import at_hand
 from tableveil.server.log import configure_log
 from tableveil.server.settings import LogFormat
 

@@ -11,9 +11,9 @@ import pytest
 
 from tableveil.errors import Checked, Fault, NotFoundError
 from tableveil.game.sweep import Among, Method, SweepPoint
-from tableveil.jobs import Job
 from tableveil.policy import BreakEven, TableReference
 from tableveil.requests.payout_sweep import SweptGains
+from tableveil.runtime import Job
 from tableveil.state.jobs import JobKind, JobState, Request
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.v1 import payout_service_pb2 as v1

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 from tableveil.errors import NotFoundError
-from tableveil.jobs import Job
 from tableveil.policy import TableReference
+from tableveil.runtime import Job
 from tableveil.state.jobs import JobKind, JobState, Request
 from tableveil.v1 import risk_service_pb2 as v1
 from tableveil.v1 import risk_service_pb2_grpc

@@ -15,9 +15,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_status import rpc_status
 
-from tableveil.jobs import Job
+from tableveil.runtime import Job
 from tableveil.server.endpoint import SERVICES, Endpoint
-from tableveil.server.ports import Stores
+from tableveil.server.stores import Stores
 from tableveil.v1 import job_service_pb2 as v1
 from tableveil.v1 import job_service_pb2_grpc
 

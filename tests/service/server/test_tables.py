@@ -13,10 +13,10 @@ import pytest
 
 from tableveil.control import Control
 from tableveil.errors import ConflictError
-from tableveil.jobs.loads import Loaded, LoadRequest, Stream
-from tableveil.jobs.tables import ListedTable
 from tableveil.loading import CsvEncoding, CsvFormat, ParquetFormat, RejectedLine
+from tableveil.lookups.tables import ListedTable
 from tableveil.policy import TableReference
+from tableveil.runtime.loads import Loaded, LoadRequest, Stream
 from tableveil.source.description import TableDescription
 from tableveil.state.loads import Load, LoadMode
 from tableveil.v1 import policy_pb2, table_service_pb2_grpc

@@ -1,0 +1,64 @@
+"""Releases, as the service offers them: the owner's evidence, and the public objects as a stream of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from tableveil.backend import Database
+from tableveil.errors import ConflictError, NotFoundError, nearest, shortened
+from tableveil.lookups.results import Results
+from tableveil.lookups.rows import ROWS_PER_BATCH, readable
+from tableveil.state import releases
+from tableveil.state.jobs import JobKind
+from tableveil.state.releases import Release
+
+
+class Releases(Results[Release]):
+    """The ledger and what it lists."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, JobKind.RELEASE, "releases", "release", releases.find)
+
+    def page(self, before: int | None, size: int) -> list[Release]:
+        """The next `size` releases with numbers below `before`, newest first."""
+        with self._database.session() as session:
+            return releases.page(session, before, size)
+
+    @contextmanager
+    def read(self, number: int, name: str) -> Iterator[pa.RecordBatchReader]:
+        """The rows of a public object, in its order.
+
+        Raises:
+            NotFoundError: there is no such release, or it has no such object.
+            ConflictError: the release was withdrawn, or replaced: its objects are another one's now.
+        """
+        release = self.get(number)
+        names = [item.name for item in release.objects]
+        if name not in names:
+            expected = f"an object of releases/{number}"
+            hint = nearest(name, names) or f"It has {', '.join(map(shortened, names))}."
+            raise NotFoundError.of("OBJECT_NOT_FOUND", "object", shortened(name), expected, hint)
+        require_current(release)
+        with self._database.session() as session:
+            yield session.batches(readable(session, release.target_schema, name), ROWS_PER_BATCH)
+
+
+def require_current(release: Release) -> None:
+    """Raises `ConflictError` for a release whose objects are gone: it was withdrawn, or replaced by another."""
+    if release.withdrawal is not None:
+        raise ConflictError.of(
+            "RELEASE_WITHDRAWN",
+            "release",
+            f"releases/{release.number}, withdrawn at {release.withdrawal.at:%Y-%m-%d %H:%M} UTC",
+            "a release that was not withdrawn",
+        )
+    if not release.current:
+        raise ConflictError.of(
+            "RELEASE_REPLACED",
+            "release",
+            f"releases/{release.number}, which a later release has replaced",
+            "a release whose objects are still its own",
+        )

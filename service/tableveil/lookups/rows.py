@@ -1,0 +1,36 @@
+"""Rows of a table or view, as types that Arrow has."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tableveil.backend import Session, alias, cast, column, table
+
+ROWS_PER_BATCH = 8192
+
+# DuckDB would hand out others of the same bits in their place: without time zones, without the largest numbers. A
+# number of more than 38 digits ends the reading rather than come out wrong.
+_WITHOUT_ARROW = {
+    "HUGEINT": "DECIMAL(38,0)",
+    "UHUGEINT": "VARCHAR",
+    "TIME WITH TIME ZONE": "VARCHAR",
+    "BIT": "VARCHAR",
+    "UUID": "VARCHAR",
+}
+"""Types that Arrow does not have, and what they are read as."""
+
+
+def readable(session: Session, schema: str, name: str) -> exp.Select:
+    """The query for all columns of a table or view, as types that Arrow has."""
+    # By its full name: the schema may be called as the database is.
+    catalog = session.catalog
+    columns = session.rows(
+        "SELECT column_name, data_type FROM duckdb_columns() "
+        "WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index",
+        [catalog, schema, name],
+    )
+    read = [
+        alias(cast(column(found), _WITHOUT_ARROW[type_]), found) if type_ in _WITHOUT_ARROW else column(found)
+        for found, type_ in columns
+    ]
+    return exp.select(*read).from_(table(name, schema, catalog))

@@ -1,0 +1,192 @@
+"""What a classifier assessment is of: a release, the policy it was made by, its source, and the columns looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from tableveil.backend import Session
+from tableveil.counting import class_size_histogram
+from tableveil.dictionary import listed_levels
+from tableveil.errors import ConflictError, Fault, InfeasibleError, InternalError, InvalidError, nearest, shortened
+from tableveil.hierarchy import InlineLevels
+from tableveil.hierarchy.definition import ListedHierarchy
+from tableveil.pipelines.anonymize import chosen_plan
+from tableveil.pipelines.microaggregation import Clusterable, clusterable, clustered_plan
+from tableveil.pipelines.read import Counted, FoundHierarchies, dictionaries_of
+from tableveil.pipelines.released_rows import current_release, source_name
+from tableveil.pipelines.report import Report
+from tableveil.policy import Policy, Role
+from tableveil.release.plan import ReleasePlan
+from tableveil.requests.classification import ClassificationRequest
+from tableveil.risk import ClassSizes
+from tableveil.source import Fingerprint, Source, fingerprint, resolve_source
+from tableveil.state import hierarchies
+from tableveil.state.migrate import fingerprint_key
+from tableveil.state.releases import Release
+
+PolicyOf = Callable[[str], Policy]
+"""Reads the policy in the document that the ledger has of a release."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessed:
+    """A current release; `policy` has a role for every column of `source`; which columns tell which."""
+
+    release: Release
+    policy: Policy
+    source: Source
+    classes: tuple[str, ...]
+    features: tuple[str, ...]
+
+    @property
+    def as_released(self) -> Policy:
+        """The policy with the released transformation as the only one."""
+        generalized = {attribute.column for attribute in self.policy.quasi_identifiers}
+        levels = tuple((found.column, found.level) for found in self.release.attributes if found.column in generalized)
+        return replace(self.policy, search=replace(self.policy.search, levels=levels, time_limit_seconds=None))
+
+
+def resolve_assessed(session: Session, request: ClassificationRequest, policy_of: PolicyOf) -> Assessed:
+    """Everything that can be found out without reading the source's rows.
+
+    Raises:
+        NotFoundError: there is no such release.
+        ConflictError: it was replaced, or its source has other columns now.
+        InvalidError: its columns are not what the request takes them for, or it is none that can be assessed.
+    """
+    assert request.release is not None, "the request was checked"
+    release = current_release(session, request.release)
+    source, policy, faults = resolve_source(session, policy_of(release.policy))
+    if source is None or faults:
+        raise _source_changed(release)
+    faults = [*_check_kind(policy, request), *_check_columns(policy, request)]
+    if faults:
+        raise unfit(faults)
+    quasi_identifiers = [a.column for a in policy.attributes if a.role is Role.QUASI_IDENTIFIER]
+    return Assessed(release, policy, source, request.classes, request.features or tuple(quasi_identifiers))
+
+
+def unfit(faults: list[Fault]) -> InvalidError:
+    """The error of a request that does not fit the release."""
+    return InvalidError.about("CLASSIFICATION_INVALID", "classifiers cannot be assessed as asked", faults)
+
+
+def check_unchanged(session: Session, assessed: Assessed) -> str:
+    """The source's fingerprint, which is that of the release; raises `ConflictError` if it is not."""
+    mark = fingerprint(session, assessed.source, fingerprint_key(session))
+    if mark != assessed.release.source_fingerprint:
+        raise _source_changed(assessed.release)
+    return mark
+
+
+def count_again(session: Session, assessed: Assessed, source: Source, policy: Policy, mark: str = "") -> Counted:
+    """Counts a source by the hierarchies of the release's evidence: all of its source, or some of it."""
+    read = dictionaries_of(session, source, policy, _hierarchies(session, assessed))
+    base = read.counted(session)
+    sizes = ClassSizes(*class_size_histogram(session))
+    return Counted(policy, read.source, Fingerprint(mark), "", base, read.lattice, sizes)
+
+
+def read_again(session: Session, assessed: Assessed, mark: str) -> Counted | Clusterable:
+    """Everything that the release was made of."""
+    if assessed.policy.microaggregation is None:
+        return count_again(session, assessed, assessed.source, assessed.as_released, mark)
+    read = dictionaries_of(session, assessed.source, assessed.policy, _hierarchies(session, assessed))
+    return clusterable(session, assessed.policy, Fingerprint(mark), read)
+
+
+def rebuilt_plan(session: Session, assessed: Assessed, read: Counted | Clusterable, report: Report) -> ReleasePlan:
+    """The plan that the release was written by.
+
+    Raises:
+        ConflictError: the population is another one now.
+        InternalError: it does not suppress as many records as the release did, or has other clusters.
+    """
+    if isinstance(read, Clusterable):
+        return _rebuilt_clusters(session, assessed.release, read, report)
+    return _rebuilt_classes(session, assessed, read, report)
+
+
+def _rebuilt_clusters(session: Session, release: Release, read: Clusterable, report: Report) -> ReleasePlan:
+    plan, score = clustered_plan(session, read, report)
+    if not math.isclose(score, release.score, rel_tol=1e-9, abs_tol=1e-12):
+        message = f"releases/{release.number} has the score {release.score:g}, rebuilt it has {score:g}"
+        raise InternalError("REBUILD_FAILED", message)
+    return plan
+
+
+def _rebuilt_classes(session: Session, assessed: Assessed, counted: Counted, report: Report) -> ReleasePlan:
+    try:
+        plan = chosen_plan(session, counted, report)
+    except InfeasibleError:
+        plan = None
+    release = assessed.release
+    if plan is not None and plan.suppressed_records == release.suppressed_records:
+        return plan
+    if assessed.source.population is not None:
+        found = f"a population whose rows changed since releases/{release.number} was made"
+        raise ConflictError.of(
+            "SOURCE_CHANGED", "release", found, "a release whose population is as it was", "Release it again."
+        )
+    found = "nothing" if plan is None else f"{plan.suppressed_records} suppressed records"
+    message = f"releases/{release.number} has {release.suppressed_records} suppressed records, rebuilt it has {found}"
+    raise InternalError("REBUILD_FAILED", message)
+
+
+def _source_changed(release: Release) -> ConflictError:
+    return ConflictError.of(
+        "SOURCE_CHANGED",
+        "release",
+        f"releases/{release.number} of {source_name(release)}, which has other rows or columns now",
+        "a release whose source is as it was",
+        "Release it again, or restore the source.",
+    )
+
+
+def _check_kind(policy: Policy, request: ClassificationRequest) -> Iterator[Fault]:
+    if policy.record_level is not None:
+        found = f"releases/{request.release}, whose records have levels of their own"
+        hint = "Combinations of values that it suppresses have no levels by which they could be released."
+        yield Fault("release", found, "a release of one transformation", hint)
+    if policy.microaggregation is not None and request.choose_inside_folds:
+        found = f"true for releases/{request.release}, of clusters of the whole table"
+        expected = "false: clusters are of the records that they were formed of, and have no place for others"
+        yield Fault("choose_inside_folds", found, expected)
+
+
+def _check_columns(policy: Policy, request: ClassificationRequest) -> Iterator[Fault]:
+    roles = {attribute.column: attribute.role for attribute in policy.attributes}
+    as_they_are = [name for name, role in roles.items() if role in (Role.SENSITIVE, Role.INSENSITIVE)]
+    released = [name for name, role in roles.items() if role is not Role.IDENTIFYING]
+    for field, names, fitting, expected in (
+        ("classes", request.classes, as_they_are, "a sensitive or insensitive column, which is released as it is"),
+        ("features", request.features, released, "a released column"),
+    ):
+        for i, name in enumerate(names):
+            if name not in fitting:
+                role = f", which is {roles[name].replace('_', ' ').lower()}" if name in roles else ""
+                yield Fault(f"{field}[{i}]", f"{shortened(name)}{role}", expected, nearest(name, fitting))
+
+
+def _hierarchies(session: Session, assessed: Assessed) -> FoundHierarchies:
+    """Those of the evidence: a stored one may have newer versions, a table other rows."""
+    used = {found.column: found.hierarchy for found in assessed.release.attributes}
+    result = FoundHierarchies()
+    for i, attribute in enumerate(assessed.policy.attributes):
+        definition, column = attribute.hierarchy, attribute.column
+        if isinstance(definition, ListedHierarchy):
+            name, _, version = used.get(column, "").rpartition("@")
+            if name:
+                stored = hierarchies.find(session, name, int(version))
+                result.found[column] = (InlineLevels(hierarchies.rows(session, stored)), stored.reference)
+                continue
+            field = f"attributes[{i}].hierarchy"
+            levels, reference, faults = listed_levels(session, definition, field, column, store=False)
+            result.faults.extend(faults)
+            if levels is not None:
+                result.found[column] = (levels, reference)
+        elif definition is not None:
+            result.found[column] = (definition, str(definition))
+    return result

@@ -1,0 +1,190 @@
+"""One job from a release to its classifier assessment: rebuild it, pair it with its source, train, store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.backend import Database, Session
+from tableveil.classification import Assessment, ClassifiedRecords
+from tableveil.control import Progress
+from tableveil.errors import Fault, shortened
+from tableveil.pipelines.assessed_release import (
+    Assessed,
+    PolicyOf,
+    check_unchanged,
+    read_again,
+    rebuilt_plan,
+    resolve_assessed,
+    unfit,
+)
+from tableveil.pipelines.levels_inside_folds import ChosenInside
+from tableveil.pipelines.report import Report
+from tableveil.release import writing
+from tableveil.release.figures import check_figures, write_figures
+from tableveil.release.paired import Paired, pair
+from tableveil.release.sampled import Labels, Sample, draw_sample, labels_of
+from tableveil.requests.classification import ClassificationRequest
+from tableveil.state import classifications, jobs
+from tableveil.state.jobs import JobPhase
+
+MOST_CLASSES = 100
+
+NULL_CLASS = "NULL"
+"""What the class of records without a value is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """The records that are looked at, paired with what is released of them, and per class column their classes."""
+
+    sample: Sample
+    paired: Paired
+    classes: tuple[Labels, ...]
+
+
+def run_classification(
+    database: Database,
+    session: Session,
+    job: int,
+    request: ClassificationRequest,
+    document: str,
+    policy_of: PolicyOf,
+    report: Report,
+) -> int:
+    """Runs a job on a session of its own and returns the number of the assessment it stored.
+
+    Raises:
+        TableveilError: nothing was stored.
+    """
+    report.phase(JobPhase.READING)
+    # One transaction, so that everything is read of the same rows.
+    with session.transaction():
+        assessed = resolve_assessed(session, request, policy_of)
+        mark = check_unchanged(session, assessed)
+        if request.publish:
+            check_figures(session, assessed.release)
+        sample = draw_sample(session, assessed.source, request.max_records, request.seed)
+        classes = tuple(labels_of(session, sample, name) for name in assessed.classes)
+        if faults := list(_check_records(request, sample, classes)):
+            raise unfit(faults)
+        report.phase(JobPhase.COUNTING)
+        read = read_again(session, assessed, mark)
+    plan = rebuilt_plan(session, assessed, read, report)
+    looked = _Looked(sample, pair(session, plan, sample, assessed.features), classes)
+    assessments = _assess(database, session, assessed, request, looked, report)
+    report.phase(JobPhase.WRITING)
+    with writing(database, session) if request.publish else nullcontext(), session.transaction():
+        # What was assessed is published only as long as it is there.
+        release = resolve_assessed(session, request, policy_of).release
+        number = classifications.next_number(session)
+        published = write_figures(session, release, assessments) if request.publish else ""
+        stored = classifications.Classification(
+            number=number,
+            job=job,
+            created_at=jobs.now(),
+            release=release.number,
+            source=release.source,
+            source_fingerprint=mark,
+            records=sample.of,
+            sampled_records=sample.records,
+            suppressed_records=int((~looked.paired.kept).sum()),
+            folds=request.folds,
+            published=published,
+            seconds=report.elapsed(),
+            warnings=tuple(_warnings(request, looked, assessments)),
+            request=document,
+            assessments=assessments,
+        )
+        classifications.insert(session, stored)
+        # The manager looks for the outcome: a commit that reports success may have written nothing.
+        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, warnings=stored.warnings)
+        jobs.insert_outcome(session, job, outcome, jobs.JobKind.CLASSIFICATION)
+    return number
+
+
+def _check_records(request: ClassificationRequest, sample: Sample, classes: tuple[Labels, ...]) -> Iterator[Fault]:
+    if sample.records < request.folds:
+        found = f"{request.folds}, of {sample.records} records"
+        yield Fault("folds", found, f"at most {sample.records}" if sample.records > 1 else "a release of more records")
+    for i, (name, labels) in enumerate(zip(request.classes, classes, strict=True)):
+        if not 2 <= len(labels.texts) <= MOST_CLASSES:
+            found = f"{shortened(name)}, which has {len(labels.texts)} different values"
+            hint = "Classifiers tell few classes: group the values in a column of their own, and release that."
+            yield Fault(f"classes[{i}]", found, f"a column of 2 to {MOST_CLASSES} values among the records", hint)
+
+
+def _assess(
+    database: Database,
+    session: Session,
+    assessed: Assessed,
+    request: ClassificationRequest,
+    looked: _Looked,
+    report: Report,
+) -> tuple[Assessment, ...]:
+    """One assessment per class column, all of the same records."""
+    # Scikit-learn takes longer to load than most jobs take.
+    from tableveil.classification.assess import assess
+
+    control = session.control
+    assert control is not None
+    paired = looked.paired
+    features = tuple(paired.feature(name) for name in assessed.features)
+    choose = None
+    if request.choose_inside_folds:
+        choose = ChosenInside(database, control, assessed, paired, request.max_records, request.seed)
+    found: list[Assessment] = []
+
+    def on_progress(trained: int, of: int) -> None:
+        total = of * len(assessed.classes)
+        report.on_progress(Progress(len(found) * of + trained, total, None, None, None))
+
+    for name, labels in zip(assessed.classes, looked.classes, strict=True):
+        texts = tuple(NULL_CLASS if text is None else text for text in labels.texts)
+        records = ClassifiedRecords(features, name, labels.codes, texts, paired.kept)
+        found.append(assess(records, request.classifiers, request.folds, request.seed, control, on_progress, choose))
+    return tuple(found)
+
+
+def _warnings(request: ClassificationRequest, looked: _Looked, assessments: tuple[Assessment, ...]) -> Iterator[str]:
+    sample, kept = looked.sample, looked.paired.kept
+    if sample.records < sample.of:
+        yield (
+            f"The figures are of {sample.records:,} of the {sample.of:,} records, drawn by the seed {request.seed}: "
+            "another seed gives others. Set max_records to look at more."
+        )
+    if not request.choose_inside_folds:
+        yield (
+            "The transformation was chosen with all records at hand, those that classifiers are evaluated on among "
+            "them, so the figures of the release are a little optimistic. Ask for choose_inside_folds to choose it "
+            "for the training records of each fold alone."
+        )
+    elif sample.records < sample.of:
+        yield "Inside the folds a transformation was chosen for the records that were drawn, not for all."
+    if not kept.any():
+        yield "None of the records that were looked at is released: whoever trains on the release learns nothing."
+    yield from _without_class(looked.classes, assessments)
+    for assessment in assessments:
+        useless = [c.classifier for c in assessment.comparisons if c.relative_accuracy is None]
+        if useless:
+            names = ", ".join(classifier.replace("_", " ").lower() for classifier in useless)
+            yield (
+                f"For {shortened(assessment.class_column)} there is no relative accuracy of {names}: trained on the "
+                "source itself, it is no more accurate than telling everybody the most frequent class."
+            )
+
+
+def _without_class(classes: tuple[Labels, ...], assessments: tuple[Assessment, ...]) -> Iterator[str]:
+    for labels, assessment in zip(classes, assessments, strict=True):
+        if None in labels.texts:
+            without = _count(labels.codes, labels.texts.index(None))
+            column = shortened(assessment.class_column)
+            yield f"{without:,} of the records have no {column}: they are a class of their own, {NULL_CLASS}."
+
+
+def _count(codes: NDArray[np.int32], code: int) -> int:
+    return int(np.count_nonzero(codes == code))

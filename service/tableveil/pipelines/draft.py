@@ -1,0 +1,91 @@
+"""Policy drafts, as the service offers them: a source is described, measured and guessed about; nothing is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tableveil.backend import Database, Session
+from tableveil.control import Control, Stopped
+from tableveil.counting import count_frequencies
+from tableveil.drafting import (
+    ColumnDraft,
+    Figures,
+    PolicyDraft,
+    columns_to_measure,
+    draft_columns,
+    draft_policy,
+)
+from tableveil.errors import CancelledError
+from tableveil.pipelines.risk_measures import proposed_among
+from tableveil.policy import Role, TableReference
+from tableveil.risk import class_sizes_by, default_size, subset_risks
+from tableveil.source import Source, find_source, resolve_analyzed
+from tableveil.source.drafted import column_facts
+from tableveil.source.missing import invalid
+from tableveil.source.query import take_snapshot
+
+LARGEST_SUBSET = 2
+
+MOST_ROWS_MEASURED = 10_000_000
+"""Of larger tables a draft has no figures: a call is no job, which may take long and waits for its memory."""
+
+
+class Drafts:
+    """Guesses policies. May be used from any thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def draft(self, table: TableReference, control: Control, query: str = "") -> PolicyDraft:
+        """A draft for a table, or for the rows of a query if there is one; it is read in one transaction.
+
+        Raises:
+            InvalidError: there is no such table, or the query may not be a source.
+            CancelledError: `control` says so.
+        """
+        with self._database.session() as session:
+            session.control = control
+            try:
+                return _draft(session, table, query)
+            except Stopped:
+                raise CancelledError("CANCELLED", "the draft was cancelled") from None
+
+
+def _draft(session: Session, table: TableReference, query: str) -> PolicyDraft:
+    figures, unmeasured = None, ""
+    with session.transaction():
+        source, _, faults = find_source(session, table, query, "table")
+        if source is None:
+            raise invalid("DRAFT_INVALID", "no policy can be drafted", faults)
+        if source.query is not None:
+            take_snapshot(session, source)
+        columns = draft_columns(column_facts(session, source.rows))
+        if columns[0].facts.rows > MOST_ROWS_MEASURED:
+            unmeasured = f"it has more than {MOST_ROWS_MEASURED:,} rows. Measure them with `tableveil risk`."
+        else:
+            figures = _measured(session, source, columns)
+    return replace(draft_policy(source.reference, columns, figures, unmeasured), source_query=query)
+
+
+def _measured(session: Session, source: Source, columns: Sequence[ColumnDraft]) -> Figures | None:
+    """The figures of guessed quasi-identifiers, and of what may be some; None if there is nothing to measure."""
+    facts = {draft.facts.name: draft for draft in columns if draft.facts.kind is not None and draft.facts.rows}
+    guessed = [name for name, draft in facts.items() if draft.decided and draft.role is Role.QUASI_IDENTIFIER]
+    others = [
+        name
+        for name, draft in facts.items()
+        if not draft.facts.constant and (not draft.decided or draft.role is Role.INSENSITIVE)
+    ]
+    names = columns_to_measure(guessed, others)
+    if not names:
+        return None
+    analyzed, _ = resolve_analyzed(session, source.reference, "", names, None, "", source.query)
+    frequencies = count_frequencies(session, analyzed).frequencies
+    size = min(LARGEST_SUBSET, default_size(len(names), len(frequencies.records)))
+    assert session.control is not None
+    risks = subset_risks(frequencies, size, session.control.raise_if_stopped).subsets
+    positions = [names.index(name) for name in guessed if name in names]
+    return Figures(
+        names, class_sizes_by(frequencies, positions) if positions else None, risks, tuple(proposed_among(risks))
+    )

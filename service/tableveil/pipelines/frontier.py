@@ -1,0 +1,99 @@
+"""One job from policy to frontier: read, count, search every k and limit at once, store what was found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from decimal import Decimal
+
+from tableveil.backend import Session
+from tableveil.counting import open_counter
+from tableveil.errors import InvalidError
+from tableveil.pipelines.privacy import privacy_for
+from tableveil.pipelines.quality import quality_for
+from tableveil.pipelines.read import check_enough, check_people, dictionaries_of, hierarchies_of
+from tableveil.pipelines.report import Report
+from tableveil.policy import Policy, SuppressedRecords
+from tableveil.requests.frontier import FrontierGrid, with_k
+from tableveil.search.frontier import FrontierPoint, FrontierProblem, frontier
+from tableveil.source import fingerprint, resolve_source
+from tableveil.state import frontiers, jobs
+from tableveil.state.jobs import JobPhase
+from tableveil.state.migrate import fingerprint_key
+
+
+def run_frontier(session: Session, job: int, policy: Policy, grid: FrontierGrid, document: str, report: Report) -> int:
+    """Runs a job on a session of its own and returns the number of the frontier it stored.
+
+    Raises:
+        TableveilError: nothing was stored.
+    """
+    report.phase(JobPhase.READING)
+    # More of the grid may be out of reach, but if the least k is, all of it is.
+    source, policy, faults = resolve_source(session, with_k(policy, grid.ks[0]))
+    if source is None or faults:
+        raise InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)
+    hierarchies = hierarchies_of(session, policy, store=False)
+    # One transaction, so that everything is read of the same rows.
+    with session.transaction():
+        mark = fingerprint(session, source, fingerprint_key(session))
+        read = dictionaries_of(session, source, policy, hierarchies)
+        check_enough(policy, read)
+        report.phase(JobPhase.COUNTING)
+        base, lattice = read.counted(session), read.lattice
+        check_people(session, policy, base)
+    report.phase(JobPhase.SEARCHING)
+    counter = open_counter(session, base, lattice.bottom)
+    suppressible = tuple(
+        replace(policy, suppression_limit=limit).suppressible(counter.records) for limit in grid.suppression_limits
+    )
+    problem = FrontierProblem(
+        lattice=lattice,
+        counter=counter,
+        quality=quality_for(policy, base, counter, suppressible[-1]),
+        rules=tuple(privacy_for(with_k(policy, k).privacy_models, policy, base, counter) for k in grid.ks),
+        suppressible=suppressible,
+        keeps_suppressed=policy.suppressed_records is SuppressedRecords.KEEP,
+    )
+    limit = policy.search.time_limit_seconds
+    assert session.control is not None
+    found = frontier(problem, session.control, None if limit is None else float(limit), report.on_progress)
+    report.phase(JobPhase.WRITING)
+    with session.transaction():
+        number = frontiers.next_number(session)
+        stored = frontiers.Frontier(
+            number=number,
+            job=job,
+            created_at=jobs.now(),
+            source=source.reference,
+            source_fingerprint=mark,
+            records=counter.records,
+            quasi_identifiers=tuple(attribute.column for attribute in policy.quasi_identifiers),
+            lattice_size=str(found.lattice_size),
+            checked=found.checked,
+            counter=counter.name,
+            search_seconds=found.seconds,
+            seconds=report.elapsed(),
+            policy=document,
+            points=tuple(
+                _point(k, suppression_limit, point)
+                for k, row in zip(grid.ks, found.points, strict=True)
+                for suppression_limit, point in zip(grid.suppression_limits, row, strict=True)
+            ),
+        )
+        frontiers.insert(session, stored)
+        # The manager looks for the outcome: a commit that reports success may have written nothing.
+        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
+        jobs.insert_outcome(session, job, outcome, jobs.JobKind.FRONTIER)
+    return number
+
+
+def _point(k: int, suppression_limit: Decimal, point: FrontierPoint) -> frontiers.Point:
+    best = point.best
+    return frontiers.Point(
+        k=k,
+        suppression_limit=suppression_limit,
+        found=frontiers.Found(best.score, best.suppressed, best.classes, best.transformation) if best else None,
+        optimal=point.complete,
+        lower_bound=None if math.isinf(point.lower_bound) else point.lower_bound,
+    )

@@ -1,0 +1,32 @@
+"""What a release reaches of every privacy model, and what its source did, for the owner."""
+
+from __future__ import annotations
+
+from tableveil.classes import ClassCounter, EquivalenceClasses
+from tableveil.counting import BaseHistogram
+from tableveil.pipelines.privacy import facts_for
+from tableveil.policy import Policy, SuppressedRecords
+from tableveil.privacy import suppressed_pool, with_pool
+from tableveil.privacy.guarantees import Guarantee, guarantees
+from tableveil.release import ReleasePlan
+
+LARGEST_BEFORE = 2_000_000
+"""Distinct combinations up to which the source's own classes are looked at: they come as arrays, all at once."""
+
+
+def guarantees_of(
+    policy: Policy, base: BaseHistogram, counter: ClassCounter, plan: ReleasePlan
+) -> tuple[Guarantee, ...]:
+    """Of the classes at level 0, if they are not too many, and of what is released: classes, and the pool if it is.
+
+    With aggregated columns, classes at level 0 are not those of the source: its people differ by these columns too.
+    """
+    before: EquivalenceClasses | None = None
+    most = max([base.combinations, *(histogram.rows for histogram in base.by_value)])
+    if most <= LARGEST_BEFORE and not base.aggregated:
+        before = counter.classes((0,) * len(counter.levels))
+    facts = facts_for(policy, base, counter)
+    after = plan.classes.selected(plan.kept)
+    if policy.suppressed_records is SuppressedRecords.KEEP and plan.suppressed_records:
+        after = with_pool(after, suppressed_pool(counter, plan.classes, plan.kept))
+    return guarantees(facts, policy.privacy_models, before, after)

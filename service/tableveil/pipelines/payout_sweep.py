@@ -1,0 +1,102 @@
+"""One job from policy to payout sweep: read, count every combination of values, sweep, store what was found."""
+
+from __future__ import annotations
+
+from tableveil.backend import Session
+from tableveil.counting import BaseHistogram, build_base, read_combinations
+from tableveil.errors import InvalidError
+from tableveil.game.sweep import Sweep, payout_sweep
+from tableveil.hierarchy import UncountableError
+from tableveil.lattice import Lattice
+from tableveil.pipelines.enumerable import check_enumerable
+from tableveil.pipelines.privacy import check_contained, check_population
+from tableveil.pipelines.quality import uncountable
+from tableveil.pipelines.read import dictionaries_of, hierarchies_of
+from tableveil.pipelines.report import Report
+from tableveil.policy import Policy
+from tableveil.requests.payout_sweep import SweptGains, break_even_of, safe_harbor_of
+from tableveil.source import fingerprint, population_fingerprint, resolve_source
+from tableveil.state import jobs, payout_sweeps
+from tableveil.state.jobs import JobPhase
+from tableveil.state.migrate import fingerprint_key
+
+
+def run_payout_sweep(
+    session: Session, job: int, policy: Policy, swept: SweptGains, document: str, report: Report
+) -> int:
+    """Runs a job on a session of its own and returns the number of the payout sweep it stored.
+
+    Raises:
+        TableveilError: nothing was stored.
+    """
+    report.phase(JobPhase.READING)
+    source, policy, faults = resolve_source(session, policy)
+    if source is None or faults:
+        raise InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)
+    hierarchies = hierarchies_of(session, policy, store=False)
+    # One transaction, so that everything is read of the same rows.
+    with session.transaction():
+        key = fingerprint_key(session)
+        mark, population_mark = fingerprint(session, source, key), population_fingerprint(session, source, key)
+        read = dictionaries_of(session, source, policy, hierarchies)
+        report.phase(JobPhase.COUNTING)
+        base, lattice = build_base(session, read.source, read.generalized), read.lattice
+    if faults := check_population(policy, base) or check_contained(session, base):
+        raise InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)
+    check_enumerable(base, lattice)
+    report.phase(JobPhase.SEARCHING)
+    found = _sweep(session, policy, swept, base, lattice, report)
+    report.phase(JobPhase.WRITING)
+    game = policy.game
+    assert game is not None
+    with session.transaction():
+        number = payout_sweeps.next_number(session)
+        stored = payout_sweeps.PayoutSweep(
+            number=number,
+            job=job,
+            created_at=jobs.now(),
+            source=source.reference,
+            source_fingerprint=mark,
+            population_fingerprint=population_mark,
+            records=base.records,
+            population_records=base.population_records,
+            quasi_identifiers=tuple(attribute.column for attribute in policy.quasi_identifiers),
+            publisher_benefit=game.publisher_benefit,
+            adversary_cost=game.adversary_cost,
+            break_even=break_even_of(policy),
+            if_method_known=swept.if_method_known,
+            lattice_size=str(found.lattice_size),
+            counted=found.counted,
+            sweep_seconds=found.seconds,
+            seconds=report.elapsed(),
+            policy=document,
+            points=found.points,
+        )
+        payout_sweeps.insert(session, stored)
+        # The manager looks for the outcome: a commit that reports success may have written nothing.
+        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
+        jobs.insert_outcome(session, job, outcome, jobs.JobKind.PAYOUT_SWEEP)
+    return number
+
+
+def _sweep(
+    session: Session, policy: Policy, swept: SweptGains, base: BaseHistogram, lattice: Lattice, report: Report
+) -> Sweep:
+    assert policy.game is not None
+    assert session.control is not None
+    try:
+        return payout_sweep(
+            read_combinations(session, base),
+            base.population is not None,
+            base.withheld,
+            lattice,
+            safe_harbor_of(policy),
+            policy.game,
+            swept.gains,
+            break_even_of(policy),
+            session.control,
+            report.on_progress,
+            swept.if_method_known,
+        )
+    except UncountableError as error:
+        raise uncountable(policy, error, "the game's information loss") from None

@@ -1,0 +1,130 @@
+"""The privacy models that a policy asks for, over the table that was counted."""
+
+from __future__ import annotations
+
+from tableveil.backend import Session
+from tableveil.classes import ClassCounter
+from tableveil.counting import BaseHistogram, missing_people
+from tableveil.errors import Fault
+from tableveil.hierarchy import UncountableError
+from tableveil.pipelines.quality import uncountable
+from tableveil.policy import (
+    Choose,
+    Distance,
+    NoAttack,
+    NTCloseness,
+    Policy,
+    Population,
+    PrivacyModel,
+    Profitability,
+    PublisherPayoutModel,
+    SensitiveModel,
+    Success,
+    TCloseness,
+)
+from tableveil.privacy import Conjunction, Facts, privacy_of
+from tableveil.source import Source, estimated_values
+
+LARGEST_UNASKED = 1_000_000
+MOST_UNASKED_VALUES = 10_000
+"""Records, and different values, up to which columns are counted that no model looks at: only to tell what the release
+reaches of models that nobody asked for. Of nearly unique values it reaches nothing."""
+
+
+def choosing_models(policy: Policy) -> tuple[PrivacyModel, ...]:
+    """Those that take part in choosing the transformation."""
+    if policy.search.choose is Choose.ALL_MODELS:
+        return policy.privacy_models
+    return tuple(model for model in policy.privacy_models if not isinstance(model, SensitiveModel))
+
+
+def judging_models(policy: Policy) -> tuple[PrivacyModel, ...]:
+    """Those that only judge what was chosen without them."""
+    return tuple(model for model in policy.privacy_models if model not in choosing_models(policy))
+
+
+def privacy_for(
+    models: tuple[PrivacyModel, ...], policy: Policy, base: BaseHistogram, counter: ClassCounter
+) -> Conjunction:
+    """The rule that some of the policy's models together make.
+
+    Raises:
+        InvalidError: One of them counts what the policy's hierarchies do not let it.
+    """
+    try:
+        return privacy_of(models, counter, population_size(policy, base), policy.game)
+    except UncountableError as error:
+        counting = next(str(model) for model in models if isinstance(model, Profitability))
+        hint = "Or ask for no_attack, which looks at the sizes of classes only."
+        raise uncountable(policy, error, counting, hint, "PRIVACY_UNCOUNTABLE") from None
+
+
+def facts_for(policy: Policy, base: BaseHistogram, counter: ClassCounter) -> Facts:
+    """What the models need to know of the source besides its classes."""
+    return Facts(counter, population_size(policy, base), policy.game)
+
+
+def population_size(policy: Policy, base: BaseHistogram) -> int | None:
+    """How many people the source's are a part of, if the policy or the population's rows tell."""
+    return people_in(policy.population, base.records, base.population_records)
+
+
+def people_in(population: Population | None, records: int, rows: int | None) -> int | None:
+    """How many people a population has of which `records` are a part, if it or its own `rows` tell."""
+    if population is None:
+        return None
+    if population.sampling_fraction is not None:
+        return round(records / population.sampling_fraction)
+    return rows if population.size is None else population.size
+
+
+def counted_columns(session: Session, source: Source, policy: Policy, records: int) -> frozenset[str]:
+    """The sensitive columns whose values are counted: those that some model looks at, and others that cost little."""
+    asked = {model.column for model in policy.privacy_models if isinstance(model, SensitiveModel)}
+    unasked = [attribute.column for attribute in policy.sensitive if attribute.column not in asked]
+    if not unasked or not 0 < records <= LARGEST_UNASKED:
+        return frozenset(asked)
+    estimates = estimated_values(session, source, unasked)
+    return frozenset(asked.union(name for name in unasked if estimates[name] <= MOST_UNASKED_VALUES))
+
+
+def ordered_columns(policy: Policy) -> frozenset[str]:
+    """The sensitive columns whose values some model compares by their order."""
+    return frozenset(
+        model.column
+        for model in policy.privacy_models
+        if isinstance(model, TCloseness | NTCloseness) and model.distance is Distance.ORDERED
+    )
+
+
+def check_population(policy: Policy, base: BaseHistogram) -> list[Fault]:
+    """The faults of a population that is, or is said to be, smaller than its part."""
+    return check_size(policy.population, base.records, base.population_records)
+
+
+def check_size(population: Population | None, records: int, rows: int | None) -> list[Fault]:
+    """The same, of a population with so many `rows` and a source with so many records."""
+    expected = f"at least the {records} records of the source, which is a part of it"
+    size = None if population is None else population.size
+    sizes = [("population.size", size), ("population.table", rows)]
+    return [Fault(field, str(n), expected) for field, n in sizes if n is not None and n < records]
+
+
+def check_contained(session: Session, base: BaseHistogram) -> list[Fault]:
+    """The fault of a population's table that lacks people of the source: risks would be of others."""
+    if base.population is None:
+        return []
+    combinations, records = missing_people(session, base)
+    if not records:
+        return []
+    found = f"too few people for {records} records, in {combinations} combinations of the quasi-identifiers' values"
+    expected = "at least as many people as the source has records of every combination, because it is a part of them"
+    hint = "Give a table that has everybody of the source, or leave it out: then the source stands for the population."
+    return [Fault("population.table", found, expected, hint)]
+
+
+def plays_in_population(policy: Policy) -> bool:
+    """Whether anything asks what attackers gain who look for people in the population."""
+    models = (*policy.privacy_models, policy.quality_model)
+    game = (Profitability, NoAttack, PublisherPayoutModel)
+    return any(isinstance(model, game) and model.success is not Success.PROSECUTOR for model in models)

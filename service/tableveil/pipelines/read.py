@@ -1,0 +1,248 @@
+"""What a job reads of its source before it searches: rows, hierarchies, dictionaries, and the base histogram."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tableveil.backend import Session
+from tableveil.counting import BaseHistogram, build_base, class_size_histogram, equal_records_histogram
+from tableveil.dictionary import (
+    AggregatedDictionary,
+    Dictionary,
+    JointDictionary,
+    SensitiveDictionary,
+    build_aggregated,
+    build_dictionary,
+    build_sensitive,
+    listed_levels,
+)
+from tableveil.errors import Fault, InfeasibleError, InvalidError
+from tableveil.hierarchy import InlineLevels, RuleHierarchy
+from tableveil.hierarchy.definition import ListedHierarchy
+from tableveil.lattice import Lattice
+from tableveil.pipelines.joint_features import joint_dictionaries
+from tableveil.pipelines.lattice import lattice_of
+from tableveil.pipelines.privacy import (
+    check_contained,
+    check_population,
+    counted_columns,
+    ordered_columns,
+    plays_in_population,
+)
+from tableveil.pipelines.report import Report
+from tableveil.policy import KAnonymity, Policy, Role, policy_warnings
+from tableveil.release import check_existing, check_ledger, check_target
+from tableveil.risk import ClassSizes
+from tableveil.source import (
+    Fingerprint,
+    Source,
+    check_facts,
+    full_fingerprint,
+    population_fingerprint,
+    records_in,
+    resolve_source,
+)
+from tableveil.state.jobs import JobPhase
+from tableveil.state.migrate import fingerprint_key
+
+
+@dataclass(slots=True)
+class FoundHierarchies:
+    """Per column its hierarchy, with the rows of listed ones, and what the evidence calls it; all faults."""
+
+    found: dict[str, tuple[InlineLevels | RuleHierarchy, str]] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What reading and counting the source gave, all of one snapshot."""
+
+    policy: Policy
+    source: Source
+    fingerprint: Fingerprint
+    population_fingerprint: str
+    base: BaseHistogram
+    lattice: Lattice
+    sizes_before: ClassSizes
+
+    @property
+    def dictionaries(self) -> tuple[Dictionary, ...]:
+        """Of the quasi-identifiers."""
+        return self.base.dictionaries
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionaries:
+    """The columns that are counted, in policy order, and the transformations of those that are generalized.
+
+    `source` has so many `records`, without those that are `set_aside`, because of a NULL in an aggregated column.
+    """
+
+    source: Source
+    generalized: tuple[Dictionary, ...]
+    sensitive: tuple[SensitiveDictionary, ...]
+    aggregated: tuple[AggregatedDictionary, ...]
+    joint: tuple[JointDictionary, ...]
+    lattice: Lattice
+    records: int
+    set_aside: int
+
+    def counted(self, session: Session) -> BaseHistogram:
+        """The base histogram."""
+        return build_base(
+            session, self.source, self.generalized, self.sensitive, self.aggregated, self.joint, self.set_aside
+        )
+
+
+def check_request(session: Session, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:
+    """Faults that show without reading the source's rows; the source and the policy with all roles as far as known."""
+    source, policy, faults = resolve_source(session, policy)
+    return source, policy, [*faults, *check_target(session, policy, source)]
+
+
+def check_rows(session: Session, policy: Policy, report: Report) -> tuple[str, ...]:
+    """Raises what `run_job` would raise before it counts; the warnings that show by then."""
+    report.phase(JobPhase.READING)
+    source, policy, hierarchies = resolve_fully(session, policy, store=False)
+    with session.transaction():
+        _, read = read_dictionaries(session, source, policy, hierarchies)
+    check_enough(policy, read)
+    return tuple(policy_warnings(policy))
+
+
+def resolve_fully(session: Session, policy: Policy, store: bool) -> tuple[Source, Policy, FoundHierarchies]:
+    """The source, the policy with a role for every column, and the hierarchies with the rows of listed ones."""
+    source, policy, faults = check_request(session, policy)
+    if source is None or faults:
+        raise _invalid(faults)
+    check_existing(session, policy)
+    return source, policy, hierarchies_of(session, policy, store)
+
+
+def read_dictionaries(
+    session: Session, source: Source, policy: Policy, hierarchies: FoundHierarchies
+) -> tuple[Fingerprint, Dictionaries]:
+    """The source's fingerprint, and the dictionaries of its columns."""
+    mark = full_fingerprint(session, source, fingerprint_key(session))
+    check_ledger(session, policy, source, mark)
+    return mark, dictionaries_of(session, source, policy, hierarchies)
+
+
+def dictionaries_of(session: Session, source: Source, policy: Policy, hierarchies: FoundHierarchies) -> Dictionaries:
+    """The dictionaries of all columns that are counted, of the source without the records set aside."""
+    facts = check_facts(session, source, policy)
+    faults = [*hierarchies.faults, *facts.faults]
+    source = source.clustered([attribute.column for attribute in policy.aggregated])
+    records = records_in(session, source) if source.complete else facts.records
+    counted = counted_columns(session, source, policy, records)
+    dictionaries, sensitive, aggregated = [], [], []
+    for i, attribute in enumerate(policy.attributes if records else ()):
+        hierarchy, reference = hierarchies.found.get(attribute.column, (None, ""))
+        if attribute.aggregation is not None:
+            positions, found = build_aggregated(session, source, attribute, hierarchy, reference, i, f"attributes[{i}]")
+            faults += found
+            aggregated += [positions] if positions is not None else []
+        elif attribute.role is Role.QUASI_IDENTIFIER and hierarchy is not None:
+            dictionary, found = build_dictionary(
+                session, source, attribute, hierarchy, reference, i, f"attributes[{i}]"
+            )
+            faults += found
+            dictionaries += [dictionary] if dictionary is not None else []
+        if attribute.role is Role.SENSITIVE and attribute.column in counted:
+            ordered = attribute.column in ordered_columns(policy)
+            values, found = build_sensitive(
+                session, source, attribute, hierarchy, reference, i, f"attributes[{i}]", ordered
+            )
+            faults += found
+            sensitive += [values] if values is not None else []
+    joint, found = joint_dictionaries(session, source, policy) if records else ([], [])
+    faults += found
+    lattice = None
+    if len(dictionaries) == len(policy.quasi_identifiers):
+        lattice, found = lattice_of(policy, [dictionary.levels.top for dictionary in dictionaries])
+        faults += found
+    set_aside = facts.records - records
+    if not faults and not records:
+        raise _too_few(policy, 1, records, set_aside)
+    if faults or lattice is None:
+        raise _invalid(faults)
+    return Dictionaries(
+        source, tuple(dictionaries), tuple(sensitive), tuple(aggregated), tuple(joint), lattice, records, set_aside
+    )
+
+
+def check_enough(policy: Policy, read: Dictionaries) -> None:
+    """Raises `InfeasibleError` if there are fewer records than a class must have, and not all may be suppressed."""
+    smallest = max([model.k for model in policy.privacy_models if isinstance(model, KAnonymity)], default=1)
+    if read.records < smallest and policy.suppressible(read.records) < read.records:
+        raise _too_few(policy, smallest, read.records, read.set_aside)
+
+
+def _too_few(policy: Policy, smallest: int, records: int, set_aside: int) -> InfeasibleError:
+    others = f", besides {set_aside:,} that are set aside because of NULLs" if set_aside else ""
+    model = next((i for i, model in enumerate(policy.privacy_models) if model == KAnonymity(smallest)), None)
+    return InfeasibleError.of(
+        "TOO_FEW_RECORDS",
+        "source" if model is None or not records else f"privacy_models[{model}]",
+        f"classes of at least {smallest:,} records asked of {records:,} records{others}",
+        f"at most {records:,}" if records else "at least one record to release",
+    )
+
+
+def count(session: Session, policy: Policy, report: Report) -> Counted:
+    """Reads and counts the source of a job that makes a release.
+
+    Raises:
+        InvalidError: the policy does not fit the table or its rows.
+        InfeasibleError: there are no records.
+        ConflictError: something is in the release's place.
+    """
+    report.phase(JobPhase.READING)
+    source, policy, hierarchies = resolve_fully(session, policy, store=True)
+    # One transaction, so that everything is read of the same rows.
+    with session.transaction():
+        mark, read = read_dictionaries(session, source, policy, hierarchies)
+        report.phase(JobPhase.COUNTING)
+        base = read.counted(session)
+        check_people(session, policy, base)
+        sizes_before = _sizes_before(session, source, policy)
+        population_mark = population_fingerprint(session, source, fingerprint_key(session))
+    return Counted(policy, read.source, mark, population_mark, base, read.lattice, sizes_before)
+
+
+def _sizes_before(session: Session, source: Source, policy: Policy) -> ClassSizes:
+    """Of the groups of the source's records that no quasi-identifier tells apart."""
+    if not policy.aggregated:
+        return ClassSizes(*class_size_histogram(session))
+    columns = [attribute.column for attribute in (*policy.quasi_identifiers, *policy.aggregated)]
+    return ClassSizes(*equal_records_histogram(session, source, columns))
+
+
+def check_people(session: Session, policy: Policy, base: BaseHistogram) -> None:
+    """Raises `InvalidError` if the source's people are not a part of the population, as far as the policy cares."""
+    faults = check_population(policy, base)
+    if not faults and plays_in_population(policy):
+        faults = check_contained(session, base)
+    if faults:
+        raise _invalid(faults)
+
+
+def hierarchies_of(session: Session, policy: Policy, store: bool) -> FoundHierarchies:
+    """The hierarchies of all columns that have one; `store` keeps those with rows that are not in the store yet."""
+    hierarchies = FoundHierarchies()
+    for i, attribute in enumerate(policy.attributes):
+        definition = attribute.hierarchy
+        if isinstance(definition, ListedHierarchy):
+            name = f"{policy.source.table or 'source_query'}.{attribute.column}"
+            levels, reference, faults = listed_levels(session, definition, f"attributes[{i}].hierarchy", name, store)
+            hierarchies.faults.extend(faults)
+            if levels is not None:
+                hierarchies.found[attribute.column] = (levels, reference)
+        elif definition is not None:
+            hierarchies.found[attribute.column] = (definition, str(definition))
+    return hierarchies
+
+
+def _invalid(faults: list[Fault]) -> InvalidError:
+    return InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)

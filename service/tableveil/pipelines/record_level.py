@@ -1,0 +1,274 @@
+"""One job at the record level: read, count, choose for every combination of values, write, each by who knows how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.backend import Database, Session
+from tableveil.classes import EquivalenceClasses, KeyLayout
+from tableveil.control import Control, Progress
+from tableveil.counting import read_combinations
+from tableveil.errors import InfeasibleError
+from tableveil.game import (
+    Assignment,
+    Choice,
+    Combinations,
+    Stakes,
+    best_transformations,
+    payouts_against,
+    people_of_labels,
+    pre_image_sizes,
+    solve_against_inversion,
+)
+from tableveil.game.record_level import SUPPRESSED
+from tableveil.hierarchy import UncountableError
+from tableveil.lattice import Lattice
+from tableveil.pipelines.enumerable import check_enumerable
+from tableveil.pipelines.infeasible import too_few_released
+from tableveil.pipelines.quality import uncountable
+from tableveil.pipelines.read import Counted, count
+from tableveil.pipelines.relaxing import relaxed_record_level
+from tableveil.pipelines.report import Report
+from tableveil.policy import NoAttack, Policy, Profitability, described
+from tableveil.privacy.guarantees import Guarantee
+from tableveil.release import Evidence, ReleasePlan, check_disclosure, check_one_meaning, mixed_levels, publish
+from tableveil.release.plan import OwnLevels
+from tableveil.requests.payout_sweep import break_even_of
+from tableveil.search import Candidate, SearchOutcome
+from tableveil.state.jobs import JobPhase
+
+STRATEGY = "every transformation was tried for each combination of values, because of record_level"
+
+AGAINST_INVERSION = (
+    f"{STRATEGY}; the best of several assignments that allow for an adversary who knows the method, not proven optimal"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Solved:
+    """What is chosen, for people who are not in the source as well.
+
+    Success has the probability 1 / `people` for the published adversary, 1 / `pre_images` for the one who `knows` the
+    method, whichever it was chosen for. `optimum` is what the best choice pays against the first.
+    """
+
+    own: OwnLevels
+    stakes: Stakes
+    knows: bool
+    people: NDArray[np.int64]
+    pre_images: NDArray[np.int64]
+    optimum: float
+    seconds: float
+
+
+def run_record_level(
+    database: Database, session: Session, job: int, policy: Policy, document: str, report: Report
+) -> int:
+    """Runs a job on a session of its own and returns the number of the release it wrote.
+
+    Raises:
+        TableveilError: nothing was written.
+    """
+    counted = count(session, policy, report)
+    check_one_meaning(session, counted.policy, counted.dictionaries, counted.lattice)
+    solved = _solve(session, counted, report)
+    plan = _plan(counted, solved)
+    if plan.suppressed_records > counted.policy.suppressible(plan.records):
+        raise _too_many_suppressed(session, counted, solved.own.combinations, plan)
+    report.phase(JobPhase.WRITING)
+    check_disclosure(session, plan)
+    guarantees = tuple(_guarantees(solved))
+    found = _outcome(counted, solved, plan)
+    assert found.best is not None
+    evidence = Evidence(
+        job=job,
+        document=document,
+        fingerprint=counted.fingerprint,
+        population_fingerprint=counted.population_fingerprint,
+        search=found,
+        best=found.best,
+        losses=_losses(solved.own, plan.records),
+        quality_model=described(policy.quality_model),
+        chosen_by=policy.privacy_models,
+        explanation=None,
+        counter="numpy",
+        counting=f"every transformation from the next finer one, {len(solved.own.kept)} combinations in all",
+        sizes_before=counted.sizes_before,
+        warnings=tuple(_warnings(plan)),
+        elapsed=report.elapsed,
+        phases=report.seconds,
+        guarantees=guarantees,
+    )
+    return publish(database, session, plan, evidence, verifying=lambda: report.phase(JobPhase.VERIFYING))
+
+
+def _solve(session: Session, counted: Counted, report: Report) -> _Solved:
+    report.phase(JobPhase.SEARCHING)
+    policy, lattice = counted.policy, counted.lattice
+    assert session.control is not None
+    assert policy.game is not None
+    assert policy.record_level is not None
+    started = session.control.now()
+    check_enumerable(counted.base, lattice)
+    combinations = read_combinations(session, counted.base)
+
+    def progress(done: int, transformations: int) -> None:
+        report.on_progress(Progress(done, transformations, None, None, None))
+
+    try:
+        published, chosen = _assigned(combinations, lattice, policy, session.control, progress)
+    except UncountableError as error:
+        raise uncountable(policy, error, described(policy.quality_model)) from None
+    knows = policy.record_level.adversary_knows_method
+    return _Solved(
+        own=OwnLevels(combinations, chosen),
+        stakes=Stakes.of(policy.game),
+        knows=knows,
+        people=people_of_labels(combinations, chosen) if knows else chosen.sizes,
+        pre_images=chosen.sizes if knows else pre_image_sizes(combinations, chosen),
+        optimum=float(combinations.records @ published.payouts),
+        seconds=session.control.now() - started,
+    )
+
+
+def _assigned(
+    combinations: Combinations,
+    lattice: Lattice,
+    policy: Policy,
+    control: Control,
+    on_progress: Callable[[int, int], None] = lambda done, of: None,
+) -> tuple[Assignment, Assignment]:
+    """What pays most against an adversary who does not know the method, and what is chosen: the same if none does."""
+    assert policy.game is not None
+    assert policy.record_level is not None
+    stakes, choice = Stakes.of(policy.game), choice_of(policy)
+    # What the method would choose for people who are not in the source is part of what an adversary knows of it.
+    [published] = best_transformations(
+        combinations, lattice, [stakes], choice, control, everyone=True, on_progress=on_progress
+    )
+    if not policy.record_level.adversary_knows_method:
+        return published, published
+    return published, solve_against_inversion(combinations, lattice, stakes, choice, control)
+
+
+def _too_many_suppressed(
+    session: Session, counted: Counted, combinations: Combinations, plan: ReleasePlan
+) -> InfeasibleError:
+    """The error for more suppressed records than the policy allows, with what would do instead."""
+    control = session.control
+    assert control is not None
+
+    def suppressed_by(policy: Policy, lattice: Lattice) -> int:
+        _, chosen = _assigned(combinations, lattice, policy, control)
+        return plan.records - int(combinations.records[chosen.chosen != SUPPRESSED].sum())
+
+    relaxed = relaxed_record_level(session, counted, suppressed_by)
+    withheld = plan.records - int(combinations.records.sum())
+    return too_few_released(counted.policy, plan.suppressed_records, plan.records, withheld, relaxed)
+
+
+def choice_of(policy: Policy) -> Choice:
+    """What the policy's privacy models leave to choose from; Safe Harbor's part is in the lattice."""
+    profitable = any(isinstance(model, Profitability) for model in policy.privacy_models)
+    return Choice(
+        break_even_of(policy) if profitable else None,
+        any(isinstance(model, NoAttack) for model in policy.privacy_models),
+    )
+
+
+def _plan(counted: Counted, solved: _Solved) -> ReleasePlan:
+    combinations = solved.own.combinations
+    of_source = np.flatnonzero(combinations.records)
+    layout = KeyLayout.of([len(levels.groups[0]) for levels in combinations.levels])
+    keys = layout.pack([codes[of_source] for codes in combinations.codes])
+    finest = (0,) * len(combinations.levels)
+    highest = [max((level for level, _ in used), default=0) for used in solved.own.records_at]
+    return ReleasePlan(
+        policy=counted.policy,
+        source=counted.source,
+        dictionaries=counted.dictionaries,
+        transformation=tuple(highest),
+        classes=EquivalenceClasses(layout, keys, combinations.records[of_source], finest),
+        kept=solved.own.kept[of_source],
+        records=counted.base.records,
+        sensitive=counted.base.sensitive,
+        own_levels=solved.own,
+    )
+
+
+# --- the evidence ---------------------------------------------------------------------------------------------------
+
+
+def _outcome(counted: Counted, solved: _Solved, plan: ReleasePlan) -> SearchOutcome:
+    """The search as releases know it; the score is what the publisher is not paid of a benefit per record."""
+    most = plan.records * solved.stakes.benefit
+    score = most - float(solved.own.combinations.records @ solved.own.assignment.payouts)
+    size = counted.lattice.size
+    best = Candidate(
+        transformation=plan.transformation,
+        key=((score,), sum(plan.transformation), plan.transformation),
+        score=score,
+        values=(),
+        suppressed=plan.suppressed_records,
+        classes=int(np.count_nonzero(plan.kept)),
+    )
+    return SearchOutcome(
+        strategy=AGAINST_INVERSION if solved.knows else STRATEGY,
+        best=best,
+        complete=not solved.knows,
+        lower_bound=min(score, most - solved.optimum),
+        checked=size,
+        counted=size,
+        lattice_size=size,
+        pruned={},
+        runners_up=(),
+        seconds=solved.seconds,
+        best_seconds=None,
+    )
+
+
+def _guarantees(solved: _Solved) -> Iterator[Guarantee]:
+    """What the source at level 0 and the release pay, and what is attacked: by the journalist, knowing or not."""
+    combinations, assignment = solved.own.combinations, solved.own.assignment
+    # At level 0 everybody who shares the labels would get them, and nothing is lost.
+    nothing_lost = np.zeros(len(combinations.people))
+    before = float(combinations.records @ solved.stakes.payouts(nothing_lost, combinations.people))
+    exposed = _attacked(combinations, solved.stakes, combinations.people, np.ones_like(solved.own.kept))
+    adversaries = (("journalist", solved.people), ("journalist who knows the method", solved.pre_images))
+    for adversary, sizes in adversaries:
+        paid = float(combinations.records @ payouts_against(combinations, assignment, solved.stakes, sizes))
+        yield Guarantee(f"publisher_payout ({adversary})", "", "payout", before, paid)
+        attacked = _attacked(combinations, solved.stakes, sizes, solved.own.kept)
+        yield Guarantee(f"no_attack ({adversary})", "", "attacked_records", exposed, attacked)
+
+
+def _attacked(
+    combinations: Combinations, stakes: Stakes, sizes: NDArray[np.int64], released: NDArray[np.bool_]
+) -> float:
+    return float(combinations.records[stakes.attacked(sizes) & released].sum())
+
+
+def _losses(own: OwnLevels, records: int) -> tuple[float, ...]:
+    """The loss of each quasi-identifier, each record's at its own level; 1 if it is suppressed."""
+    losses = []
+    for j, (levels, codes) in enumerate(zip(own.combinations.levels, own.combinations.codes, strict=True)):
+        chosen, lost, kept = own.levels(j), 0.0, 0
+        for level in range(levels.top + 1):
+            rows = own.kept & (chosen == level)
+            counts = own.combinations.records[rows]
+            lost += float(counts @ levels.shares(level)[levels.groups[level][codes[rows]]])
+            kept += int(counts.sum())
+        losses.append((lost + records - kept) / records)
+    return tuple(losses)
+
+
+def _warnings(plan: ReleasePlan) -> Iterator[str]:
+    yield from mixed_levels(plan)
+    if plan.kept_records == 0:
+        yield "All records are suppressed: the release is empty."
+    elif all(plan.levels_of(j) == (d.levels.top,) for j, d in enumerate(plan.dictionaries)):
+        yield "Every quasi-identifier is at its top: the release says nothing about them."

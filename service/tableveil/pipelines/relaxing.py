@@ -1,0 +1,119 @@
+"""What could be asked less of a policy that a search found nothing for, over the source that was counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from functools import cache, lru_cache
+
+from tableveil.backend import Session
+from tableveil.classes import RememberingCounter
+from tableveil.counting import BaseHistogram
+from tableveil.counting.memory import memory_limit
+from tableveil.errors import InvalidError
+from tableveil.lattice import Lattice
+from tableveil.pipelines.enumerable import check_enumerable
+from tableveil.pipelines.lattice import lattice_of
+from tableveil.pipelines.privacy import choosing_models, privacy_for
+from tableveil.pipelines.read import Counted
+from tableveil.policy import Choose, Policy, SuppressedRecords
+from tableveil.release import check_one_meaning
+from tableveil.search import Problem
+from tableveil.search.relaxing import Found, LatticeQuestions, ProblemOf, Relaxed, relax, relax_judged
+
+MOST_SECONDS = 5.0
+"""People wait for an answer that is no release."""
+
+SHARE_OF_MEMORY = 8
+"""The part of the job's memory that remembers classes, because the same transformations are asked for again."""
+
+
+def relaxed(session: Session, policy: Policy, problem: Problem, base: BaseHistogram, proven: bool) -> Relaxed:
+    """The conflict in the policy and what would do, found in a few seconds, or in as many as the search may take.
+
+    `problem` is the one that was searched; if that was to the end, it is `proven` that nothing meets the policy.
+
+    Raises:
+        CancelledError: the control was cancelled.
+    """
+    assert session.control is not None
+    tops = _tops(problem)
+    asked = _problem_of(session, problem, base)
+    return relax(policy, asked, tops, problem.counter.records, session.control, seconds_for(policy), proven)
+
+
+def chosen_by_all(session: Session, policy: Policy, problem: Problem, base: BaseHistogram) -> Found:
+    """Whether anything meets a policy whose models all take part in choosing, as far as is found out in that time.
+
+    Raises:
+        CancelledError: the control was cancelled.
+    """
+    assert session.control is not None
+    questions = LatticeQuestions(_problem_of(session, problem, base), session.control, seconds_for(policy))
+    return questions.find(replace(policy, search=replace(policy.search, choose=Choose.ALL_MODELS)))
+
+
+def relaxed_record_level(
+    session: Session, counted: Counted, suppressed_by: Callable[[Policy, Lattice], int]
+) -> Relaxed:
+    """The same for record-level generalization: `suppressed_by` tells how many records a policy suppresses.
+
+    Raises:
+        CancelledError: the control was cancelled.
+    """
+    assert session.control is not None
+    tops = [dictionary.levels.top for dictionary in counted.dictionaries]
+    # Whatever the limit is, the same records are suppressed.
+    suppressed = lru_cache(maxsize=None)(suppressed_by)
+
+    @cache
+    def possible(lattice: Lattice) -> bool:
+        try:
+            check_enumerable(counted.base, lattice)
+            check_one_meaning(session, counted.policy, counted.dictionaries, lattice)
+        except InvalidError:
+            return False
+        return True
+
+    def feasible(policy: Policy) -> bool | None:
+        lattice, faults = lattice_of(policy, tops)
+        if lattice is None or faults:
+            return False
+        if not possible(lattice):
+            return None
+        lost = suppressed(replace(policy, suppression_limit=Decimal(0)), lattice)
+        return lost <= policy.suppressible(counted.base.records)
+
+    policy = counted.policy
+    return relax_judged(policy, feasible, tops, counted.base.records, session.control, seconds_for(policy))
+
+
+def seconds_for(policy: Policy) -> float:
+    """For what would do instead: some, but no more than the search may take."""
+    limit = policy.search.time_limit_seconds
+    return MOST_SECONDS if limit is None else min(float(limit), MOST_SECONDS)
+
+
+def _tops(problem: Problem) -> list[int]:
+    return [attribute.top for attribute in problem.counter.levels]
+
+
+def _problem_of(session: Session, problem: Problem, base: BaseHistogram) -> ProblemOf:
+    counter = RememberingCounter(problem.counter, memory_limit(session) // SHARE_OF_MEMORY)
+    tops = _tops(problem)
+
+    def problem_of(policy: Policy) -> Problem | None:
+        lattice, faults = lattice_of(policy, tops)
+        if lattice is None or faults:
+            return None
+        return Problem(
+            lattice=lattice,
+            counter=counter,
+            privacy=privacy_for(choosing_models(policy), policy, base, problem.counter),
+            quality=problem.quality,
+            suppressible=policy.suppressible(counter.records),
+            keeps_suppressed=policy.suppressed_records is SuppressedRecords.KEEP,
+        )
+
+    return problem_of

@@ -1,0 +1,214 @@
+"""One job from request to risk analysis: read, count every combination of values, measure, store what was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tableveil.backend import Session, table
+from tableveil.counting import CountedFrequencies, count_frequencies, weight_facts, write_frequencies
+from tableveil.errors import Fault, shortened
+from tableveil.pipelines.privacy import check_size, people_in
+from tableveil.pipelines.report import Report
+from tableveil.pipelines.risk_measures import (
+    compared_measures,
+    individual_measures,
+    population_measures,
+    reidentification_measures,
+    special_measures,
+    subset_rows,
+)
+from tableveil.pipelines.risk_subject import resolve_subject, unfit, with_guessed
+from tableveil.policy import UniquenessEstimator
+from tableveil.requests.risk_analysis import RiskRequest
+from tableveil.risk import (
+    Frequencies,
+    PopulationEstimates,
+    SubsetRisks,
+    check_people,
+    check_weights,
+    class_sizes_by,
+    default_size,
+    individual_risk,
+    individual_risks,
+    population_estimates,
+    reidentification_risk,
+    subset_risks,
+)
+from tableveil.source import check_membership, fingerprint
+from tableveil.source.tables import STATE_SCHEMA
+from tableveil.state import jobs, risk_analyses
+from tableveil.state.jobs import JobPhase
+from tableveil.state.migrate import fingerprint_key
+from tableveil.state.risk_analyses import ComparedRisk, Measure
+
+MOST_PEOPLE = 10**15
+"""More than ever lived; whole numbers up to it are exact as floating-point ones."""
+
+_NAMES = {
+    UniquenessEstimator.PITMAN: "Pitman",
+    UniquenessEstimator.ZAYATZ: "Zayatz",
+    UniquenessEstimator.SNB: "SNB",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    measures: tuple[Measure, ...]
+    subsets: SubsetRisks
+    estimates: PopulationEstimates | None
+
+
+def run_risk_analysis(session: Session, job: int, request: RiskRequest, document: str, report: Report) -> int:
+    """Runs a job on a session of its own and returns the number of the risk analysis it stored.
+
+    Raises:
+        TableveilError: nothing was stored.
+    """
+    report.phase(JobPhase.READING)
+    # One transaction, so that everything is read of the same rows.
+    with session.transaction():
+        request, guess = with_guessed(session, request)
+        shown, analyzed = resolve_subject(session, request)
+        mark = fingerprint(session, analyzed.source, fingerprint_key(session))
+        faults = check_membership(session, analyzed.source)
+        faults += check_weights("weight_column", weight_facts(session, analyzed))
+        if faults:
+            raise unfit(faults)
+        report.phase(JobPhase.COUNTING)
+        counted = count_frequencies(session, analyzed)
+    frequencies, rows = counted.frequencies, counted.population_records
+    if faults := _check_rows(request, shown.table, frequencies, rows):
+        raise unfit(faults)
+    population = people_in(request.population, frequencies.total, rows)
+    report.phase(JobPhase.SEARCHING)
+    measured = _measured(session, request, frequencies, population)
+    columns = tuple(column.name for column in analyzed.quasi_identifiers)
+    warnings = (*filter(None, (guess,)), *_warnings(request, counted, population, measured))
+    compared = tuple(_compared(request, frequencies, columns, names, population) for names in request.compare)
+    report.phase(JobPhase.WRITING)
+    with session.transaction():
+        number = risk_analyses.next_number(session)
+        if request.records:
+            target = table(risk_analyses.record_risks_table(number), STATE_SCHEMA)
+            write_frequencies(session, target, counted, _of_each(frequencies, measured.subsets))
+        stored = risk_analyses.RiskAnalysis(
+            number=number,
+            job=job,
+            created_at=jobs.now(),
+            source=shown,
+            source_fingerprint=mark,
+            quasi_identifiers=columns,
+            records=frequencies.total,
+            classes=len(frequencies.records),
+            population_size=population,
+            largest_subset=measured.subsets.size,
+            has_record_risks=request.records,
+            seconds=report.elapsed(),
+            warnings=warnings,
+            request=document,
+            measures=measured.measures,
+            subsets=subset_rows(measured.subsets, columns),
+            compared=compared,
+        )
+        risk_analyses.insert(session, stored)
+        # The manager looks for the outcome: a commit that reports success may have written nothing.
+        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, warnings=warnings)
+        jobs.insert_outcome(session, job, outcome, jobs.JobKind.RISK_ANALYSIS)
+    return number
+
+
+def _check_rows(request: RiskRequest, name: str, frequencies: Frequencies, rows: int | None) -> list[Fault]:
+    if not frequencies.total:
+        field = "source_query" if request.source_query else "table" if request.release is None else "release"
+        found = shortened(name) if name else "the source query"
+        return [Fault(field, f"{found}, which has no records", "at least one record")]
+    faults = check_size(request.population, frequencies.total, rows)
+    people = people_in(request.population, frequencies.total, rows)
+    if people is not None and people > MOST_PEOPLE:
+        field = "population.size" if request.population and request.population.size else "population.sampling_fraction"
+        faults.append(Fault(field, f"a population of {people:.1e} people", f"at most {MOST_PEOPLE:.1e}"))
+    return faults or list(check_people(frequencies))
+
+
+def _measured(session: Session, request: RiskRequest, frequencies: Frequencies, population: int | None) -> _Measured:
+    """All measures, with a look at whether the job is to stop after each."""
+    assert session.control is not None
+    stop = session.control.raise_if_stopped
+    measures = reidentification_measures(reidentification_risk(frequencies, request.thresholds))
+    stop()
+    sizes, estimates = frequencies.sizes, None
+    if population is not None:
+        estimates = population_estimates(sizes, population)
+        measures += population_measures(estimates)
+        stop()
+    if frequencies.weights is not None:
+        measures += individual_measures(individual_risk(frequencies, request.thresholds))
+        stop()
+    attributes = len(frequencies.values)
+    size = request.largest_subset or default_size(attributes, len(frequencies.records))
+    subsets = subset_risks(frequencies, min(size, attributes), stop)
+    fraction = frequencies.total / population if population else None
+    measures += special_measures(subsets, sizes, fraction)
+    return _Measured(tuple(measures), subsets, estimates)
+
+
+def _compared(
+    request: RiskRequest, frequencies: Frequencies, columns: tuple[str, ...], names: tuple[str, ...], people: int | None
+) -> ComparedRisk:
+    sizes = class_sizes_by(frequencies, [columns.index(name) for name in names])
+    return ComparedRisk(names, compared_measures(sizes, request.thresholds, people))
+
+
+def _of_each(frequencies: Frequencies, subsets: SubsetRisks) -> dict[str, NDArray[Any]]:
+    """The risks of the records of each combination, by the name of their column."""
+    measures: dict[str, NDArray[Any]] = {
+        "records": frequencies.records,
+        "prosecutor_risk": 1 / frequencies.records,
+    }
+    if frequencies.people is not None:
+        measures["journalist_risk"] = 1 / frequencies.people
+    if frequencies.weights is not None:
+        measures["individual_risk"] = individual_risks(frequencies.records, frequencies.weights)
+    measures["special_uniques_score"] = subsets.special.scores
+    measures["smallest_minimal_unique"] = subsets.special.smallest
+    return measures
+
+
+def _warnings(
+    request: RiskRequest, counted: CountedFrequencies, population: int | None, measured: _Measured
+) -> tuple[str, ...]:
+    warnings = []
+    rows = counted.population_records
+    if rows is None:
+        warnings.append(
+            "There are no rows of a population: the journalist's and the marketer's risks are the prosecutor's, which "
+            "they cannot exceed. Name population.table to count them."
+        )
+    elif population != rows:
+        warnings.append(
+            f"The population has {rows} rows, and is said to be {population} people: the journalist's risk is counted "
+            "in the rows, uniqueness is estimated for the people."
+        )
+    if measured.estimates is None:
+        warnings.append(
+            "It is not known how many people the population has: its unique people are not estimated. Give "
+            "population.size or population.sampling_fraction."
+        )
+    else:
+        shares = measured.estimates.uniqueness
+        missing = [_NAMES[name] for name, share in shares.items() if share is None and name in _NAMES]
+        if missing:
+            estimators = " and ".join(missing)
+            warnings.append(
+                f"For such a sample there is no estimate of the population's unique people by {estimators}."
+            )
+    size, attributes = measured.subsets.size, len(counted.values)
+    if size < attributes and request.largest_subset is None:
+        warnings.append(
+            f"Subsets of more than {size} of the {attributes} columns were not looked at: records that are unique only "
+            "with more of them are no special uniques here. Set largest_subset to look at more."
+        )
+    return tuple(warnings)

@@ -1,0 +1,107 @@
+"""What a risk analysis is of: a table, a query's rows, or the rows of a release that were not suppressed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from tableveil.backend import Session
+from tableveil.drafting import guessed_quasi_identifiers
+from tableveil.errors import Fault, InvalidError
+from tableveil.pipelines.released_rows import current_release, rows_of
+from tableveil.policy import TableReference
+from tableveil.requests.risk_analysis import RiskRequest
+from tableveil.risk import MOST_SUBSETS, largest_size, number_of_subsets
+from tableveil.source import Analyzed, Source, find_source, resolve_analyzed
+from tableveil.source.drafted import role_facts
+from tableveil.source.missing import invalid
+from tableveil.source.query import take_snapshot
+
+
+def resolve_subject(session: Session, request: RiskRequest) -> tuple[TableReference, Analyzed]:
+    """What people call it, and its rows with what is looked at in them.
+
+    Raises:
+        InvalidError: the request does not fit the database.
+        NotFoundError: there is no such release.
+        ConflictError: the release was replaced; its rows are another one's now.
+    """
+    query = None
+    if request.release is not None:
+        release = current_release(session, request.release)
+        shown = TableReference(release.source.catalog, release.target_schema, release.target_name)
+        found = rows_of(session, release)
+        rows, marker = found.table, found.marker
+        names = request.columns or tuple(attribute.column for attribute in release.attributes)
+    else:
+        source, faults = _source(session, request)
+        if source is None:
+            raise unfit(faults)
+        shown, rows, marker, names, query = source.reference, source.reference, "", request.columns, source.query
+    population, weight = request.population, request.weight_column
+    analyzed, faults = resolve_analyzed(session, rows, marker, names, population, weight, query)
+    faults = [replace(fault, field=_field_of(fault.field, request)) for fault in faults]
+    faults += _check_subsets(request.largest_subset, len(names))
+    if faults:
+        raise unfit(faults)
+    return shown, analyzed
+
+
+def with_guessed(session: Session, request: RiskRequest) -> tuple[RiskRequest, str]:
+    """The request with guessed quasi-identifiers and a warning that says so, if it is of no release and names none.
+
+    A query is run for it, and its rows are kept.
+
+    Raises:
+        InvalidError: nothing in the table looks like a quasi-identifier.
+    """
+    if request.release is not None or request.columns:
+        return request, ""
+    source, _ = _source(session, request)
+    if source is None:
+        # Whoever resolves the request says so.
+        return request, ""
+    if source.query is not None:
+        take_snapshot(session, source)
+    used = {request.weight_column, request.population.subset_column if request.population else ""}
+    known = [facts for facts in role_facts(session, source.rows) if facts.name not in used]
+    names, named = guessed_quasi_identifiers(known)
+    if not names:
+        hint = "Name the columns by which people could be recognized: age, sex, place, dates, …"
+        found = "none, and no column looks like one"
+        raise unfit([Fault("quasi_identifiers", found, "at least one column", hint)])
+    by = "names and types" if named else "nothing but their types"
+    warning = (
+        f"The quasi-identifiers are guessed by {by} of the columns. Who knows what is not in the table: name them "
+        "yourself as quasi_identifiers. `tableveil draft-policy` says why each was guessed."
+    )
+    return replace(request, quasi_identifiers=tuple(names)), warning
+
+
+def _source(session: Session, request: RiskRequest) -> tuple[Source | None, list[Fault]]:
+    source, _, faults = find_source(session, request.table or TableReference("", "", ""), request.source_query, "table")
+    return source, faults
+
+
+def _field_of(field: str, request: RiskRequest) -> str:
+    """Where the request has what a fault says of a column: all may be named in the sets to be compared only."""
+    match = re.fullmatch(r"quasi_identifiers\[(\d+)\]", field)
+    if match is None or request.quasi_identifiers or not request.compare:
+        return field
+    name = request.columns[int(match[1])]
+    return next(
+        f"compare[{i}].columns[{names.index(name)}]" for i, names in enumerate(request.compare) if name in names
+    )
+
+
+def unfit(faults: list[Fault]) -> InvalidError:
+    """The error of a request that does not fit the database."""
+    return invalid("RISK_INVALID", "the risks cannot be analyzed as asked", faults)
+
+
+def _check_subsets(size: int | None, columns: int) -> list[Fault]:
+    if size is None or number_of_subsets(columns, min(size, columns)) <= MOST_SUBSETS:
+        return []
+    subsets = number_of_subsets(columns, min(size, columns))
+    found = f"{size}, with {columns} quasi-identifiers: {subsets} subsets"
+    return [Fault("largest_subset", found, f"at most {largest_size(columns)}, for no more than {MOST_SUBSETS} subsets")]

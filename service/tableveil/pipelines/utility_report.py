@@ -1,0 +1,107 @@
+"""One job from a release to its utility report: compare every column with the source's, and how they go together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tableveil.backend import Session
+from tableveil.control import Progress
+from tableveil.hierarchy import ValueKind
+from tableveil.pipelines.released_rows import current_release, document, roles_of, rows_of, source_of
+from tableveil.pipelines.report import Report
+from tableveil.policy import Role
+from tableveil.requests.utility import UtilityRequest
+from tableveil.source import columns_of
+from tableveil.source.model import Column
+from tableveil.state import jobs, utility_reports
+from tableveil.state.jobs import JobPhase
+from tableveil.state.release_attributes import AttributeResult
+from tableveil.state.releases import Release
+from tableveil.usefulness import ColumnUtility, UtilityReport
+from tableveil.utility import MOST_ASSOCIATED, MOST_ROWS, Compared, Sides, associations, spreads
+
+
+def run_utility_report(session: Session, job: int, request: UtilityRequest, document_: str, report: Report) -> int:
+    """Runs a job on a session of its own and returns the number of the report it stored.
+
+    Raises:
+        TableveilError: nothing was stored.
+    """
+    report.phase(JobPhase.READING)
+    # One transaction, so that everything is read of the same rows.
+    with session.transaction():
+        release = current_release(session, request.release)
+        sides, compared = _compared(session, release)
+        report.phase(JobPhase.COUNTING)
+        columns = []
+        for done, column in enumerate(compared):
+            columns.append(_column(session, sides, column, release))
+            report.on_progress(Progress(done + 1, len(compared), None, None, None))
+        associated = compared[:MOST_ASSOCIATED]
+        found = UtilityReport(
+            tuple(columns), associations(session, sides, associated), tuple(_notes(release, compared))
+        )
+    report.phase(JobPhase.WRITING)
+    with session.transaction():
+        number = utility_reports.next_number(session)
+        stored = utility_reports.Stored(number, job, jobs.now(), release.number, found, report.elapsed(), document_)
+        utility_reports.insert(session, stored)
+        # The manager looks for the outcome: a commit that reports success may have written nothing.
+        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
+        jobs.insert_outcome(session, job, outcome, jobs.JobKind.UTILITY_REPORT)
+    return number
+
+
+def _compared(session: Session, release: Release) -> tuple[Sides, list[Compared]]:
+    """The rows on both sides, and the columns that both have, in the source's order."""
+    source, rows = source_of(session, release), rows_of(session, release)
+    released = {found.name: found for found in columns_of(session, rows.table) if isinstance(found, Column)}
+    generalized = {attribute.column for attribute in release.attributes}
+    columns = [
+        Compared(column.name, column.kind, released[column.name].type, column.name in generalized)
+        for column in source.columns
+        if column.name in released
+    ]
+    return Sides(source, rows.table, rows.marker), columns
+
+
+def _column(session: Session, sides: Sides, compared: Compared, release: Release) -> ColumnUtility:
+    before, after = spreads(session, sides, compared)
+    result = next((found for found in release.attributes if found.column == compared.name), None)
+    role = roles_of(release).get(compared.name)
+    if role is None:
+        role = Role(document(release).get("default_role", "ROLE_INSENSITIVE").removeprefix("ROLE_"))
+    return ColumnUtility(
+        column=compared.name,
+        type=sides.source.column(compared.name).type,
+        role=role,
+        treatment="as it is" if result is None else _treatment(result),
+        loss=None if result is None else result.loss,
+        squared_error=result is not None and bool(result.aggregation),
+        before=before,
+        after=after,
+    )
+
+
+def _treatment(result: AttributeResult) -> str:
+    if result.aggregation:
+        return result.aggregation
+    if len(result.levels) > 1:
+        return f"levels {', '.join(str(level) for level, _ in result.levels)} of {result.top_level}"
+    return f"level {result.level} of {result.top_level}"
+
+
+def _notes(release: Release, compared: list[Compared]) -> Iterator[str]:
+    if release.suppressed_records:
+        yield (
+            f"{release.suppressed_records:,} of {release.records:,} records are suppressed: what the release tells is "
+            "of the others."
+        )
+    if any(column.labelled for column in compared):
+        yield "Labels of numbers and dates count as the middle of their interval, open ones as their end."
+    if any(column.kind is ValueKind.TEXT for column in compared):
+        yield "Of text and other categories the most frequent values are shown."
+    if len(compared) > MOST_ASSOCIATED:
+        yield f"Associations are those of the first {MOST_ASSOCIATED} of {len(compared)} columns."
+    if release.records > MOST_ROWS:
+        yield f"Associations are those of a sample of {MOST_ROWS:,} records."

@@ -1,0 +1,300 @@
+"""What a job can be asked for: each kind checks a request of its own against the database, and runs it."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tableveil.backend import Database, Session
+from tableveil.errors import Fault, InvalidError
+from tableveil.hierarchy import SafeHarborZip, TableLevels
+from tableveil.pipelines.anonymize import run_job
+from tableveil.pipelines.assessed_release import PolicyOf, resolve_assessed
+from tableveil.pipelines.classification import run_classification
+from tableveil.pipelines.frontier import run_frontier
+from tableveil.pipelines.payout_sweep import run_payout_sweep
+from tableveil.pipelines.read import check_request
+from tableveil.pipelines.released_rows import current_release
+from tableveil.pipelines.report import Report
+from tableveil.pipelines.risk_analysis import run_risk_analysis
+from tableveil.pipelines.risk_subject import resolve_subject
+from tableveil.pipelines.utility_report import run_utility_report
+from tableveil.policy import Policy, Population, ReleaseTarget, TableReference
+from tableveil.release import check_existing, check_ledger
+from tableveil.release.figures import check_figures
+from tableveil.requests.classification import ClassificationRequest
+from tableveil.requests.frontier import FrontierGrid
+from tableveil.requests.payout_sweep import SweptGains
+from tableveil.requests.risk_analysis import RiskRequest
+from tableveil.requests.utility import UtilityRequest
+from tableveil.source import Source, resolve_source
+from tableveil.state.jobs import JobKind
+
+
+class Work(ABC):
+    """One request. `kind` says what comes out, `document` is the policy, or what stands in its place, as JSON."""
+
+    kind: ClassVar[JobKind]
+    document: str
+
+    @property
+    @abstractmethod
+    def request_id(self) -> str:
+        """The client's name for the request, or an empty text."""
+
+    @property
+    def options(self) -> str:
+        """What is asked for beside the document, as JSON, or an empty text: two requests are equal by both."""
+        return ""
+
+    @property
+    def target(self) -> ReleaseTarget | None:
+        """Where objects are written that no other job may write at the same time."""
+        return None
+
+    @property
+    def population(self) -> Population | None:
+        """The population, of which a table may be read beside the source's."""
+        return None
+
+    @property
+    def source_query(self) -> str:
+        """The query whose rows are the source, or an empty text: it is a table."""
+        return ""
+
+    @property
+    def hierarchy_tables(self) -> tuple[TableReference, ...]:
+        """The tables that hierarchies are read from."""
+        return ()
+
+    @property
+    def release(self) -> int | None:
+        """The release that is read, whose objects have to stay until the job has ended."""
+        return None
+
+    @abstractmethod
+    def admit(self, session: Session) -> TableReference:
+        """The source's full name, once everything is checked that can be without reading its rows.
+
+        Raises:
+            InvalidError: the request does not fit the database.
+            ConflictError: something is in the target's place.
+        """
+
+    @abstractmethod
+    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+        """Does the work on a session of its own, inserts the job's outcome, and returns the number of what came out.
+
+        Raises:
+            TableveilError: nothing was written.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class _PolicyWork(Work):
+    """What a policy asks for."""
+
+    policy: Policy
+
+    @property
+    def request_id(self) -> str:
+        """The policy's."""
+        return self.policy.request_id
+
+    @property
+    def population(self) -> Population | None:
+        """The policy's."""
+        return self.policy.population
+
+    @property
+    def source_query(self) -> str:
+        """The policy's."""
+        return self.policy.source_query
+
+    @property
+    def hierarchy_tables(self) -> tuple[TableReference, ...]:
+        """The policy's."""
+        definitions = [attribute.hierarchy for attribute in self.policy.attributes]
+        return tuple(
+            TableReference(found.catalog, found.schema, found.table)
+            for found in definitions
+            if isinstance(found, (TableLevels, SafeHarborZip))
+        )
+
+    def admit(self, session: Session) -> TableReference:
+        """The source, whatever the policy's target; see `Work`."""
+        source, _, faults = resolve_source(session, self.policy)
+        return _fitting(source, faults).reference
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseWork(_PolicyWork):
+    """A release."""
+
+    kind = JobKind.RELEASE
+
+    document: str
+
+    @property
+    def target(self) -> ReleaseTarget | None:
+        """The policy's."""
+        return self.policy.release
+
+    def admit(self, session: Session) -> TableReference:
+        """The source, if the target is free and the ledger allows it; see `Work`."""
+        source, policy, faults = check_request(session, self.policy)
+        found = _fitting(source, faults)
+        check_existing(session, policy)
+        check_ledger(session, policy, found, None)
+        return found.reference
+
+    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+        """The release's number."""
+        return run_job(database, session, job, self.policy, self.document, report)
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierWork(_PolicyWork):
+    """A frontier."""
+
+    kind = JobKind.FRONTIER
+
+    grid: FrontierGrid
+    document: str
+
+    @property
+    def options(self) -> str:
+        """The grid."""
+        limits = [f"{limit:f}" for limit in self.grid.suppression_limits]
+        return json.dumps({"k": self.grid.ks, "suppression_limits": limits}, separators=(",", ":"))
+
+    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+        """The frontier's number."""
+        return run_frontier(session, job, self.policy, self.grid, self.document, report)
+
+
+@dataclass(frozen=True, slots=True)
+class PayoutSweepWork(_PolicyWork):
+    """A payout sweep."""
+
+    kind = JobKind.PAYOUT_SWEEP
+
+    swept: SweptGains
+    document: str
+
+    @property
+    def options(self) -> str:
+        """The gains, and for which adversaries."""
+        gains = [f"{gain:f}" for gain in self.swept.gains]
+        return json.dumps({"gains": gains, "if_method_known": self.swept.if_method_known}, separators=(",", ":"))
+
+    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+        """The payout sweep's number."""
+        return run_payout_sweep(session, job, self.policy, self.swept, self.document, report)
+
+
+@dataclass(frozen=True, slots=True)
+class RiskAnalysisWork(Work):
+    """A risk analysis, of which the document is the request."""
+
+    kind = JobKind.RISK_ANALYSIS
+
+    request: RiskRequest
+    document: str
+
+    @property
+    def request_id(self) -> str:
+        """The request's."""
+        return self.request.request_id
+
+    @property
+    def release(self) -> int | None:
+        """The request's."""
+        return self.request.release
+
+    @property
+    def population(self) -> Population | None:
+        """The request's."""
+        return self.request.population
+
+    @property
+    def source_query(self) -> str:
+        """The request's."""
+        return self.request.source_query
+
+    def admit(self, session: Session) -> TableReference:
+        """The table, or that of the release; see `Work`."""
+        reference, _ = resolve_subject(session, self.request)
+        return reference
+
+    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+        """The risk analysis's number."""
+        return run_risk_analysis(session, job, self.request, self.document, report)
+
+
+@dataclass(frozen=True, slots=True)
+class UtilityReportWork(Work):
+    """A utility report, of which the document is the request."""
+
+    kind = JobKind.UTILITY_REPORT
+
+    request: UtilityRequest
+    document: str
+
+    @property
+    def request_id(self) -> str:
+        """The request's."""
+        return self.request.request_id
+
+    @property
+    def release(self) -> int | None:
+        """The request's."""
+        return self.request.release
+
+    def admit(self, session: Session) -> TableReference:
+        """The source of the release; see `Work`."""
+        return current_release(session, self.request.release).source
+
+    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+        """The utility report's number."""
+        return run_utility_report(session, job, self.request, self.document, report)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassificationWork(Work):
+    """A classifier assessment, of which the document is the request; `policy_of` reads the policy of its release."""
+
+    kind = JobKind.CLASSIFICATION
+
+    request: ClassificationRequest
+    document: str
+    policy_of: PolicyOf
+
+    @property
+    def request_id(self) -> str:
+        """The request's."""
+        return self.request.request_id
+
+    @property
+    def release(self) -> int | None:
+        """The request's."""
+        return self.request.release
+
+    def admit(self, session: Session) -> TableReference:
+        """The source of the release; see `Work`."""
+        release = resolve_assessed(session, self.request, self.policy_of).release
+        if self.request.publish:
+            check_figures(session, release)
+        return release.source
+
+    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+        """The assessment's number."""
+        return run_classification(database, session, job, self.request, self.document, self.policy_of, report)
+
+
+def _fitting(source: Source | None, faults: list[Fault]) -> Source:
+    if source is None or faults:
+        raise InvalidError.about("POLICY_INVALID", "the policy does not fit the database", faults)
+    return source

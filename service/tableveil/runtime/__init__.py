@@ -1,0 +1,9 @@
+"""How jobs run: submitted, queued, run by worker threads, watched, and remembered in the database."""
+
+from tableveil.runtime.loads import Loads
+from tableveil.runtime.manager import JobManager
+from tableveil.runtime.model import Failure, FailureKind, Job, JobProgress
+from tableveil.runtime.retention import Retention
+from tableveil.runtime.upkeep import Upkeep
+
+__all__ = ["Failure", "FailureKind", "Job", "JobManager", "JobProgress", "Loads", "Retention", "Upkeep"]

@@ -1,0 +1,44 @@
+"""Jobs that have ended, kept at hand: nothing of them changes but that they may be deleted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+from tableveil.runtime.model import Job
+
+MOST = 1000
+LARGEST_POLICY = 16 * 2**10
+"""Characters of its policy: a job with more is not kept, so that all together take some tens of megabytes at most."""
+MOST_FAULTS = 20
+"""Of its failure, for the same reason: there may be one for every column of a wide table."""
+
+
+class EndedJobs:
+    """Up to `MOST` jobs, of which those that came first go first. May be used from any thread.
+
+    They may have been deleted meanwhile, but no other job ever has their numbers.
+    """
+
+    def __init__(self) -> None:
+        self._jobs: dict[int, Job] = {}
+        self._lock = threading.Lock()
+
+    def known(self, numbers: Iterable[int]) -> dict[int, Job]:
+        """Those of the jobs that are here, by number."""
+        with self._lock:
+            return {number: self._jobs[number] for number in numbers if number in self._jobs}
+
+    def keep(self, jobs: Iterable[Job]) -> None:
+        """Keeps those that have ended."""
+        with self._lock:
+            for job in jobs:
+                if job.state.ended and _is_small(job):
+                    self._jobs[job.number] = job
+            for number in list(self._jobs)[: max(0, len(self._jobs) - MOST)]:
+                del self._jobs[number]
+
+
+def _is_small(job: Job) -> bool:
+    faults = job.failure.faults if job.failure is not None else ()
+    return len(job.request.policy) <= LARGEST_POLICY and len(faults) <= MOST_FAULTS

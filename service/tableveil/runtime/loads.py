@@ -1,0 +1,284 @@
+"""Loads, as the service offers them: rows of a file or a stream into a table, all of them or none, and their ledger."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+from sqlglot import exp
+
+from tableveil.backend import Database, Session, table
+from tableveil.control import Control, Stopped
+from tableveil.errors import CancelledError, ConflictError, Fault, InternalError, InvalidError, shortened
+from tableveil.loading import (
+    CsvFormat,
+    FileFormat,
+    RejectedLine,
+    Rows,
+    allowed_file,
+    append,
+    check_names,
+    check_place,
+    check_types,
+    columns_there,
+    create,
+    csv_rows,
+    parquet_rows,
+    reading_parquet,
+)
+from tableveil.operate import check_free_space
+from tableveil.policy import TableReference
+from tableveil.runtime.manager import JobManager
+from tableveil.runtime.request_id import check_request_id
+from tableveil.source.missing import invalid
+from tableveil.source.tables import find_schema, without_values
+from tableveil.state import loads as store
+from tableveil.state.jobs import now
+from tableveil.state.loads import Load, LoadMode
+
+logger = logging.getLogger("tableveil.jobs")
+
+_INCOMING = "tableveil_incoming"
+
+_PARQUET_PER_DATABASE = 10
+"""How many bytes of Parquet, which is compressed already, may become one in the database, and hardly more. Of CSV and
+streams nothing like that is certain: empty and equal values take next to nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadRequest:
+    """What is to be loaded where. The rows come from the file if there is one.
+
+    `origin` is the file, the server's or the client's, and how it is read, as JSON: requests of one id agree on it.
+    """
+
+    target: TableReference
+    mode: LoadMode
+    request_id: str = ""
+    path: str = ""
+    file_format: FileFormat | None = None
+    origin: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What was loaded; `repeated` if an earlier request of the same id did it."""
+
+    load: Load
+    rejected: tuple[RejectedLine, ...] = ()
+    repeated: bool = False
+
+
+class Stream(Protocol):
+    """Rows that come with a call."""
+
+    @property
+    def reader(self) -> pa.RecordBatchReader:
+        """The rows, as they come."""
+        ...
+
+    def end(self) -> tuple[int, tuple[RejectedLine, ...]]:
+        """How many rows there should have been, and which lines were left out of them; raises what broke the stream."""
+        ...
+
+
+class Loads:
+    """Loads tables. May be used from any thread."""
+
+    def __init__(self, database: Database, jobs: JobManager, directories: Sequence[Path] = ()) -> None:
+        self._database = database
+        self._jobs = jobs
+        self._directories = tuple(directories)
+        self._running: set[str] = set()
+        self._lock = threading.Lock()
+
+    def page(self, before: int | None, size: int) -> list[Load]:
+        """The next `size` loads with numbers below `before`, newest first."""
+        with self._database.session() as session:
+            return store.page(session, before, size)
+
+    def load(self, request: LoadRequest, stream: Callable[[], Stream], control: Control) -> Loaded:
+        """Loads what is asked for; `stream` opens the rows that come with the call.
+
+        Raises:
+            InvalidError: the rows cannot be read, or do not fit.
+            ConflictError: there is something in the table's place, an unfinished job reads the table, the request id
+                named another load, or the file was changed meanwhile.
+            BusyError: the disk is full.
+            CancelledError: `control` says to stop.
+        """
+        started = time.monotonic()
+        check_request_id(request.request_id)
+        with self._once(request.request_id), self._database.session() as session:
+            session.control = control
+            try:
+                target = _found_target(session, request)
+                self._check_room()
+                source = stream() if request.file_format is None else None
+                digest = _digest(request, source)
+                if (known := _known(session, request, target, digest)) is not None:
+                    return Loaded(known, repeated=True)
+                check_place(session, target, existing=request.mode is LoadMode.APPEND)
+                self._jobs.check_unread(target)
+                with ExitStack() as until_committed, session.transaction():
+                    number, rejected = self._write(session, request, target, source, digest, started)
+                    # A job may have been submitted meanwhile; from here on, none is.
+                    until_committed.enter_context(self._jobs.unread(target))
+            except Stopped:
+                raise CancelledError("CANCELLED", "the load was cancelled, and nothing was loaded") from None
+        return Loaded(self._look(number), rejected)
+
+    def _write(
+        self,
+        session: Session,
+        request: LoadRequest,
+        target: TableReference,
+        source: Stream | None,
+        digest: str,
+        started: float,
+    ) -> tuple[int, tuple[RejectedLine, ...]]:
+        """Loads and records it, and returns the record's number; call it in a transaction."""
+        with self._rows(session, request, source) as rows:
+            if request.mode is LoadMode.APPEND:
+                count = append(session, target, rows.query, rows.columns)
+            else:
+                count = create(session, target, rows.query)
+            rejected = rows.rejected(session)
+        if source is not None:
+            _check_complete(count, source.end()[0])
+        number = store.next_number(session)
+        store.insert(
+            session,
+            Load(
+                number,
+                request.request_id,
+                digest,
+                target.schema,
+                target.table,
+                request.mode,
+                request.path,
+                now(),
+                count,
+                len(rejected),
+                tuple((name, without_values(type_)) for name, type_ in columns_there(session, target)),
+                time.monotonic() - started,
+            ),
+        )
+        return number, rejected
+
+    @contextmanager
+    def _rows(self, session: Session, request: LoadRequest, stream: Stream | None) -> Iterator[Rows]:
+        if stream is not None:
+            with _incoming(session, stream) as rows:
+                yield rows
+            return
+        with allowed_file(request.path, self._directories) as path:
+            if isinstance(request.file_format, CsvFormat):
+                yield csv_rows(session, path, request.file_format)
+            else:
+                self._check_room(path.stat().st_size // _PARQUET_PER_DATABASE)
+                with reading_parquet(path):
+                    yield parquet_rows(session, path)
+
+    def _check_room(self, wanted: int = 0) -> None:
+        check_free_space(self._database.path.parent, "database file system", wanted)
+
+    @contextmanager
+    def _once(self, request_id: str) -> Iterator[None]:
+        """Keeps a second request of the same id away until the first has ended."""
+        with self._lock:
+            if request_id in self._running:
+                raise ConflictError.of(
+                    "LOAD_RUNNING",
+                    "request_id",
+                    f"{shortened(request_id)}, by which a table is being loaded",
+                    "one load at a time for each request id",
+                    "Ask again when it has ended.",
+                )
+            if request_id:
+                self._running.add(request_id)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.discard(request_id)
+
+    def _look(self, number: int) -> Load:
+        """A commit's success is no proof that something was written."""
+        with self._database.session() as session:
+            found = store.find(session, number)
+        if found is None:
+            raise InternalError("NOT_LOADED", "the commit left nothing behind")
+        logger.info("%s.%s: %d rows loaded", found.schema, found.table, found.rows)
+        return found
+
+
+def _found_target(session: Session, request: LoadRequest) -> TableReference:
+    target, faults = find_schema(session, request.target, "table")
+    if target is None or not request.target.table or "\0" in request.target.table:
+        found = shortened(request.target.table) if request.target.table else "nothing"
+        unnamed = [Fault("table.table", found, "the name of a table, without a null character")]
+        about = invalid if request.mode is LoadMode.APPEND else InvalidError.about
+        raise about("TABLE_INVALID", "nothing can be loaded there", faults or unnamed)
+    return target
+
+
+def _digest(request: LoadRequest, source: Stream | None) -> str:
+    """Identifies where the rows come from and, of those that come with a call, the columns."""
+    columns = [[field.name, str(field.type)] for field in source.reader.schema] if source is not None else []
+    return hashlib.sha256(json.dumps([request.origin, columns]).encode()).hexdigest()
+
+
+def _known(session: Session, request: LoadRequest, target: TableReference, digest: str) -> Load | None:
+    """The load that the request id names; raises `ConflictError` if it is another one."""
+    known = store.find_request(session, request.request_id) if request.request_id else None
+    if known is None:
+        return None
+    same_place = (known.schema, known.table, known.mode) == (target.schema, target.table, request.mode)
+    if not same_place or known.request_digest != digest:
+        how = " from another file, in another format, or with other columns" if same_place else ""
+        raise ConflictError.of(
+            "REQUEST_ID_REUSED",
+            "request_id",
+            f"{shortened(request.request_id)}, by which {shortened(known.table)} was loaded{how}",
+            "a request id of its own for every load",
+        )
+    return known
+
+
+@contextmanager
+def _incoming(session: Session, stream: Stream) -> Iterator[Rows]:
+    """The stream as rows. What it raises takes the place of what the database makes of that."""
+    # The database renames, in silence, what differs from another name in case only.
+    check_names(stream.reader.schema.names)
+    query = exp.select("*").from_(table(_INCOMING))
+    # Looking at the columns must not take batches from the stream.
+    with session.relation(_INCOMING, stream.reader.schema.empty_table()):
+        columns = check_types(session, query)
+    try:
+        with session.relation(_INCOMING, stream.reader):
+            yield Rows(query, columns, lambda _: stream.end()[1])
+    except InternalError as error:
+        if error.code == "DATABASE_ERROR":
+            stream.end()
+        raise
+
+
+def _check_complete(found: int, announced: int) -> None:
+    if found != announced:
+        raise InvalidError.of(
+            "STREAM_INCOMPLETE",
+            "end.row_count",
+            f"{found:,} rows",
+            f"the {announced:,} that were announced",
+            "The stream was cut off; nothing was loaded.",
+        )

@@ -1,0 +1,274 @@
+"""The manager of jobs: takes requests, has them run, answers what became of them, and undoes what they made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from tableveil.backend import Database, Session
+from tableveil.control import Control
+from tableveil.counting.memory import memory_limit
+from tableveil.errors import (
+    BusyError,
+    CancelledError,
+    Checked,
+    ConflictError,
+    InternalError,
+    InvalidError,
+    NotFoundError,
+    TableveilError,
+    shortened,
+)
+from tableveil.lookups.releases import Releases, require_current
+from tableveil.pipelines.read import check_request, check_rows
+from tableveil.pipelines.report import Report
+from tableveil.pipelines.work import Work
+from tableveil.policy import Policy, TableReference, policy_warnings
+from tableveil.policy.reason import says_something
+from tableveil.release import withdraw
+from tableveil.runtime.active import Active, check_release_free, check_table_free, check_target_free, tables_read
+from tableveil.runtime.current_job import at_hand
+from tableveil.runtime.history import EndedJobs
+from tableveil.runtime.memory import MemoryBudget, estimated_need
+from tableveil.runtime.model import Failure, Job
+from tableveil.runtime.outcomes import from_store, interrupted
+from tableveil.runtime.queue import JobQueue
+from tableveil.runtime.request_id import check_request_id
+from tableveil.runtime.room import check_room
+from tableveil.runtime.workers import Workers
+from tableveil.state import jobs as store
+from tableveil.state import removal
+from tableveil.state.jobs import JobKind, JobState, Request
+from tableveil.state.migrate import migrate
+
+logger = logging.getLogger("tableveil.jobs")
+
+SECONDS_BETWEEN_LOOKS = 0.25
+"""How often a watcher looks how far the search is, and whether its client is still there. A search reports more often
+than that: who woke every watcher each time would slow down all other calls."""
+
+
+class JobManager:
+    """Runs jobs in their order, up to `concurrent_jobs` at once and as many as fit into memory.
+
+    May be used from any thread.
+    """
+
+    def __init__(
+        self, database: Database, concurrent_jobs: int = 2, queue_limit: int = 100, memory: int | None = None
+    ) -> None:
+        """Brings the state up to date, ends what an earlier process left unfinished, and starts the workers.
+
+        Running jobs share `memory` bytes, None for the database's memory limit.
+        """
+        self._database = database
+        # Submissions check against each other's targets and request ids, one at a time.
+        self._submitting = threading.Lock()
+        with database.session() as session:
+            migrate(session)
+            for number in store.unfinished(session):
+                store.insert_outcome(session, number, interrupted())
+            budget = MemoryBudget(memory or memory_limit(session), concurrent_jobs)
+        self._queue = JobQueue(queue_limit, budget)
+        self._ended = EndedJobs()
+        self._workers = Workers(database, self._queue, concurrent_jobs)
+
+    def check(self, policy: Policy, *, rows: bool = True) -> Checked:
+        """Everything that would keep a job with this policy from searching, and what its owner should know before.
+
+        Without `rows`, what shows without reading the source's rows; the policy need not be valid by itself then.
+        """
+        with self._database.session() as session:
+            if not rows:
+                _, policy, faults = check_request(session, policy)
+                return Checked(tuple(faults), tuple(policy_warnings(policy)))
+            session.control = Control()
+            try:
+                return Checked(warnings=check_rows(session, policy, Report()))
+            except TableveilError as error:
+                if isinstance(error, (BusyError, InternalError)):
+                    raise
+                return Checked(error.faults, tuple(policy_warnings(policy)))
+
+    def submit(self, work: Work, *, again: bool = False) -> Job:
+        """Queues a job; with a request id that is known, returns the job it named, unless doing it again may help.
+
+        What can be checked without reading the source's rows is checked now. With `again` there is a new job in any
+        case, and the request id names that from now on.
+
+        Raises:
+            InvalidError: the policy does not fit the database, or repeats a release without a reason.
+            ConflictError: the target exists or another job writes it, or the request id named another policy.
+            BusyError: the queue or the disk is full, or the server is stopping.
+        """
+        check_request_id(work.request_id)
+        digest = _digest(work.document)
+        with self._submitting, self._database.session() as session:
+            if not again and (known := self._known(session, work, digest)) is not None:
+                return known
+            self._queue.check_room()
+            source, target = work.admit(session), work.target
+            check_room(self._database, session, work, source)
+            if target is not None:
+                check_target_free(self._queue.active(), target)
+            request = Request(
+                store.next_number(session),
+                work.request_id,
+                work.document,
+                digest,
+                source,
+                target.schema if target else "",
+                target.name if target else "",
+                store.now(),
+                work.kind,
+                work.options,
+            )
+            reads = tables_read(session, work, source)
+            need = estimated_need(session, reads)
+            store.insert_request(session, request)
+            # Before it can start, which the log says too.
+            with at_hand(request.number):
+                logger.info("jobs/%d queued", request.number)
+            self._queue.add(Active(Job(request, JobState.QUEUED), work, reads, need))
+        return self.get(request.number)
+
+    def get(self, number: int) -> Job:
+        """The job as it stands; `NotFoundError` if there is none."""
+        if (active := self._queue.views([number]).get(number)) is not None:
+            return active
+        with self._database.session() as session:
+            found = self._find(session, [number] if store.exists(session, number) else [])
+        if number not in found:
+            raise NotFoundError.of("JOB_NOT_FOUND", "name", f"jobs/{number}", "an existing job")
+        return found[number]
+
+    def page(self, before: int | None, size: int) -> list[Job]:
+        """The next `size` jobs with numbers below `before`, newest first."""
+        with self._database.session() as session:
+            numbers = store.page(session, before, size)
+            found = self._find(session, numbers)
+        # One that is not found was deleted meanwhile.
+        return [found[number] for number in numbers if number in found]
+
+    def cancel(self, number: int) -> Job:
+        """Asks a job to stop. A job that has ended, or whose release is being committed, stays as it is."""
+        if (queued := self._queue.cancel(number)) is not None:
+            cancelled = CancelledError("CANCELLED", "the job was cancelled before it started")
+            self._workers.end(queued, Failure.of(cancelled))
+        return self.get(number)
+
+    def delete(self, number: int) -> None:
+        """Deletes an ended job with what it found; its request id is free again.
+
+        Raises:
+            NotFoundError: there is no such job.
+            ConflictError: it has not ended, or it made a release, whose ledger entry names it.
+        """
+        with self._submitting:
+            job = self.get(number)
+            if not job.state.ended:
+                found = f"jobs/{number}, which is {job.state.lower()}"
+                raise ConflictError.of("JOB_ACTIVE", "name", found, "a job that has ended", "Cancel it first.")
+            if job.request.kind is JobKind.RELEASE and job.result is not None:
+                raise ConflictError.of(
+                    "JOB_OF_RELEASE",
+                    "name",
+                    f"jobs/{number}, which made releases/{job.result}",
+                    "a job that made no release",
+                    "The ledger of releases keeps it. To take the release back, withdraw it.",
+                )
+            with self._database.session() as session:
+                removal.delete_job(session, number, job.request.kind)
+            self._queue.forget(number)
+        with at_hand(number):
+            logger.info("jobs/%d deleted", number)
+
+    def withdraw(self, number: int, reason: str) -> None:
+        """Drops the objects of a release that is current, and notes why in the ledger; once withdrawn, does nothing.
+
+        Raises:
+            InvalidError: there is no reason.
+            NotFoundError: there is no such release.
+            ConflictError: it was replaced, a job or a view reads it, or a job is about to replace it.
+        """
+        if not says_something(reason):
+            raise InvalidError.of("REASON_MISSING", "reason", "none", "why the release is withdrawn, for the ledger")
+        with self._submitting:
+            release = Releases(self._database).get(number)
+            if release.withdrawal is not None:
+                return
+            require_current(release)
+            check_release_free(self._queue.active(), release)
+            withdraw(self._database, release, reason)
+        logger.info("releases/%d withdrawn", number)
+
+    def watch(self, number: int, stopped: Callable[[], bool]) -> Iterator[Job]:
+        """The job as it is and after each change, until it has ended or `stopped` says so."""
+        last: Job | None = None
+        while not stopped():
+            job = self.get(number)
+            if job != last:
+                last = job
+                yield job
+            if job.state.ended:
+                return
+            self._queue.wait(job, SECONDS_BETWEEN_LOOKS)
+
+    def at_work(self) -> set[int]:
+        """Numbers of the queued and running jobs."""
+        return {active.job.number for active in self._queue.active()}
+
+    def check_unread(self, table: TableReference) -> None:
+        """Raises `ConflictError` if a queued or running job reads the table."""
+        check_table_free(self._queue.active(), table)
+
+    @contextmanager
+    def unread(self, table: TableReference) -> Iterator[None]:
+        """While the block runs, no job is submitted; raises `ConflictError` if an unfinished one reads the table."""
+        with self._submitting:
+            self.check_unread(table)
+            yield
+
+    def close(self, grace_seconds: float) -> None:
+        """Takes no more jobs, ends queued and running ones as interrupted, and waits for the workers."""
+        # A submission under way is let through first: it would queue a job that nobody ends.
+        with self._submitting:
+            queued = self._queue.close()
+        for active in queued:
+            self._workers.end(active, None)
+        self._workers.join(grace_seconds)
+
+    def _find(self, session: Session, numbers: Sequence[int]) -> dict[int, Job]:
+        """Jobs that the store has, as they stand: in the queue, kept at hand, or else in the store."""
+        found = self._ended.known(numbers) | self._queue.views(numbers)
+        others = [number for number in numbers if number not in found]
+        if others:
+            stored = {job.request.number: from_store(job) for job in store.find_all(session, others)}
+            self._ended.keep(stored.values())
+            found |= stored
+        return found
+
+    def _known(self, session: Session, work: Work, digest: str) -> Job | None:
+        """The job that the request id names, if asking for it again is no reason to do it again."""
+        if not work.request_id or not (known := store.find_request(session, work.request_id, work.kind)):
+            return None
+        if (known.digest, known.options) != (digest, work.options):
+            raise ConflictError.of(
+                "REQUEST_ID_REUSED",
+                "request_id",
+                f"{shortened(work.request_id)}, which named another policy as jobs/{known.number}",
+                "a request id of its own for every policy",
+            )
+        job = self.get(known.number)
+        return None if job.failure is not None and job.failure.may_pass else job
+
+
+def _digest(document: str) -> str:
+    """Identifies what a policy asks for, whatever request id it came with."""
+    content = json.loads(document)
+    content.pop("request_id", None)
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,69 @@
+"""What a running job reports, turned into events in the store and changes of the job."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+from tableveil.backend import Session
+from tableveil.control import Progress
+from tableveil.runtime.model import JobProgress
+from tableveil.state import jobs as store
+from tableveil.state.jobs import Event, JobPhase
+
+SECONDS_BETWEEN_STORED_PROGRESS = 1.0
+
+
+class Change(Protocol):
+    """See `__call__`."""
+
+    def __call__(self, **changes: object) -> None:
+        """Replaces fields of the job."""
+        ...
+
+
+class Recorder:
+    """Of one job. The session is its own: the job's may be in the middle of a transaction."""
+
+    def __init__(self, session: Session, number: int, change: Change) -> None:
+        self._session = session
+        self._number = number
+        self._change = change
+        self._phase = JobPhase.READING
+        self._stored_at = 0.0
+
+    def phase(self, phase: JobPhase) -> None:
+        """A phase begins; reading is the first."""
+        self._phase = phase
+        event = Event(store.now(), phase)
+        store.insert_event(self._session, self._number, event)
+        if phase is JobPhase.READING:
+            self._change(state=store.JobState.RUNNING, phase=phase, started_at=event.at)
+        else:
+            self._change(phase=phase)
+
+    def progress(self, progress: Progress) -> None:
+        """The search has come so far."""
+        known = JobProgress(
+            progress.checked,
+            str(progress.lattice_size),
+            progress.best_score,
+            progress.lower_bound,
+            progress.suppressed_share,
+            progress.of_records,
+        )
+        self._change(progress=known)
+        if time.monotonic() - self._stored_at < SECONDS_BETWEEN_STORED_PROGRESS:
+            return
+        self._stored_at = time.monotonic()
+        event = Event(
+            store.now(),
+            self._phase,
+            known.checked,
+            known.lattice_size,
+            known.best_score,
+            known.lower_bound,
+            known.suppressed_share,
+            known.of_records,
+        )
+        store.insert_event(self._session, self._number, event)

@@ -1,0 +1,99 @@
+"""The workers: threads that run the jobs of a queue, and record how each ended."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from functools import partial
+
+from tableveil.backend import Database
+from tableveil.errors import TableveilError
+from tableveil.pipelines.report import Report
+from tableveil.runtime.active import Active
+from tableveil.runtime.current_job import at_hand
+from tableveil.runtime.model import Failure, FailureKind
+from tableveil.runtime.outcomes import failure_of, interrupted
+from tableveil.runtime.queue import JobQueue
+from tableveil.runtime.recorder import Recorder
+from tableveil.runtime.room import check_room
+from tableveil.state import jobs as store
+from tableveil.state.jobs import JobState, Outcome
+
+logger = logging.getLogger("tableveil.jobs")
+
+
+class Workers:
+    """So many threads, until the queue is closed."""
+
+    def __init__(self, database: Database, queue: JobQueue, number: int) -> None:
+        self._database = database
+        self._queue = queue
+        self._threads = [threading.Thread(target=self._work, name=f"tableveil-worker-{i}") for i in range(number)]
+        for thread in self._threads:
+            thread.start()
+
+    def join(self, seconds: float) -> None:
+        """Waits so long at most for the threads to end; the queue is closed."""
+        deadline = time.monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def end(self, active: Active, failure: Failure | None) -> None:
+        """Records how a job ended, unless its release has, and forgets it in the queue.
+
+        If the database cannot record it, the job stays there as failed: its watchers must end, and the worker go on.
+        """
+        number = active.job.number
+        with at_hand(number):
+            try:
+                self._record(number, failure)
+            except TableveilError as error:
+                logger.error("jobs/%d ended, but that could not be recorded: %s", number, error.code)
+                self._queue.change(active, state=JobState.FAILED, failure=failure or Failure.of(error))
+                return
+            self._queue.forget(number)
+
+    def _work(self) -> None:
+        while (active := self._queue.take()) is not None:
+            with at_hand(active.job.number):
+                failure = self._run(active)
+                if failure is not None and failure.code == "OUT_OF_MEMORY" and self._queue.put_back(active):
+                    message = "jobs/%d found no memory beside others and is run again by itself"
+                    logger.warning(message, active.job.number)
+                else:
+                    self.end(active, failure)
+
+    def _run(self, active: Active) -> Failure | None:
+        """Runs a job to its end and returns why it failed, or None."""
+        number = active.job.number
+        logger.info("jobs/%d started", number)
+        try:
+            # Progress is written by a session of its own: the job's may be in the middle of a transaction.
+            with self._database.session() as session, self._database.session() as journal:
+                session.control, session.memory = active.control, active.granted
+                recorder = Recorder(journal, number, partial(self._queue.change, active))
+                active.control.raise_if_cancelled()
+                # It may have waited for long.
+                check_room(self._database, session, active.work, active.job.request.source)
+                active.work.run(self._database, session, number, Report(recorder.phase, recorder.progress))
+        except Exception as error:
+            return failure_of(error, number)
+        finally:
+            self._queue.free(active)
+        return None
+
+    def _record(self, number: int, failure: Failure | None) -> None:
+        with self._database.session() as session:
+            if store.has_ended(session, number):
+                logger.info("jobs/%d succeeded", number)
+                return
+            outcome = self._outcome(failure)
+            store.insert_outcome(session, number, outcome)
+            logger.info("jobs/%d %s%s", number, outcome.state.lower(), f" ({failure.code})" if failure else "")
+
+    def _outcome(self, failure: Failure | None) -> Outcome:
+        if failure is None or (failure.kind is FailureKind.CANCELLED and self._queue.closed):
+            return interrupted()
+        state = JobState.CANCELLED if failure.kind is FailureKind.CANCELLED else JobState.FAILED
+        return Outcome(state, store.now(), None, failure.to_json())
