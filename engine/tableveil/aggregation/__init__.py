@@ -1,6 +1,6 @@
 """Columns whose values are aggregated: their records as points, clusters of these, and what replaces the values."""
 
-from tableveil.aggregation.aggregates import Aggregates, CommonLabels, Members, Numbers, Ranges, aggregate
+from tableveil.aggregation.aggregates import Aggregates, CommonLabels, Members, Numbers, Ranges, aggregate, all_same
 from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.aggregation.coordinates import coordinates
 from tableveil.aggregation.points import Clustered, Clusters, Points
@@ -16,5 +16,6 @@ __all__ = [
     "Points",
     "Ranges",
     "aggregate",
+    "all_same",
     "coordinates",
 ]

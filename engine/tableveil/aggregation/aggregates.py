@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import assert_never
 
@@ -49,6 +49,11 @@ class CommonLabels:
 
 
 Aggregates = Numbers | Members | Ranges | CommonLabels
+
+
+def all_same(aggregates: Aggregates, among: NDArray[np.bool_]) -> bool:
+    """Whether one aggregate replaces the values in all classes of the mask, which has one at least."""
+    return all(len(np.unique(getattr(aggregates, part.name)[among])) == 1 for part in fields(aggregates))
 
 
 def aggregate(column: AggregatedColumn, values: ClassValues) -> Aggregates:

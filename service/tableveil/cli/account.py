@@ -158,7 +158,7 @@ def _level(result: release_service_pb2.AttributeResult) -> str:
 def _extreme(result: release_service_pb2.AttributeResult) -> str:
     if result.level == 0:
         return ", unchanged"
-    return ", nothing left" if result.level == result.top_level and len(result.levels) <= 1 else ""
+    return ", nothing left" if result.distinct_after == 1 < result.distinct_before else ""
 
 
 def _levels(attributes: Sequence[release_service_pb2.AttributeResult]) -> RenderableType:

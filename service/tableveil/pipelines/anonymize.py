@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tableveil.aggregation.aggregates import aggregate
+from tableveil.aggregation.aggregates import aggregate, all_same
 from tableveil.backend import Database, Session
 from tableveil.classes import ClassCounter
 from tableveil.counting import BaseHistogram, open_counter
 from tableveil.errors import InfeasibleError
+from tableveil.pipelines.advice import Advice, says_nothing
 from tableveil.pipelines.guarantees import guarantees_of
 from tableveil.pipelines.infeasible import nothing_valid, unprotected_values, values_unprotected
 from tableveil.pipelines.microaggregation import run_microaggregation
@@ -16,7 +17,7 @@ from tableveil.pipelines.privacy import choosing_models, judging_models, privacy
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, count
 from tableveil.pipelines.record_level import run_record_level
-from tableveil.pipelines.relaxing import chosen_by_all, relaxed
+from tableveil.pipelines.relaxing import chosen_by_all, problem_of, relaxed, seconds_for
 from tableveil.pipelines.report import Report
 from tableveil.policy import LossModel, Policy, PrivacyModel, SuppressedRecords, described, policy_warnings
 from tableveil.privacy import ReleaseRule
@@ -49,6 +50,7 @@ def run_job(database: Database, session: Session, job: int, policy: Policy, docu
     best = _judged(session, problem, found, counted)
     counting = problem.counter.account
     explanation = _explain(session, problem, best, policy)
+    advice = _advice(session, counted, problem, best)
     report.phase(JobPhase.WRITING)
     plan = _plan(counted, problem, best)
     check_disclosure(session, plan)
@@ -66,7 +68,7 @@ def run_job(database: Database, session: Session, job: int, policy: Policy, docu
         counter=problem.counter.name,
         counting=counting,
         sizes_before=counted.sizes_before,
-        warnings=_warnings(plan, found),
+        warnings=(*_warnings(plan, found), *advice),
         elapsed=report.elapsed,
         phases=report.seconds,
         guarantees=guarantees_of(counted.policy, counted.base, problem.counter, plan),
@@ -137,6 +139,12 @@ def _explain(session: Session, problem: Problem, best: Candidate, policy: Policy
     return explain(problem, best.transformation, session.control, seconds)
 
 
+def _advice(session: Session, counted: Counted, problem: Problem, best: Candidate) -> tuple[str, ...]:
+    assert session.control is not None
+    others = problem_of(session, problem, counted.base)
+    return tuple(Advice(counted, problem, best, others, session.control, seconds_for(counted.policy)).warnings())
+
+
 def _losses(base: BaseHistogram, counter: ClassCounter, plan: ReleasePlan) -> tuple[float, ...]:
     """The loss of each quasi-identifier, by which releases can be compared whatever they were optimized for."""
     aggregated = base.aggregated_columns
@@ -163,12 +171,14 @@ def _plan(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
 
 def _warnings(plan: ReleasePlan, found: SearchOutcome) -> tuple[str, ...]:
     warnings = list(policy_warnings(plan.policy))
-    tops = [dictionary.levels.top for dictionary in plan.dictionaries]
-    if list(plan.transformation) == tops:
-        which = "quasi-identifier" if plan.aggregated is None else "generalized quasi-identifier"
-        warnings.append(f"Every {which} is at its top: the release says nothing about them.")
     if plan.kept_records == 0:
         warnings.append("All records are suppressed: the release is empty.")
+    elif plan.aggregated is not None:
+        warnings += [
+            says_nothing(dictionary.attribute.column, "aggregate")
+            for dictionary, aggregates in zip(plan.aggregated.dictionaries, plan.aggregated.aggregates, strict=True)
+            if dictionary.distinct > 1 and all_same(aggregates, plan.kept)
+        ]
     if not found.complete:
         warnings.append(
             "The time limit ended the search: a transformation whose score is up to "

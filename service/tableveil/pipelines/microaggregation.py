@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
-from tableveil.aggregation.aggregates import Aggregates, aggregate
+from tableveil.aggregation.aggregates import Aggregates, aggregate, all_same
 from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.aggregation.points import Clustered, Points
 from tableveil.backend import Database, Session
@@ -250,10 +250,7 @@ def _warnings(read: Clusterable, solved: _Solved) -> Iterator[str]:
     if solved.found.clusters.number == 1:
         yield "All records are in one cluster: the quasi-identifiers tell nothing of any of them."
         return
+    every = np.ones(solved.found.clusters.number, np.bool_)
     for column, aggregates in zip(read.points.columns, solved.aggregates, strict=True):
-        if len(column.counts) > 1 and _constant(aggregates):
+        if len(column.counts) > 1 and all_same(aggregates, every):
             yield f"{shortened(column.column)} is the same in all clusters: it tells nothing of any record."
-
-
-def _constant(aggregates: Aggregates) -> bool:
-    return all(len(np.unique(getattr(aggregates, part.name))) == 1 for part in fields(aggregates))

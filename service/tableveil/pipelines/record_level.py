@@ -27,6 +27,7 @@ from tableveil.game import (
 from tableveil.game.record_level import SUPPRESSED
 from tableveil.hierarchy import UncountableError
 from tableveil.lattice import Lattice
+from tableveil.pipelines.advice import says_nothing
 from tableveil.pipelines.enumerable import check_enumerable
 from tableveil.pipelines.infeasible import too_few_released
 from tableveil.pipelines.quality import uncountable
@@ -98,7 +99,7 @@ def run_record_level(
         counter="numpy",
         counting=f"every transformation from the next finer one, {len(solved.own.kept)} combinations in all",
         sizes_before=counted.sizes_before,
-        warnings=tuple(_warnings(plan)),
+        warnings=tuple(_warnings(plan, solved.own)),
         elapsed=report.elapsed,
         phases=report.seconds,
         guarantees=guarantees,
@@ -266,9 +267,21 @@ def _losses(own: OwnLevels, records: int) -> tuple[float, ...]:
     return tuple(losses)
 
 
-def _warnings(plan: ReleasePlan) -> Iterator[str]:
+def _warnings(plan: ReleasePlan, own: OwnLevels) -> Iterator[str]:
     yield from mixed_levels(plan)
     if plan.kept_records == 0:
         yield "All records are suppressed: the release is empty."
-    elif all(plan.levels_of(j) == (d.levels.top,) for j, d in enumerate(plan.dictionaries)):
-        yield "Every quasi-identifier is at its top: the release says nothing about them."
+    else:
+        yield from map(says_nothing, _erased(plan, own))
+
+
+def _erased(plan: ReleasePlan, own: OwnLevels) -> Iterator[str]:
+    """The columns that have several values in the source, and one label in all released records."""
+    combinations, present = own.combinations, own.combinations.records > 0
+    for j, (dictionary, levels) in enumerate(zip(plan.dictionaries, combinations.levels, strict=True)):
+        codes, at, kept = combinations.codes[j], own.levels(j), own.kept & present
+        labels = sum(
+            len(np.unique(levels.groups[level][codes[kept & (at == level)]])) for level in range(levels.top + 1)
+        )
+        if labels == 1 < len(np.unique(codes[present])):
+            yield dictionary.attribute.column

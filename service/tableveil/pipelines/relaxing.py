@@ -39,7 +39,7 @@ def relaxed(session: Session, policy: Policy, problem: Problem, base: BaseHistog
     """
     assert session.control is not None
     tops = _tops(problem)
-    asked = _problem_of(session, problem, base)
+    asked = problem_of(session, problem, base)
     return relax(policy, asked, tops, problem.counter.records, session.control, seconds_for(policy), proven)
 
 
@@ -50,7 +50,7 @@ def chosen_by_all(session: Session, policy: Policy, problem: Problem, base: Base
         CancelledError: the control was cancelled.
     """
     assert session.control is not None
-    questions = LatticeQuestions(_problem_of(session, problem, base), session.control, seconds_for(policy))
+    questions = LatticeQuestions(problem_of(session, problem, base), session.control, seconds_for(policy))
     return questions.find(replace(policy, search=replace(policy.search, choose=Choose.ALL_MODELS)))
 
 
@@ -99,11 +99,12 @@ def _tops(problem: Problem) -> list[int]:
     return [attribute.top for attribute in problem.counter.levels]
 
 
-def _problem_of(session: Session, problem: Problem, base: BaseHistogram) -> ProblemOf:
+def problem_of(session: Session, problem: Problem, base: BaseHistogram) -> ProblemOf:
+    """What is searched for other policies over the same source; the quality model stays that of `problem`."""
     counter = RememberingCounter(problem.counter, memory_limit(session) // SHARE_OF_MEMORY)
     tops = _tops(problem)
 
-    def problem_of(policy: Policy) -> Problem | None:
+    def of(policy: Policy) -> Problem | None:
         lattice, faults = lattice_of(policy, tops)
         if lattice is None or faults:
             return None
@@ -116,4 +117,4 @@ def _problem_of(session: Session, problem: Problem, base: BaseHistogram) -> Prob
             keeps_suppressed=policy.suppressed_records is SuppressedRecords.KEEP,
         )
 
-    return problem_of
+    return of

@@ -46,7 +46,9 @@ def changed(policy: Policy, field: str, value: str) -> Policy:
         assert isinstance(policy.privacy_models[int(match[1])], Inclusion)
         kept_models = tuple(model for i, model in enumerate(policy.privacy_models) if i != int(match[1]))
         return replace(policy, privacy_models=kept_models)
-    number = type(value_of(policy, field))(value)
+    own = value_of(policy, field)
+    # A level limit may not have been there.
+    number: Any = (int if own is None else type(own))(value)
     if match := re.fullmatch(r"privacy_models\[(\d+)]\.\w+\.(\w+)", field):
         models: list[Any] = list(policy.privacy_models)
         models[int(match[1])] = replace(models[int(match[1])], **{match[2]: number})

@@ -196,7 +196,11 @@ def test_columns_of_one_value_cost_nothing(database: Database, session: Session,
 def test_one_class_of_all_says_nothing(database: Database, session: Session, run: Run) -> None:
     release = run(database, policy_of(ZIP, AGE, k=9))
     assert [a.loss for a in release.attributes] == [1.0, 1.0]
-    assert "Every generalized quasi-identifier is at its top: the release says nothing about them." in release.warnings
+    starts = (
+        "'age' has the same aggregate in all released records",
+        "'zip' has the same label in all released records",
+    )
+    assert [warning.split(":")[0] for warning in release.warnings] == list(starts)
     assert session.rows("SELECT DISTINCT zip, round(age, 9) FROM released") == [("*", round(482 / 9, 9))]
 
 

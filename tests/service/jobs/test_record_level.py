@@ -238,6 +238,15 @@ def test_no_attack_leaves_nobody_among_few(database: Database, session: Session,
         assert max(sizes) >= 6
 
 
+def test_every_erased_column_is_named(database: Database, run: Run, people: list[Row]) -> None:
+    """Nobody may be found among fewer than half of the people: that leaves no letter and no age."""
+    nobody = replace(GAME, adversary_gain=Decimal(300), adversary_cost=Decimal(300) / (len(people) - 1))
+    release = run(database, replace(POLICY, privacy_models=(NoAttack(Success.JOURNALIST),), game=nobody))
+    erased = [attribute.column for attribute in release.attributes if attribute.distinct_after == 1]
+    named = [warning.split("'")[1] for warning in release.warnings if "says nothing" in warning]
+    assert named == erased != []
+
+
 def test_what_breaks_even_goes_as_the_policy_says(
     database: Database, session: Session, run: Run, people: list[Row]
 ) -> None:

@@ -3,6 +3,7 @@
 from tableveil.search.relaxing.relax import Relaxed, relax, relax_judged
 from tableveil.search.relaxing.requirements import Requirement
 from tableveil.search.relaxing.searching import Feasible, Found, LatticeQuestions, ProblemOf
+from tableveil.search.relaxing.single import single_changes
 from tableveil.search.relaxing.unmet import Unmet, refusal, ways_of
 
 __all__ = [
@@ -16,5 +17,6 @@ __all__ = [
     "refusal",
     "relax",
     "relax_judged",
+    "single_changes",
     "ways_of",
 ]

@@ -1,0 +1,35 @@
+"""Policies that ask less in one field than another policy, as little less as makes them feasible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from tableveil.errors import Change
+from tableveil.policy import Policy
+from tableveil.search.relaxing.requirements import requirements_of
+from tableveil.search.relaxing.searching import Questions
+
+
+def single_changes(
+    policy: Policy, tops: Sequence[int], records: int, questions: Questions
+) -> Iterator[tuple[Change, Policy]]:
+    """Each change of the suppression limit or of a privacy model that would do alone, with the policy that it gives.
+
+    Args:
+        policy: With a role for every column.
+        tops: Those of the quasi-identifiers' hierarchies, in policy order.
+        records: All of the source.
+        questions: Answered for as long as they have time.
+
+    Raises:
+        CancelledError: the questions' control was cancelled.
+    """
+    # The limit stands last, and is the one that every owner understands.
+    for requirement in reversed(requirements_of(policy, tops, records)):
+        for parameter in requirement.parameters:
+            if parameter.field.startswith(("attributes", "search")) or not parameter.last:
+                continue
+            found = questions.strictest(partial(parameter.applied, policy), parameter.last, parameter.monotone)
+            if found.step is not None:
+                yield Change(parameter.field, parameter.spelled(found.step)), parameter.applied(policy, found.step)

@@ -1,0 +1,199 @@
+"""What the owner should know of a choice: which columns it erased, and what another choice would have cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+import numpy as np
+
+from tableveil.control import Control
+from tableveil.errors import Change, Relaxation, shortened
+from tableveil.pipelines.infeasible import unprotected_values
+from tableveil.pipelines.privacy import choosing_models, judging_models, privacy_for
+from tableveil.pipelines.quality import quality_for
+from tableveil.pipelines.read import Counted
+from tableveil.policy import Choose, ClassificationModel, Policy, looking_at_values
+from tableveil.search import Candidate, Problem, SearchOutcome, search
+from tableveil.search.relaxing import LatticeQuestions, ProblemOf, Unmet, single_changes
+
+SHARE_OF_SEARCHES = 0.5
+"""Of the time for a column, for the search with a limit of its level; the rest is for what else would do."""
+
+MOST_REMEDIES = 2
+"""Changes that are offered of which one is enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What a search for another policy found: nothing, if there is no `best`."""
+
+    problem: Problem
+    found: SearchOutcome
+    unmet: tuple[Unmet, ...]
+
+    @property
+    def best(self) -> Candidate | None:
+        """What would be released."""
+        return None if self.unmet else self.found.best
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """Tries other policies on the source that was counted, for so many `seconds` in all.
+
+    `problem` and `best` are what was searched and what was chosen; `problem_of` gives what is searched for a policy.
+    """
+
+    counted: Counted
+    problem: Problem
+    best: Candidate
+    problem_of: ProblemOf
+    control: Control
+    seconds: float
+
+    def warnings(self) -> Iterator[str]:
+        """In whole sentences, for the owner.
+
+        Raises:
+            CancelledError: the control was cancelled.
+        """
+        deadline = self.control.now() + self.seconds
+        erased = erased_columns(self.problem, self.best)
+        blindly = _blindly(self.counted.policy)
+        left = len(erased) + (blindly is not None)
+        if blindly is not None:
+            yield self._choosing_blindly(blindly, (deadline - self.control.now()) / left)
+            left -= 1
+        for position in erased:
+            column = self.counted.policy.quasi_identifiers[position].column
+            yield f"{says_nothing(column)} {self._remedy(position, (deadline - self.control.now()) / left)}"
+            left -= 1
+
+    # --- chosen by quasi-identifiers only ---
+
+    def _choosing_blindly(self, policy: Policy, seconds: float) -> str:
+        tried = self._tried(policy, seconds)
+        if tried is None or tried.found.best is None:
+            # All that meets the policy meets this one.
+            return "The cost of choosing by quasi-identifiers only was not found out in time."
+        surely = "" if tried.found.complete else " found in time"
+        if tried.best is None:
+            fields = ", ".join(one.field for one in tried.unmet)
+            return (
+                f"Choosing by quasi-identifiers only is not feasible: the best release{surely} would not meet {fields}."
+            )
+        return (
+            f"Choosing by quasi-identifiers only would cost a score of {tried.best.score:.4g} instead of "
+            f"{self.best.score:.4g}: the best release{surely} meets all models."
+        )
+
+    # --- columns of which nothing is left ---
+
+    def _remedy(self, position: int, seconds: float) -> str:
+        """The cheapest that keeps something of a column: a limit of its level, or with it one more change."""
+        policy = self.counted.policy
+        if policy.search.levels:
+            return "search.levels gives its level."
+        levels = self._telling_levels(position)
+        if not levels:
+            return "Its levels are limited to those, or all other values are suppressed."
+        deadline = self.control.now() + seconds
+        for left, level in zip(range(len(levels), 0, -1), levels, strict=True):
+            remedy = self._limited(position, level, (deadline - self.control.now()) / left)
+            if remedy:
+                return f"Feasible would be {remedy}, instead of a score of {self.best.score:.4g}."
+        return "No limit of its level was found that would keep some of it, alone or with one other change."
+
+    def _limited(self, position: int, level: int, seconds: float) -> str:
+        """What would keep something of a column with that limit of its level; empty if nothing was found that would."""
+        policy, deadline = self.counted.policy, self.control.now() + seconds
+        i = policy.attributes.index(policy.quasi_identifiers[position])
+        limit = Change(f"attributes[{i}].maximum_level", str(level))
+        attribute = replace(policy.attributes[i], maximum_level=level)
+        policy = replace(policy, attributes=(*policy.attributes[:i], attribute, *policy.attributes[i + 1 :]))
+        kept = self._keeping(position, policy, seconds * SHARE_OF_SEARCHES)
+        if kept is not None:
+            return _offered(kept.score, (limit,))
+        offered = []
+        for change, relaxed in self._less(policy, deadline - self.control.now()):
+            kept = self._keeping(position, relaxed, deadline - self.control.now())
+            if kept is not None:
+                offered.append((kept.score, (limit, change)))
+        offered.sort(key=lambda one: one[0])
+        return ", or ".join(_offered(*one) for one in offered[:MOST_REMEDIES])
+
+    def _telling_levels(self, position: int) -> list[int]:
+        """The levels below the chosen one at which the source has several labels, the highest first."""
+        levels, counts = self.problem.counter.levels[position], self.problem.counter.marginals().counts[position]
+        policy = self.counted.policy
+        least = policy.least_level(policy.quasi_identifiers[position])
+        return [
+            level
+            for level in range(self.best.transformation[position] - 1, least - 1, -1)
+            if len(np.unique(levels.groups[level][counts > 0])) > 1
+        ]
+
+    def _less(self, policy: Policy, seconds: float) -> Iterator[tuple[Change, Policy]]:
+        tops = [levels.top for levels in self.problem.counter.levels]
+        questions = LatticeQuestions(self.problem_of, self.control, seconds)
+        return single_changes(policy, tops, self.problem.counter.records, questions)
+
+    def _keeping(self, position: int, policy: Policy, seconds: float) -> Candidate | None:
+        """The best for a policy, if it keeps something of a column."""
+        tried = self._tried(policy, seconds)
+        if tried is None or tried.best is None or position in erased_columns(tried.problem, tried.best):
+            return None
+        return tried.best
+
+    # --- searching ---
+
+    def _tried(self, policy: Policy, seconds: float) -> Tried | None:
+        """The best for a policy, found in so many seconds; None if there is no time or nothing to search."""
+        problem = self.problem_of(policy) if seconds > 0 else None
+        if problem is None:
+            return None
+        base, counter = self.counted.base, problem.counter
+        # Bounds may depend on what may be suppressed.
+        problem = replace(problem, quality=quality_for(policy, base, counter, problem.suppressible))
+        found = search(problem, replace(policy.search, time_limit_seconds=Decimal(seconds)), self.control)
+        if found.best is None:
+            return Tried(problem, found, ())
+        judging = judging_models(policy)
+        unmet = unprotected_values(
+            policy, problem, found.best, judging, lambda model: privacy_for((model,), policy, base, counter)
+        )
+        return Tried(problem, found, tuple(unmet))
+
+
+def erased_columns(problem: Problem, best: Candidate) -> list[int]:
+    """Positions of the quasi-identifiers that have one label in all released records, and several values in the source.
+
+    Empty if no record is released.
+    """
+    classes, values = problem.counter.classes(best.transformation), problem.counter.marginals().counts
+    kept = problem.privacy.releasable(classes)
+    if not kept.any():
+        return []
+    return [
+        position
+        for position in range(len(best.transformation))
+        if np.count_nonzero(values[position]) > 1 and len(np.unique(classes.groups(position)[kept])) == 1
+    ]
+
+
+def _offered(score: float, changes: tuple[Change, ...]) -> str:
+    return f"{Relaxation(changes, nearest=True)} (score {score:.4g})"
+
+
+def says_nothing(column: str, what: str = "label") -> str:
+    """The warning that a column is erased."""
+    return f"{shortened(column)} has the same {what} in all released records: the release says nothing of it."
+
+
+def _blindly(policy: Policy) -> Policy | None:
+    """The policy that chooses without sensitive values, where they take part; None if there is no such policy."""
+    blindly = replace(policy, search=replace(policy.search, choose=Choose.QUASI_IDENTIFIERS_ONLY))
+    by_quality = isinstance(policy.quality_model, ClassificationModel)
+    return blindly if looking_at_values(policy) and choosing_models(blindly) and not by_quality else None
