@@ -70,6 +70,8 @@ def _run(
     arguments: tuple[str, ...], out: Connection, log: Path | None, directory: Path, environment: dict[str, str]
 ) -> None:
     os.chdir(directory)
+    # As most people have it: a file that nobody thought of is for everybody to read.
+    os.umask(0o022)
     os.environ.update(environment)
     os.dup2(out.fileno(), 1)
     out.close()

@@ -18,7 +18,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from tableveil.cli.main import cli
 from tableveil.client import Client, UnreachableError
-from tableveil.errors import BusyError, CancelledError, ConflictError, InvalidError, TableveilError
+from tableveil.errors import BusyError, CancelledError, ConflictError, InternalError, InvalidError, TableveilError
 from tableveil.v1 import job_service_pb2
 from tests.e2e import samples
 from tests.e2e.commands import tableveil
@@ -132,6 +132,39 @@ def _wait_for_a_file(directory: Path) -> None:
     while not any(directory.iterdir()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_a_database_that_is_replaced_while_it_is_served(serve: Serve, tmp_path: Path) -> None:
+    database, backups, rows = tmp_path / "clinic.duckdb", tmp_path / "backups", tmp_path / "more.csv"
+    backups.mkdir()
+    rows.write_text("a\n1\n")
+    samples.create(database, people=samples.PEOPLE)
+    server = serve(database, "--backup-directory", str(backups))
+    assert tableveil("load", str(rows), "before", server=server.address).exit_code == 0
+    for file in (database, database.with_name("clinic.duckdb.wal")):
+        file.unlink()
+    samples.create(database, others="SELECT 7 AS a")
+    another = database.read_bytes()
+
+    # Nothing that would be lost is said to be done.
+    refused = tableveil("load", str(rows), "after", server=server.address)
+    assert refused.exit_code == 1
+    assert "DATABASE_REPLACED" in refused.stderr
+    with Client(server.address) as client, pytest.raises(InternalError) as raised:
+        client.submit(samples.message(samples.policy()))
+    assert raised.value.code == "DATABASE_REPLACED"
+    found = tableveil("doctor", "--json", server=server.address)
+    assert found.exit_code == 1
+    assert "not the file that the server has open" in found.stdout
+    with grpc.insecure_channel(server.address) as channel:
+        stub: Any = health_pb2_grpc.HealthStub(channel)
+        assert any(seen.status == NOT_SERVING for seen in stub.Watch(health_pb2.HealthCheckRequest(service=READY)))
+    # What it holds can be had.
+    assert tableveil("backup", "rescued", server=server.address).exit_code == 0
+    with duckdb.connect(backups / "rescued.duckdb", read_only=True) as connection:
+        assert connection.execute("SELECT count(*) FROM before").fetchone() == (1,)
+    assert server.terminate() == 0
+    assert database.read_bytes() == another
 
 
 def test_alive_while_it_stops_but_not_ready(serve: Serve, tmp_path: Path) -> None:

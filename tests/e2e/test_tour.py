@@ -18,6 +18,7 @@ from tableveil.client import Client
 from tests.e2e.forked import Command
 from tests.e2e.process import Serve, ServerProcess
 from tests.e2e.snippets import ROOT, Snippet, snippets
+from tests.file_modes import open_to_others
 
 PAGES = (
     "README.md",
@@ -136,6 +137,7 @@ def test_the_readme(reader: Reader) -> None:
     demo = reader.directory / "tableveil-demo"
     with duckdb.connect(demo / "released.duckdb", read_only=True) as connection:
         assert connection.execute("SELECT count(*) > 750 FROM discharges_released").fetchone() == (True,)
+    assert open_to_others(demo).keys() == {str(demo / "clinic.log")}, "which is the tests' own"
     said = reader.run("tableveil show releases/2")
     assert "10-anonymity" in said
     assert "optimal" in said

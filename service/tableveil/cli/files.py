@@ -1,4 +1,4 @@
-"""Files that commands write: whole or not at all."""
+"""Files that commands write: whole or not at all, and for their owner alone, as they may hold raw values."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def require_free(path: Path, option: str, overwrite: bool) -> None:
 
 def write_text(path: Path, text: str, option: str, overwrite: bool) -> None:
     """Writes a text to `path`; see `whole_file`."""
-    with whole_file(path, option, overwrite) as partial, partial.open("x", encoding="utf-8", newline="\n") as file:
+    with whole_file(path, option, overwrite) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         file.write(text)
 
 
 @contextmanager
 def whole_file(path: Path, option: str, overwrite: bool) -> Iterator[Path]:
-    """Lets a file be written beside `path`, and moves it there once it is whole.
+    """Lets a file be written that is there, empty, beside `path`, and moves it to `path` once it is whole.
 
     Raises:
         InvalidError: There is no directory for it.
@@ -39,6 +39,7 @@ def whole_file(path: Path, option: str, overwrite: bool) -> Iterator[Path]:
     partial = path.with_name(f".tableveil-{secrets.token_hex(8)}.partial")
     try:
         try:
+            partial.touch(mode=0o600, exist_ok=False)
             yield partial
             require_free(path, option, overwrite)
             partial.replace(path)

@@ -122,7 +122,7 @@ def _write_csv(session: Session, stored: policy_pb2.StoredHierarchy, path: Path,
     count = 0
     with (
         whole_file(path, "csv", overwrite) as partial,
-        partial.open("x", encoding="utf-8", newline="") as file,
+        partial.open("w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file, delimiter=";", lineterminator="\n")
         for row in session.client.read_hierarchy(stored):

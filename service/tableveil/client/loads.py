@@ -99,7 +99,9 @@ def file_requests(start: v1.LoadStart, file: v1.ServerFile, progress: Progress |
     told.MergeFrom(start)
     told.client_file.path = path.name
     # Text that looks like a time is taken for one of UTC; types that Arrow does not have travel as DuckDB's own.
-    with duckdb.connect() as connection, closing(Interrupter()) as interrupter:
+    # Nothing is spilled: by itself the database would do that below the working directory, for everybody to read.
+    memory = duckdb.connect(config={"temp_directory": ""})
+    with memory as connection, closing(Interrupter()) as interrupter:
         connection.execute("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL arrow_lossless_conversion = true")
         # What is shown on a terminal is the command's business.
         connection.execute("SET enable_progress_bar = false")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,16 +23,14 @@ from tableveil.cli.verb import Session
 from tableveil.client import Client
 from tableveil.client.formats import ExportFormat
 from tableveil.demo.discharges import create_discharges
+from tableveil.demo.place import DATABASE, LOG, POLICY, RELEASED, TABLE, clear
 from tableveil.document import read_policy
-from tableveil.errors import ConflictError, InternalError, shortened
+from tableveil.errors import InternalError
 from tableveil.v1 import policy_pb2, release_service_pb2
 
 SECONDS_TO_START = 30.0
 
 WIDTH_OF_FILES = 120
-
-MARK = "made by tableveil demo"
-"""Name of the file that says that a directory is the demo's, so that it never clears another."""
 
 
 @click.command()
@@ -53,8 +50,10 @@ def demo(rows: int, seed: int, directory: Path) -> None:
     if not console.is_terminal:
         console.width = WIDTH_OF_FILES
     with output.reporting():
-        _clear(directory)
-        database, policy_file = directory / "clinic.duckdb", directory / "policy.yaml"
+        # A real database would hold raw values, so this one is as private.
+        os.umask(0o077)
+        clear(directory)
+        database, policy_file = directory / DATABASE, directory / POLICY
         console.print(f"[bold]1. A table.[/bold] {rows:,} made-up hospital discharges in {database}, seed {seed}:")
         _generate(database, rows, seed)
         _show(
@@ -67,11 +66,11 @@ def demo(rows: int, seed: int, directory: Path) -> None:
         console.print(f"\n[bold]2. A policy.[/bold] {policy_file} says what may be known; read its comments.")
         policy, _ = read_policy(text, "yaml")
         console.print("\n[bold]3. A job.[/bold] A server takes the policy over gRPC and searches:")
-        with _server(database, directory / "server.log") as address, Client(address) as client:
+        with _server(database, directory / LOG) as address, Client(address) as client:
             release = _release(Session(client, output), policy)
             console.print()
             console.print(account(release))
-            given_away = directory / "released.duckdb"
+            given_away = directory / RELEASED
             client.export(release.name, given_away, ExportFormat.DUCKDB)
         console.print(
             f"\n[bold]4. What analysts get.[/bold] {given_away} is a fresh file with the released objects only:"
@@ -85,23 +84,9 @@ def demo(rows: int, seed: int, directory: Path) -> None:
         )
 
 
-def _clear(directory: Path) -> None:
-    if directory.exists() and any(directory.iterdir()):
-        if not (directory / MARK).exists():
-            raise ConflictError.of(
-                "DIRECTORY_IN_USE",
-                "--directory",
-                f"{shortened(str(directory))}, which holds other files",
-                "an empty or new directory",
-            )
-        shutil.rmtree(directory)
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / MARK).touch()
-
-
 def _generate(database: Path, rows: int, seed: int) -> None:
     with duckdb.connect(str(database)) as connection:
-        create_discharges(connection, "discharges", rows, seed)
+        create_discharges(connection, TABLE, rows, seed)
 
 
 @contextmanager

@@ -26,7 +26,8 @@ class Upkeep:
     def examine(self) -> list[Finding]:
         """Everything that was looked at, and how it is."""
         with self._database.session() as session:
-            return [*examine_file(self.database, served=True), *examine_state(session, self._at_work)]
+            file = examine_file(self.database, served=True, replaced=self._database.replaced)
+            return [*file, *examine_state(session, self._at_work)]
 
     def back_up(self, name: str, control: Control) -> Backup:
         """Writes a backup; see `Backups.make`.

@@ -23,7 +23,7 @@ _LONGEST_SOCKET_FILE = 107
 def check_address(address: str, allow_remote: bool) -> None:
     """Raises `InvalidError` if the address is none, or reaches beyond this machine without `allow_remote`."""
     if address.startswith(_SOCKET_FILE):
-        # Who may connect is what the file's permissions say.
+        # Only its user may connect: see `bind`.
         _socket_file(address)
         return
     host, _ = _parsed(address)
@@ -45,12 +45,17 @@ def bind(server: grpc.Server, address: str) -> int:
         BusyError: another process listens there.
         InvalidError: this machine cannot listen there.
     """
-    if address.startswith(_SOCKET_FILE):
-        _require_unused(_socket_file(address))
+    socket_file = _socket_file(address) if address.startswith(_SOCKET_FILE) else None
+    if socket_file is not None:
+        _require_unused(socket_file)
     try:
-        return server.add_insecure_port(address)
+        port = server.add_insecure_port(address)
     except RuntimeError:
         raise _diagnosis(address) from None
+    if socket_file is not None:
+        # Whatever the process's umask is: who connects is the owner of all tables. No call is answered before.
+        socket_file.chmod(0o600)
+    return port
 
 
 def with_port(address: str, port: int) -> str:

@@ -66,11 +66,19 @@ class TableveilServer:
             opened.pop_all()
         self._database, self._jobs, self._retention, self._endpoint = database, jobs, retention, endpoint
         self.address = endpoint.address
+        self._replaced = False
         if settings.allow_remote:
             logger.warning("%s may be reached by other machines, and nobody is asked who they are", self.address)
 
     def works(self) -> bool:
-        """Whether the database can be used; if not, only another process on the same file helps."""
+        """Whether the database can be used; if not, only another process on the same file helps.
+
+        If the path names another file, this one goes on, not ready for work: only it still has the rows.
+        """
+        if self._database.replaced and not self._replaced:
+            self._replaced = True
+            logger.error("%s is not the file any more that is open: nothing more is written", self._database.path)
+            self._endpoint.retire()
         return self._database.works()
 
     def close(self) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from tableveil.backend.failures import translated
 from tableveil.backend.interrupter import Interrupter
 from tableveil.backend.session import Session
 from tableveil.control import Stopped
-from tableveil.errors import BusyError, InvalidError, TableveilError, shortened
+from tableveil.errors import BusyError, InternalError, InvalidError, TableveilError, shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,11 @@ class Database:
             BusyError: another process has the file open.
             InvalidError: the file cannot be opened, or a setting is not understood.
         """
-        self.path = settings.path
+        self.path = settings.path.absolute()
         # Spilled data is raw data and survives kill -9: it lives in one known, private place, swept here.
         self.spill_directory = settings.path.with_name(f".{settings.path.name}.spill")
         self._connection = _connect(settings, self.spill_directory)
+        self._file = _file_at(settings.path)
         # The file's lock is ours now, so whatever lies in the directory is nobody's.
         shutil.rmtree(self.spill_directory, ignore_errors=True)
         self.spill_directory.mkdir(mode=0o700)
@@ -59,7 +61,7 @@ class Database:
         # A connection is not to be used from several threads, not even to make cursors.
         try:
             with self._making_cursor:
-                return Session(self._connection.cursor(), self._interrupter)
+                return Session(self._connection.cursor(), self._interrupter, self._require_file)
         except duckdb.Error as error:
             raise translated(error) from None
 
@@ -72,11 +74,34 @@ class Database:
             return error.code != "DATABASE_INVALIDATED"
         return True
 
+    @property
+    def replaced(self) -> bool:
+        """Whether the path names another file than the open one, or none: more that is written would be lost."""
+        return _file_at(self.path) != self._file
+
     def close(self) -> None:
-        """Closes the file and removes the spill directory. Close all sessions before."""
+        """Closes the file, its log folded into it, and removes the spill directory. Close all sessions before.
+
+        If the path names another file, that file's log and spill directory are somebody else's and stay.
+        """
         self._interrupter.close()
+        replaced = self.replaced
+        if not replaced:
+            # What cannot be folded stays in the log, for the next start to replay.
+            with suppress(duckdb.Error):
+                self._connection.execute("CHECKPOINT")
         self._connection.close()
-        shutil.rmtree(self.spill_directory, ignore_errors=True)
+        if not replaced:
+            shutil.rmtree(self.spill_directory, ignore_errors=True)
+
+    def _require_file(self) -> None:
+        if self.replaced:
+            raise InternalError(
+                "DATABASE_REPLACED",
+                f"{shortened(str(self.path))} is not the file any more that the server has open: it was moved, deleted "
+                "or replaced. Nothing more is written, since it would be lost. Make a backup of what the server still "
+                "holds (tableveil backup), stop the server, and put the file or the backup in place",
+            )
 
 
 @contextmanager
@@ -113,6 +138,8 @@ def _connect(settings: Settings, spill_directory: Path) -> duckdb.DuckDBPyConnec
         connection = duckdb.connect(str(settings.path), config=config)
         # Set afterwards: at connect time the extension that knows time zones is not loaded yet. GLOBAL reaches cursors.
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
+        # At its end DuckDB would remove the log by its path, which may be another database's by then: see `close`.
+        connection.execute("PRAGMA disable_checkpoint_on_shutdown")
         # SQL that the server runs must not reach other files. The database takes the exceptions only while it is open
         # to all.
         allowed = [f"{directory.resolve()}/" for directory in settings.directories]
@@ -122,6 +149,15 @@ def _connect(settings: Settings, spill_directory: Path) -> duckdb.DuckDBPyConnec
         return connection
     except duckdb.Error as error:
         raise _opening_failed(settings.path, error) from None
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    """Device and inode of a file, None if there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _opening_failed(path: Path, error: duckdb.Error) -> TableveilError | Stopped:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property
 from typing import Any
@@ -32,9 +32,16 @@ class Session:
     may keep, in bytes, None for all that the database may take; the database does not know of it.
     """
 
-    def __init__(self, cursor: duckdb.DuckDBPyConnection, interrupter: Interrupter) -> None:
+    def __init__(
+        self,
+        cursor: duckdb.DuckDBPyConnection,
+        interrupter: Interrupter,
+        require_file: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`require_file` raises if what is committed now would be lost."""
         self._cursor = cursor
         self._interrupter = interrupter
+        self._require_file = require_file
         self.control: Control | None = None
         self.memory: int | None = None
 
@@ -96,15 +103,19 @@ class Session:
             raise translated(error) from None
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self, *, elsewhere: bool = False) -> Iterator[None]:
         """A transaction around the block: rolled back if the block raises, else committed.
 
+        It neither begins nor commits once the database's path names another file, unless it writes `elsewhere`.
         Nothing stops the commit once it has begun: DuckDB cannot interrupt it. A commit's success is no proof that
         something was written (an aborted transaction commits nothing and says nothing): look for it afterwards.
         """
+        require_file = self._require_file if not elsewhere else lambda: None
+        require_file()
         self.execute("BEGIN TRANSACTION")
         try:
             yield
+            require_file()
         except BaseException:
             self._unguarded("ROLLBACK")
             raise

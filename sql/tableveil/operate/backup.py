@@ -135,7 +135,7 @@ def _sweep(place: Path) -> None:
 def _copy(session: Session, copy: str) -> dict[tuple[str, str], int]:
     """Copies everything as of one moment, and returns the numbers of rows of the tables, once they are checked."""
     own = session.catalog
-    with session.transaction():
+    with session.transaction(elsewhere=True):
         # Sequences do not belong to the transaction: read before, they are at least what the copy's must reach.
         least = next_values(session, own)
         session.execute(f"COPY FROM DATABASE {render(identifier(own))} TO {copy}")

@@ -23,8 +23,16 @@ MOST_NAMED = 5
 """How many of many things a finding names."""
 
 
-def examine_file(path: Path, served: bool) -> Iterator[Finding]:
-    """The file, what lies beside it, and the room for it; `served`: a server has it open."""
+def examine_file(path: Path, served: bool, replaced: bool = False) -> Iterator[Finding]:
+    """The file, what lies beside it, and the room for it.
+
+    `served`: a server has it open; `replaced`: the server has another one open that was there before.
+    """
+    if replaced:
+        advice = "Make a backup, which has all that the server holds; then stop it, and put the backup in the place."
+        found = f"{shortened(str(path))} is not the file that the server has open, which writes nothing more"
+        yield Finding(Level.PROBLEM, "file", found, advice)
+        return
     if not path.is_file():
         yield Finding(Level.PROBLEM, "file", f"{shortened(str(path))} is not there", "Check the path.")
         return

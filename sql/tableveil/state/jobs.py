@@ -115,25 +115,26 @@ def next_number(session: Session) -> int:
 
 def insert_request(session: Session, request: Request) -> None:
     """Stores a request; an empty request id is none."""
-    session.execute(
-        "INSERT INTO tableveil.jobs (number, request_id, policy, policy_digest, source_catalog, source_schema, "
-        "source_table, target_schema, target_name, submitted_at, kind, options) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            request.number,
-            request.request_id or None,
-            request.policy,
-            request.digest,
-            request.source.catalog,
-            request.source.schema,
-            request.source.table,
-            request.target_schema,
-            request.target_name,
-            request.submitted_at,
-            request.kind.value,
-            request.options,
-        ],
-    )
+    with session.transaction():
+        session.execute(
+            "INSERT INTO tableveil.jobs (number, request_id, policy, policy_digest, source_catalog, source_schema, "
+            "source_table, target_schema, target_name, submitted_at, kind, options) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                request.number,
+                request.request_id or None,
+                request.policy,
+                request.digest,
+                request.source.catalog,
+                request.source.schema,
+                request.source.table,
+                request.target_schema,
+                request.target_name,
+                request.submitted_at,
+                request.kind.value,
+                request.options,
+            ],
+        )
 
 
 def insert_event(session: Session, job: int, event: Event) -> None:

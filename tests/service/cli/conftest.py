@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tableveil.cli.main import cli
+from tests.file_modes import usual_umask
 from tests.service.client.fake_service import FakeService
 
 Run = Callable[..., Result]
@@ -26,7 +27,8 @@ def run(service: FakeService) -> Run:
     """Runs a command against the service."""
 
     def command(*arguments: str) -> Result:
-        return CliRunner().invoke(cli, arguments, env={"TABLEVEIL_SERVER": service.address})
+        with usual_umask():
+            return CliRunner().invoke(cli, arguments, env={"TABLEVEIL_SERVER": service.address})
 
     return command
 

@@ -12,6 +12,7 @@ import pytest
 from google.protobuf import json_format
 
 from tableveil.v1 import job_service_pb2, risk_service_pb2
+from tests.file_modes import open_to_others
 from tests.service.cli.conftest import Run
 from tests.service.client.fake_service import FakeService
 
@@ -151,6 +152,7 @@ def test_records(run: Run, service: FakeService, tmp_path: Path, suffix: str) ->
     result = run("risk", "releases/1", "--records", str(path))
     assert result.exit_code == 0, result.output
     assert asked(service) == {"release": "releases/1", "records": True}
+    assert open_to_others(path) == {}
     if suffix == ".csv":
         assert path.read_text() == '"age","prosecutor_risk"\n41,0.5\n,1\n'
     else:

@@ -11,6 +11,7 @@ import pytest
 
 from tableveil.convert import utility_report_to_proto
 from tableveil.v1 import job_service_pb2, utility_service_pb2
+from tests.file_modes import open_to_others
 from tests.service.cli.conftest import Run
 from tests.service.client.fake_service import FakeService
 from tests.service.utility_samples import utility_report
@@ -48,6 +49,7 @@ def test_as_json(run: Run, documents: Callable[..., list[Any]]) -> None:
 def test_the_page(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     assert run("utility", "3", "--html", str(path)).exit_code == 0
+    assert open_to_others(path) == {}
     text = path.read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>\n")
     page = ElementTree.fromstring(text.split("\n", 1)[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import stat
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -13,6 +14,7 @@ from tableveil.server import DEFAULT_ADDRESS, Settings
 from tableveil.server.address import check_address
 from tableveil.server.endpoint import Endpoint
 from tableveil.server.stores import Stores
+from tests.file_modes import usual_umask
 
 
 @pytest.mark.parametrize(
@@ -99,10 +101,12 @@ def test_an_address_of_another_machine(jobs: Mock, stores: Stores, host: str) ->
 
 def test_a_socket_file(jobs: Mock, stores: Stores, tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/tableveil.sock"
-    first = Endpoint(jobs, stores, address, 1)
+    with usual_umask():
+        first = Endpoint(jobs, stores, address, 1)
     first.start()
     try:
         assert first.address == address
+        assert stat.S_IMODE((tmp_path / "tableveil.sock").stat().st_mode) == 0o600
         with pytest.raises(BusyError) as raised:
             Endpoint(jobs, stores, address, 1)
         assert raised.value.code == "ADDRESS_IN_USE"

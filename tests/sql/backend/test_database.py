@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tableveil.backend import Database, Settings
+from tableveil.backend import Database, Session, Settings
 from tableveil.errors import BusyError, InternalError, InvalidError
 
 
@@ -175,7 +175,7 @@ def test_sessions_in_many_threads(tmp_path: Path) -> None:
 UNCLOSED = """
 import sys
 from pathlib import Path
-from tableveil.backend import Database, Settings
+from tableveil.backend import Database, Session, Settings
 from tableveil.control import Control
 database = Database(Settings(Path(sys.argv[1])))
 session = database.session()
@@ -190,3 +190,63 @@ def test_a_process_that_ends_without_closing_says_nothing(tmp_path: Path) -> Non
     command = [sys.executable, "-c", UNCLOSED, str(tmp_path / "clinic.duckdb")]
     ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert ended.stderr == ""
+
+
+# --- another file in the place of this one ---------------------------------------------------------------------------
+
+
+def replace(path: Path) -> None:
+    """Puts another database where this one is, as somebody does who does not know that it is served."""
+    for file in (path, path.with_name(f"{path.name}.wal")):
+        file.unlink(missing_ok=True)
+    path.write_text("another database")
+    path.with_name(f"{path.name}.wal").write_text("another log")
+
+
+def test_nothing_is_written_once_the_path_names_another_file(tmp_path: Path) -> None:
+    path = tmp_path / "clinic.duckdb"
+    with opened(Settings(path)) as database, database.session() as session:
+        session.execute("CREATE TABLE t AS SELECT 42 AS a")
+        replace(path)
+        assert database.replaced
+        with pytest.raises(InternalError) as raised, session.transaction():
+            pytest.fail("begun")
+        assert raised.value.code == "DATABASE_REPLACED"
+        assert "tableveil backup" in str(raised.value)
+        # It is still there to be read.
+        assert session.value("SELECT a FROM t") == 42
+
+
+def test_nothing_is_committed_if_the_file_is_replaced_meanwhile(tmp_path: Path) -> None:
+    path = tmp_path / "clinic.duckdb"
+
+    def write(session: Session) -> None:
+        with session.transaction():
+            session.execute("CREATE TABLE t AS SELECT 42 AS a")
+            path.rename(tmp_path / "moved.duckdb")
+
+    with opened(Settings(path)) as database, database.session() as session:
+        with pytest.raises(InternalError) as raised:
+            write(session)
+        assert raised.value.code == "DATABASE_REPLACED"
+        assert session.rows("SELECT 1 FROM duckdb_tables()") == []
+
+
+def test_closing_leaves_the_other_database_alone(tmp_path: Path) -> None:
+    path = tmp_path / "clinic.duckdb"
+    with opened(Settings(path)) as database:
+        with database.session() as session:
+            session.execute("CREATE TABLE t AS SELECT 42 AS a")
+        replace(path)
+        spilled = database.spill_directory / "another's"
+        spilled.write_text("rows")
+    assert path.read_text() == "another database"
+    assert path.with_name("clinic.duckdb.wal").read_text() == "another log"
+    assert spilled.read_text() == "rows"
+
+
+def test_a_clean_stop_leaves_no_log(tmp_path: Path) -> None:
+    path = tmp_path / "clinic.duckdb"
+    with opened(Settings(path)) as database, database.session() as session:
+        session.execute("CREATE TABLE t AS SELECT 42 AS a")
+    assert [file.name for file in tmp_path.iterdir()] == ["clinic.duckdb"]

@@ -1,0 +1,68 @@
+"""The demo's directory: what a demo leaves in it, and what the next one may clear."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import nullcontext
+from pathlib import Path
+
+from tableveil.backend import Session, read_only
+from tableveil.errors import ConflictError, shortened
+
+MARK = "made by tableveil demo"
+"""Name of the file that says that a directory is the demo's."""
+
+DATABASE, POLICY, RELEASED, LOG = "clinic.duckdb", "policy.yaml", "released.duckdb", "server.log"
+
+FILES = {MARK, DATABASE, f"{DATABASE}.wal", f".{DATABASE}.spill", POLICY, RELEASED, LOG}
+
+TABLE = "discharges"
+
+TABLES = {TABLE, *(f"{TABLE}_released{part}" for part in ("", "_classes", "_risk", "_risk_histogram"))}
+
+MOST_NAMED = 3
+"""How many of many foreign things a refusal names."""
+
+
+def clear(directory: Path) -> None:
+    """Makes the directory, or empties it of what an earlier demo made.
+
+    Raises:
+        ConflictError: There are files or tables in it that no demo made.
+        BusyError: A process has the database open.
+    """
+    if directory.exists() and (held := sorted(path.name for path in directory.iterdir())):
+        foreign = [name for name in held if name not in FILES]
+        if MARK not in held or foreign:
+            raise _in_use(directory, "files", foreign or held)
+        database = directory / DATABASE
+        # The lock is kept until all is gone: a server may have it, or be about to take it.
+        with read_only(database) if database.exists() else nullcontext() as session:
+            if session is not None:
+                _require_own(session, directory)
+            shutil.rmtree(directory)
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (directory / MARK).touch()
+
+
+def _require_own(session: Session, directory: Path) -> None:
+    """Refuses a database with tables that the demo did not make."""
+    query = (
+        "SELECT DISTINCT name FROM (SELECT database_name, schema_name, table_name AS name FROM duckdb_tables() "
+        "UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal) "
+        "WHERE database_name = current_database() AND schema_name <> 'tableveil' ORDER BY name"
+    )
+    foreign = [name for (name,) in session.rows(query) if name not in TABLES]
+    if foreign:
+        raise _in_use(directory / DATABASE, "tables", foreign)
+
+
+def _in_use(place: Path, kind: str, foreign: list[str]) -> ConflictError:
+    named = ", ".join(map(shortened, foreign[:MOST_NAMED])) + (", …" if len(foreign) > MOST_NAMED else "")
+    return ConflictError.of(
+        "DIRECTORY_IN_USE",
+        "--directory",
+        f"{shortened(str(place))}, which holds {kind} that no demo made: {named}",
+        "an empty or new directory, or an earlier demo's as it was left",
+        "Move away what you want to keep, or choose another --directory.",
+    )
