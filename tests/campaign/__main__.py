@@ -1,0 +1,71 @@
+"""Looks for what is broken with random tables, random kills and random messages; `make campaign` runs it all.
+
+    python -m tests.campaign attacker --seed 1 --count 5000 --seconds 3600
+
+`count` releases, kills or calls are enough, and `seconds` bound the time. What is found names its seed: the same
+command with that seed and `--count 1` does it again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tests.campaign.attacker.campaign import attack
+from tests.campaign.crash.campaign import crash
+from tests.campaign.fuzz.campaign import fuzz
+
+
+class Report(Protocol):
+    """What a campaign found."""
+
+    @property
+    def broken(self) -> Sequence[str]:
+        """Every promise that was not kept."""
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """How one is run, with a seed, the most seconds and the most it does, and how much that is by default."""
+
+    run: Callable[[int, float, int], Report]
+    count: int
+
+
+CAMPAIGNS: Mapping[str, Campaign] = {
+    "attacker": Campaign(attack, 5_000),
+    "crash": Campaign(crash, 200),
+    "fuzz": Campaign(fuzz, 100_000),
+}
+
+
+def main() -> int:
+    """Runs the campaigns that were named, or all; 1 if anything was found."""
+    parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__.splitlines()[0])
+    parser.add_argument("campaigns", nargs="*", metavar="campaign", help=f"of {', '.join(CAMPAIGNS)}; default: all")
+    parser.add_argument("--seed", type=int, default=secrets.randbelow(10**9), help="default: another one each time")
+    parser.add_argument("--seconds", type=float, default=3_600, help="for each campaign (3600)")
+    parser.add_argument("--count", type=int, help="releases, kills or calls; default: as in the project's goals")
+    asked = parser.parse_args()
+    if unknown := set(asked.campaigns) - CAMPAIGNS.keys():
+        parser.error(f"no such campaign: {', '.join(sorted(unknown))}")
+    found = False
+    for name in asked.campaigns or CAMPAIGNS:
+        campaign, started = CAMPAIGNS[name], time.monotonic()
+        print(f"{name}, seed {asked.seed}", flush=True)
+        report = campaign.run(asked.seed, asked.seconds, asked.count or campaign.count)
+        print(*report.lines(), f"{time.monotonic() - started:.0f} s", "", sep="\n", flush=True)
+        found = found or bool(report.broken)
+    return int(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,154 @@
+"""Releases random tables by whole jobs, and looks at what was written as somebody would who trusts nobody."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tableveil.backend import Database
+from tableveil.convert import canonical_json, policy_from_proto
+from tableveil.document import read_policy
+from tableveil.errors import TableveilError
+from tableveil.pipelines.work import ReleaseWork
+from tableveil.runtime import JobManager
+from tests.campaign.attacker.cases import TAG, Case, case
+from tests.campaign.attacker.checks import Checks
+from tests.campaign.attacker.columns import Document
+from tests.migrated import opened
+
+EXPECTED = frozenset({"INFEASIBLE", "TOO_FEW_RECORDS", "VALUES_UNPROTECTED", "COLUMN_DISCLOSES", "POLICY_INVALID"})
+"""Why a case may not be released."""
+
+SECONDS = 120.0
+"""How long a job on so small a table may take."""
+
+REPEATED = 20
+"""One case of so many is tried once more, without a reason."""
+
+RELEASES_PER_DATABASE = 100
+"""The ledger of a database grows with them, and what looks at it takes longer."""
+
+
+@dataclass(slots=True)
+class Report:
+    """How many releases were checked, by method and by model, how other jobs ended, and what was found."""
+
+    releases: int = 0
+    repeated: int = 0
+    methods: Counter[str] = field(default_factory=Counter)
+    models: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    broken: list[str] = field(default_factory=list)
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        yield f"{self.releases} releases, {len(self.broken)} broken; {self.repeated} refused once more without a reason"
+        yield "by method: " + _counted(self.methods)
+        yield "by model: " + _counted(self.models)
+        yield "not released: " + _counted(self.refused)
+        yield from self.broken
+
+
+def attack(seed: int, seconds: float, releases: int) -> Report:
+    """Draws cases from the seed on until so many were released, or until the time is over."""
+    report, until = Report(), time.monotonic() + seconds
+    while report.releases < releases and time.monotonic() < until:
+        with tempfile.TemporaryDirectory() as directory:
+            for database in opened(Path(directory) / "attacked.duckdb"):
+                attacked = _Attacked(database, report)
+                enough = min(releases, report.releases + RELEASES_PER_DATABASE)
+                while report.releases < enough and time.monotonic() < until:
+                    attacked.try_case(seed)
+                    seed += 1
+                attacked.close()
+    return report
+
+
+class _Attacked:
+    """A database on which cases are released one after another."""
+
+    def __init__(self, database: Database, report: Report) -> None:
+        self._database = database
+        self._jobs = JobManager(database, concurrent_jobs=1)
+        self._report = report
+
+    def close(self) -> None:
+        self._jobs.close(SECONDS)
+
+    def try_case(self, seed: int) -> None:
+        """Releases one case, if it can be, and checks it."""
+        drawn = case(seed, f"released_{seed}")
+        try:
+            self._try(drawn)
+        except Exception:
+            self._broken(seed, traceback.format_exc())
+
+    def _try(self, drawn: Case) -> None:
+        with self._database.session() as session:
+            for statement in drawn.statements:
+                session.execute(statement)
+        number = self._released(drawn)
+        if number is None:
+            return
+        with self._database.session() as session:
+            problems = Checks(drawn, number, session.rows).problems()
+        self._report.releases += 1
+        self._report.methods[drawn.method] += 1
+        self._report.models.update(name for model in drawn.policy["privacy_models"] for name in model)
+        if problems:
+            self._broken(drawn.seed, "; ".join(sorted(set(problems))))
+        if drawn.seed % REPEATED == 0 and "source" in drawn.policy:
+            self._repeat(drawn)
+
+    def _repeat(self, drawn: Case) -> None:
+        """The same people must not be released again without a reason, whatever their table is called."""
+        copied = f"copied_{drawn.seed}"
+        with self._database.session() as session:
+            session.execute(f"CREATE TABLE {copied} AS SELECT * FROM people ORDER BY hash({TAG})")
+        for source in ("people", copied):
+            policy = {**drawn.policy, "source": {"table": source}, "release": {"name": f"again_{source}"}}
+            del policy["repeat_reason"]
+            code = self._ended(policy)
+            if code != "REPEATED_RELEASE":
+                self._broken(drawn.seed, f"{source} was released once more without a reason: {code}")
+        self._report.repeated += 1
+
+    def _released(self, drawn: Case) -> int | None:
+        """The release's number, or None if there is none, and why is counted."""
+        ended = self._ended(drawn.policy)
+        if isinstance(ended, int):
+            return ended
+        self._report.refused[ended.partition(":")[0]] += 1
+        if ended.partition(":")[0] not in EXPECTED:
+            self._broken(drawn.seed, ended)
+        return None
+
+    def _ended(self, document: Document) -> int | str:
+        """The number of the release that a job makes, or the code of why it does not, and if need be more."""
+        message, wrong = read_policy(json.dumps(document), "json")
+        policy, faults = policy_from_proto(message)
+        if policy is None or wrong or faults:
+            return f"INVALID: {[*wrong, *faults]}"
+        try:
+            job = self._jobs.submit(ReleaseWork(policy, canonical_json(message)))
+        except TableveilError as error:
+            return error.code
+        until = time.monotonic() + SECONDS
+        *_, ended = self._jobs.watch(job.number, lambda: time.monotonic() > until)
+        if ended.failure is not None:
+            code = ended.failure.code
+            return code if code in EXPECTED | {"REPEATED_RELEASE"} else f"{code}: {ended.failure.message}"
+        return ended.result if ended.result is not None else f"{ended.state}: after {SECONDS:.0f} s"
+
+    def _broken(self, seed: int, problem: str) -> None:
+        self._report.broken.append(f"seed {seed}: {problem}")
+
+
+def _counted(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in counts.most_common())

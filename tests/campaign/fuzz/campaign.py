@@ -1,0 +1,230 @@
+"""Calls every method of a real server with messages that nobody would send, through a real channel."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from threading import Lock
+from typing import Any
+
+import duckdb
+import grpc
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message import Message
+
+from tableveil.client import Client
+from tableveil.document import read_policy
+from tableveil.errors import TableveilError
+from tableveil.v1 import (
+    admin_service_pb2,
+    classification_service_pb2,
+    draft_service_pb2,
+    faults_pb2,
+    frontier_service_pb2,
+    hierarchy_service_pb2,
+    job_service_pb2,
+    payout_service_pb2,
+    policy_pb2,
+    release_service_pb2,
+    risk_service_pb2,
+    table_service_pb2,
+    utility_service_pb2,
+)
+from tests.campaign.attacker.cases import case
+from tests.campaign.crash.work import after
+from tests.campaign.fuzz.messages import random_message
+from tests.campaign.served import Served, serving
+
+CLIENTS = 4
+SEEDS = 40
+SECONDS_OF_A_CALL = 20.0
+"""After which no call may be unanswered: none of them does work that takes long."""
+MOST_MEMORY = 1_500 * 2**20
+MOST_GROWTH = 200 * 2**20
+"""Bytes from a third of the calls on."""
+
+FILES = (
+    admin_service_pb2,
+    classification_service_pb2,
+    draft_service_pb2,
+    frontier_service_pb2,
+    hierarchy_service_pb2,
+    job_service_pb2,
+    payout_service_pb2,
+    release_service_pb2,
+    risk_service_pb2,
+    table_service_pb2,
+    utility_service_pb2,
+)
+
+DEFECTS = (
+    grpc.StatusCode.INTERNAL,
+    grpc.StatusCode.UNKNOWN,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.UNIMPLEMENTED,
+    grpc.StatusCode.DATA_LOSS,
+)
+
+OFTEN = ("CheckPolicy", "SubmitJob", "SubmitFrontier", "PreviewHierarchy", "SubmitPayoutSweep", "SubmitRiskAnalysis")
+
+
+@dataclass(slots=True)
+class Report:
+    """How calls ended, how long they took, and what was found."""
+
+    codes: Counter[str] = field(default_factory=Counter)
+    seconds: list[tuple[float, str]] = field(default_factory=list)
+    memory: list[int] = field(default_factory=list)
+    jobs: Counter[str] = field(default_factory=Counter)
+    broken: list[str] = field(default_factory=list)
+
+    @property
+    def calls(self) -> int:
+        """How many were answered."""
+        return self.codes.total()
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        yield f"{self.calls} calls, {len(self.broken)} broken promises"
+        yield "answers: " + ", ".join(f"{code} {number}" for code, number in self.codes.most_common())
+        if self.seconds:
+            slowest = ", ".join(f"{seconds:.1f} s {name}" for seconds, name in sorted(self.seconds)[:-6:-1])
+            yield f"median {statistics.median(s for s, _ in self.seconds) * 1000:.1f} ms; slowest {slowest}"
+        yield "memory in MiB: " + ", ".join(str(bytes_ // 2**20) for bytes_ in self.memory)
+        yield "jobs: " + ", ".join(f"{state} {number}" for state, number in self.jobs.most_common())
+        yield from self.broken
+
+
+def fuzz(seed: int, seconds: float, calls: int) -> Report:
+    """So many calls, of which each is made from the seed and its number alone, or as many as there is time for."""
+    report = Report()
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "fuzzed.duckdb"
+        seeds = list(_seeds(path))
+        with serving(path, "--memory-limit", "300MB", "--queue-limit", "20") as server:
+            until = time.monotonic() + seconds
+            for third in range(3):
+                numbers = range(calls * third // 3, calls * (third + 1) // 3)
+                with ThreadPoolExecutor(CLIENTS) as pool:
+                    fuzzers = [_Fuzzer(server, seeds, seed, report) for _ in range(CLIENTS)]
+                    parts = [numbers[client::CLIENTS] for client in range(CLIENTS)]
+                    list(pool.map(lambda fuzzer, part: fuzzer.run(part, until), fuzzers, parts))
+                report.memory.append(server.status("VmRSS"))
+            report.memory.append(server.status("VmHWM"))
+            _look_at_jobs(server, report)
+            if code := server.stop():
+                report.broken.append(f"the server ended with {code}")
+            report.broken += server.errors()
+    if report.memory[-1] > MOST_MEMORY or report.memory[2] - report.memory[0] > MOST_GROWTH:
+        report.broken.append("the memory has no bounds")
+    return report
+
+
+def _seeds(path: Path) -> Iterator[Message]:
+    """Makes a database of small tables; valid policies for these."""
+    for number in range(SEEDS):
+        drawn = case(number, f"released_{number}")
+        with duckdb.connect(path) as connection:
+            schema = f"clinic_{number}" if number else "main"
+            connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}; USE {schema}")
+            for statement in drawn.statements:
+                connection.execute(statement)
+        policy, faults = read_policy(json.dumps(drawn.policy), "json")
+        assert not faults, faults
+        policy.search.time_limit_seconds = "0.5"
+        for reference in _tables(policy):
+            reference.schema = schema
+        yield policy
+        yield from (attribute.hierarchy for attribute in policy.attributes)
+        yield from policy.privacy_models
+
+
+def _tables(policy: policy_pb2.Policy) -> Iterator[policy_pb2.TableReference]:
+    if policy.HasField("source"):
+        yield policy.source
+    if policy.population.HasField("table"):
+        yield policy.population.table
+    for attribute in policy.attributes:
+        if attribute.hierarchy.HasField("table"):
+            yield attribute.hierarchy.table.table
+
+
+class _Fuzzer:
+    """One client."""
+
+    _noting = Lock()
+
+    def __init__(self, server: Served, seeds: Sequence[Message], seed: int, report: Report) -> None:
+        self._channel = grpc.insecure_channel(server.address)
+        self._seeds = seeds
+        self._seed = seed
+        self._report = report
+        services = [service for module in FILES for service in module.DESCRIPTOR.services_by_name.values()]
+        methods = [method for service in services for method in service.methods]
+        self._methods = methods + [method for method in methods if method.name in OFTEN] * 8
+
+    def run(self, numbers: Sequence[int], until: float) -> None:
+        with self._channel:
+            for number in numbers:
+                if time.monotonic() > until:
+                    return
+                self._call(Random(f"{self._seed}/{number}"), number)
+
+    def _call(self, random: Random, number: int) -> None:
+        method = random.choice(self._methods)
+        kind = method.input_type
+        sent = [random_message(random, kind, self._seeds) for _ in range(random.randint(1, 3))]
+        payloads = [message.SerializeToString() for message in sent]
+        started = time.monotonic()
+        code, details = self._answer(method, payloads)
+        elapsed = time.monotonic() - started
+        with self._noting:
+            self._report.codes[code.name] += 1
+            self._report.seconds.append((elapsed, method.name))
+            if code in DEFECTS or elapsed > SECONDS_OF_A_CALL:
+                self._report.broken.append(f"call {number}, {method.name}: {code.name} in {elapsed:.1f} s: {details}")
+
+    def _answer(self, method: MethodDescriptor, payloads: list[bytes]) -> tuple[grpc.StatusCode, str]:
+        path = f"/{method.containing_service.full_name}/{method.name}"
+        many = (method.client_streaming, method.server_streaming)
+        maker: Any = {
+            (False, False): self._channel.unary_unary,
+            (False, True): self._channel.unary_stream,
+            (True, False): self._channel.stream_unary,
+            (True, True): self._channel.stream_stream,
+        }[many]
+        call = maker(path, request_serializer=None, response_deserializer=None)
+        request = iter(payloads) if method.client_streaming else payloads[0]
+        try:
+            answer = call(request, timeout=SECONDS_OF_A_CALL + 5)
+            if method.server_streaming:
+                for count, _ in enumerate(answer):
+                    if count == 2:
+                        answer.cancel()
+                        break
+        except grpc.RpcError as error:
+            return error.code(), str(error.details())[:500]
+        return grpc.StatusCode.OK, ""
+
+
+def _look_at_jobs(server: Served, report: Report) -> None:
+    """Cancels what was accepted and has not ended, and looks at how the others did."""
+    with Client(server.address) as client:
+        for listed in list(client.list_jobs()):
+            try:
+                client.cancel_job(listed.name)
+                job = after(client, listed.name)
+            except TableveilError as error:
+                report.broken.append(f"{listed.name}: {error.code}")
+                continue
+            report.jobs[job_service_pb2.JobState.Name(job.state).removeprefix("JOB_STATE_").lower()] += 1
+            if job.failure.kind == faults_pb2.FAILURE_KIND_INTERNAL:
+                report.broken.append(f"{job.name} failed with {job.failure.code}: {job.failure.message}")

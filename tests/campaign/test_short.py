@@ -1,0 +1,28 @@
+"""A little of every campaign, with the same seed every time: `make campaign` goes on from there."""
+
+from __future__ import annotations
+
+from tests.campaign.attacker.campaign import attack
+from tests.campaign.crash.campaign import crash
+from tests.campaign.fuzz.campaign import fuzz
+
+SECONDS = 60.0
+
+
+def test_no_release_is_broken() -> None:
+    report = attack(seed=20, seconds=SECONDS, releases=25)
+    assert report.broken == []
+    assert report.releases == 25
+    assert len(report.methods) == 4
+
+
+def test_no_message_breaks_the_server() -> None:
+    report = fuzz(seed=20, seconds=SECONDS, calls=300)
+    assert report.broken == []
+    assert report.calls == 300
+
+
+def test_no_kill_loses_anything() -> None:
+    report = crash(seed=20, seconds=SECONDS, kills=2)
+    assert report.broken == []
+    assert report.endings["kill"] == 2
