@@ -87,7 +87,7 @@ def _grouped(session: Session) -> Measured:
     columns = [backend.column(name) for name in COLUMNS]
     query = exp.select(*columns, backend.alias(exp.Count(this=exp.Star()), "n")).from_(backend.table(TABLE, "main"))
     started = time.monotonic()
-    session.execute(backend.create_table(backend.table("grouped"), query.group_by(*columns), temporary=True))
+    session.stage("grouped", query.group_by(*columns))
     return Measured(time.monotonic() - started, {}, peak_memory(), {})
 
 

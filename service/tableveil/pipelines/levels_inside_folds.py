@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Database, Session, column, create_table, table
+from tableveil.backend import Database, Session, column, table
 from tableveil.classification.model import Chosen
 from tableveil.control import Control
 from tableveil.errors import InfeasibleError
@@ -75,7 +75,7 @@ def _training_source(session: Session, sample: Sample, training: NDArray[np.bool
     with session.relation("trained_on", pa.table({"trained": np.flatnonzero(training)})):
         same = exp.EQ(this=column(sample.position, "source"), expression=column("trained", "t"))
         query = exp.select(*columns).from_(sample.table()).join(table("trained_on", alias="t"), on=same)
-        session.execute(create_table(table(TRAINING), query, temporary=True))
+        session.stage(TRAINING, query)
     return replace(sample.source, reference=TableReference("temp", "main", TRAINING), subset="", query=None)
 
 

@@ -81,10 +81,9 @@ def row_number(order: Sequence[exp.Expr]) -> exp.Expr:
     return exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=list(order)))
 
 
-def create_table(target: exp.Table, query: exp.Expr, temporary: bool = False) -> exp.Create:
-    """`CREATE [TEMPORARY] TABLE target AS query`."""
-    properties = exp.Properties(expressions=[exp.TemporaryProperty()]) if temporary else None
-    return exp.Create(this=target, kind="TABLE", expression=query, properties=properties)
+def create_table(target: exp.Table, query: exp.Expr) -> exp.Create:
+    """`CREATE TABLE target AS query`."""
+    return exp.Create(this=target, kind="TABLE", expression=query)
 
 
 def drop(kind: str, target: exp.Table, if_exists: bool = False) -> exp.Drop:

@@ -60,6 +60,14 @@ class Session:
         with self._running(statement, parameters):
             pass
 
+    def stage(self, name: str, query: Statement, parameters: Sequence[object] = ()) -> int:
+        """Keeps the rows of a query in a temporary table of this session, and returns their number.
+
+        The name is one of our own: no name that a user chose.
+        """
+        staged: int = self.value(f"CREATE TEMPORARY TABLE {name} AS {_text(query)}", parameters)
+        return staged
+
     def rows(self, statement: Statement, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The result's rows; for small results only."""
         with self._running(statement, parameters):

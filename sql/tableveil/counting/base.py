@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from tableveil.aggregation.columns import AggregatedColumn
-from tableveil.backend import Session, alias, cast, column, conjunction, create_table, number, table
+from tableveil.backend import Session, alias, cast, column, conjunction, number, table
 from tableveil.classes import KeyLayout, SensitiveColumn
 from tableveil.dictionary import AggregatedDictionary, Dictionary, JointDictionary, SensitiveDictionary
 from tableveil.hierarchy import AttributeLevels
@@ -165,7 +165,7 @@ def _counted(
     unpack = exp.select(*(alias(unpacked(layout, j), f"c{j}") for j in range(len(levels))), column("n")).from_(
         counted.subquery("counted")
     )
-    combinations: int = session.value(create_table(table(histogram.table_name), unpack, temporary=True))
+    combinations: int = session.stage(histogram.table_name, unpack)
     return replace(histogram, rows=combinations)
 
 

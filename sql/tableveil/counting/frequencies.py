@@ -227,7 +227,7 @@ def _distinct_values(session: Session, analyzed: Analyzed, position: int) -> Val
     shown = in_one_spelling(column("value")) if found.kind is ValueKind.FLOAT else column("value")
     code = exp.Sub(this=row_number([exp.Ordered(this=column("value"), nulls_first=False)]), expression=number(1))
     query = exp.select(alias(shown, "value"), alias(code, "code")).from_(distinct)
-    session.execute(create_table(table(name), query, temporary=True))
+    session.stage(name, query)
     codes, present = session.row(
         exp.select(exp.Count(this=exp.Star()), exp.Count(this=column("value"))).from_(table(name))
     )

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, create_table, drop, number, table
+from tableveil.backend import Session, alias, call, cast, column, drop, number, table
 from tableveil.classes import EquivalenceClasses, KeyLayout, LevelMaps
 from tableveil.counting.base import unpacked
 from tableveil.hierarchy import AttributeLevels
@@ -54,7 +54,7 @@ class HistogramTables:
         codes = [alias(unpacked(layout, j), f"c{j}") for j in range(len(transformation))]
         # Counted before it is made: a roll-up that was stopped half-way must not block the name.
         made = f"roll_up_{self._name}_{next(self._numbers)}"
-        self._session.execute(create_table(table(made), exp.select(*codes, column("n")).from_(grouped), temporary=True))
+        self._session.stage(made, exp.select(*codes, column("n")).from_(grouped))
         return made, self._session.value(exp.select(exp.Count(this=exp.Star())).from_(table(made)))
 
     def size(self, at: Transformation, rows: int) -> int:
@@ -118,6 +118,6 @@ class HistogramTables:
             groups = {f"g{high}": pa.array(self._maps.between(attribute, low, high)) for high in above}
             with self._session.relation("level_groups", pa.table(groups)):
                 query = exp.select("*").from_(table("level_groups"))
-                self._session.execute(create_table(table(name), query, temporary=True))
+                self._session.stage(name, query)
             self._level_tables[attribute, low] = name
         return self._level_tables[attribute, low]

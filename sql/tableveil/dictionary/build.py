@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, create_table, drop, identifier, number, row_number, table
+from tableveil.backend import Session, alias, cast, column, drop, identifier, number, row_number, table
 from tableveil.dictionary.values import check_fit, readable, uncovered
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import (
@@ -124,7 +124,7 @@ def _distinct_values(session: Session, source: Source, name: str, number_: int) 
     query = exp.select(
         column("value"), alias(cast(column("value"), "VARCHAR"), "text"), alias(code, "code"), column("records")
     ).from_(distinct.subquery("distinct_values"))
-    session.execute(create_table(table(values_name), query, temporary=True))
+    session.stage(values_name, query)
     return values_name
 
 
@@ -169,5 +169,5 @@ def _write(session: Session, table_name: str, values_name: str, levels: Attribut
             .from_(table(values_name, alias="distinct_values"))
             .join(exp.Table(this=identifier("labelled")), on=same)
         )
-        session.execute(create_table(table(table_name), query, temporary=True))
+        session.stage(table_name, query)
     session.execute(drop("TABLE", table(values_name)))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, create_table, in_one_spelling, number, table
+from tableveil.backend import Session, alias, cast, column, in_one_spelling, number, table
 from tableveil.classes import SensitiveColumn
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import ValueKind
@@ -52,7 +52,7 @@ def build_joint(
     ranks = {"code": names, "features": names[:-1], "class": names[-1:]}
     query = exp.select(*map(column, names), *(_rank(of, name) for name, of in ranks.items()), column("n"))
     table_name = f"joint_{number_}"
-    session.execute(create_table(table(table_name), query.from_(counted.subquery("counted")), temporary=True))
+    session.stage(table_name, query.from_(counted.subquery("counted")))
     read = exp.select(*(column(name) for name in (*ranks, "n"))).from_(table(table_name)).order_by(column("code"))
     found = session.arrays(read)
     counts, classes = found["n"].astype(np.int64), found["class"].astype(np.int64)

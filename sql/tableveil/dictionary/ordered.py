@@ -11,7 +11,6 @@ from tableveil.backend import (
     call,
     cast,
     column,
-    create_table,
     in_one_spelling,
     number,
     row_number,
@@ -71,14 +70,14 @@ def place_values(session: Session, source: Source, source_column: Column, order:
     )
     if not order.values:
         query = query.select(alias(_place(source_column.kind, order.by), "place"))
-        session.execute(create_table(table(name), query, temporary=True))
+        session.stage(name, query)
         return
     listed = pa.table({"text": pa.array(order.values, pa.string()), "place": pa.array(range(len(order.values)))})
     with session.relation("listed_order", listed):
         same = exp.EQ(this=column("text", "found"), expression=column("text", "listed"))
         query = query.join(table("listed_order", alias="listed"), on=same, join_type="LEFT")
         query = query.select(column("place", "listed"))
-        session.execute(create_table(table(name), query, temporary=True))
+        session.stage(name, query)
 
 
 def _place(kind: ValueKind, by: OrderBy) -> exp.Expr:
@@ -132,7 +131,7 @@ def write_codes(session: Session, table_name: str, placed: str) -> None:
     order = [exp.Ordered(this=column("place"), nulls_first=False)]
     code = cast(exp.Sub(this=row_number(order), expression=number(1)), "INTEGER")
     query = exp.select(column("value"), alias(code, "code"), column("n")).from_(table(placed))
-    session.execute(create_table(table(table_name), query, temporary=True))
+    session.stage(table_name, query)
 
 
 def levels_of(

@@ -31,12 +31,12 @@ def append(session: Session, target: TableReference, query: exp.Select, columns:
     into = columns_there(session, target)
     _check_columns([name for name, _ in columns], [name for name, _ in into])
     # Read once, before anything is compared: the rows may come from a stream.
-    staged = table(f"tableveil_staged_{next(_numbers)}", "", "temp")
-    session.execute(create_table(staged, query, temporary=True))
+    name = f"tableveil_staged_{next(_numbers)}"
+    rows = session.stage(name, query)
+    staged = table(name, "", "temp")
     types = {name.casefold(): type_ for name, type_ in into}
     own = {name.casefold(): name for name, _ in into}
     _check_fit(session, staged, [(name, type_, types[name.casefold()]) for name, type_ in columns])
-    rows = _count(session, staged)
     values = [cast(column(name), types[name.casefold()]) for name, _ in columns]
     names = [exp.to_identifier(own[name.casefold()], quoted=True) for name, _ in columns]
     into_columns = exp.Schema(this=_named(target), expressions=names)

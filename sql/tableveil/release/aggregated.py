@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from tableveil.aggregation.aggregates import Aggregates, CommonLabels, Numbers, Ranges
 from tableveil.aggregation.aggregates import Members as MemberCodes
-from tableveil.backend import Session, alias, cast, column, conjunction, create_table, number, table, text
+from tableveil.backend import Session, alias, cast, column, conjunction, number, table, text
 from tableveil.counting.base import joined_value
 from tableveil.dictionary import AggregatedDictionary, SensitiveDictionary
 from tableveil.hierarchy import ValueKind
@@ -42,7 +42,7 @@ def stage_aggregates(session: Session, plan: ReleasePlan, aggregated: Aggregated
             replacing = _coded(dictionary, column("value", f"d{j}"))
         query = query.select(alias(cast(replacing, dictionary.released_type), f"a{j}"))
     with session.relation("staged", pa.table(columns)):
-        session.execute(create_table(table(AGGREGATES), query, temporary=True))
+        session.stage(AGGREGATES, query)
 
 
 def aggregated_label(attribute: int) -> exp.Expr:
@@ -130,7 +130,7 @@ def _stage_members(session: Session, members: Members) -> None:
     }
     with session.relation("staged", pa.table(columns)):
         query = exp.select("*").from_(table("staged"))
-        session.execute(create_table(table(MEMBERS), query, temporary=True))
+        session.stage(MEMBERS, query)
 
 
 def split(session: Session) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, create_table, number, table, text
+from tableveil.backend import Session, alias, cast, column, number, table, text
 from tableveil.dictionary import AggregatedDictionary, SensitiveDictionary
 from tableveil.source.tables import STATE_SCHEMA
 
@@ -52,5 +52,5 @@ def stage_labels(
             .from_(table(dictionary.table_name, alias="held"))
             .join(table("labelled"), on=same)
         )
-        session.execute(create_table(table(labelled), query, temporary=True))
+        session.stage(labelled, query)
     return labelled, ("value", *names)

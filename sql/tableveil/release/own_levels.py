@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, conjunction, create_table, in_one_spelling, number, table
+from tableveil.backend import Session, alias, cast, column, conjunction, in_one_spelling, number, table
 from tableveil.dictionary import Dictionary
 from tableveil.dictionary.meanings import ambiguous_levels
 from tableveil.errors import Fault, InvalidError, shortened
@@ -25,7 +25,7 @@ def stage_own_levels(session: Session, own: OwnLevels) -> None:
     columns |= {f"l{j}": pa.array(own.levels(j)[kept]) for j in range(len(columns))}
     with session.relation("staged", pa.table(columns)):
         query = exp.select("*").from_(table("staged"))
-        session.execute(create_table(table(OWN_LEVELS), query, temporary=True))
+        session.stage(OWN_LEVELS, query)
 
 
 def with_own_levels(query: exp.Select, codes: Mapping[int, exp.Expr]) -> exp.Select:

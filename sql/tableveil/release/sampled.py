@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, create_table, number, row_number, table
+from tableveil.backend import Session, alias, call, cast, column, number, row_number, table
 from tableveil.source import Source
 
 SAMPLE = "sampled_records"
@@ -59,7 +59,7 @@ def draw_sample(session: Session, source: Source, most: int, seed: int) -> Sampl
     first = exp.select("*").from_(placed.subquery("placed_rows")).order_by(*order).limit(most)
     in_order = exp.Sub(this=row_number([exp.Ordered(this=part.copy()) for part in order]), expression=number(1))
     query = exp.select(*(value.copy() for value in values), alias(in_order, position)).from_(first.subquery(drawn))
-    session.execute(create_table(table(SAMPLE), query, temporary=True))
+    session.stage(SAMPLE, query)
     count = exp.select(exp.Count(this=exp.Star()))
     return Sample(whole, position, session.value(count.from_(table(SAMPLE))), session.value(count.from_(whole.table())))
 

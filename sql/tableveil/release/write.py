@@ -52,7 +52,7 @@ def stage(session: Session, plan: ReleasePlan) -> None:
     columns = {f"w{word}": pa.array(keys[gone]) for word, keys in enumerate(plan.classes.words)}
     with session.relation("suppressed_keys", pa.table(columns)):
         query = exp.select("*").from_(table("suppressed_keys"))
-        session.execute(create_table(table(SUPPRESSED), query, temporary=True))
+        session.stage(SUPPRESSED, query)
 
 
 def write_rows(session: Session, plan: ReleasePlan, target: exp.Table) -> None:

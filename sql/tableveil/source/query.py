@@ -6,7 +6,7 @@ from collections import Counter
 
 from sqlglot import exp
 
-from tableveil.backend import Session, call, create_table, drop, table
+from tableveil.backend import Session, call, drop, table
 from tableveil.errors import ConflictError, Fault, InternalError, InvalidError, shortened
 from tableveil.policy import TableReference
 from tableveil.source.model import SNAPSHOT, Column, Source, SourceQuery
@@ -56,7 +56,7 @@ def _check_names(columns: list[tuple[str, str]]) -> list[Fault]:
 def query_columns(session: Session, query: SourceQuery) -> list[Column | tuple[str, str]]:
     """The columns of the result; those of a type that cannot be released as (name, type)."""
     with_no_rows = exp.select("*").from_(_rows()).limit(0)
-    session.execute(create_table(_table(_COLUMNS), with_no_rows, temporary=True), [query.text])
+    session.stage(_COLUMNS.table, with_no_rows, [query.text])
     columns = columns_of(session, _COLUMNS)
     session.execute(drop("TABLE", _table(_COLUMNS)))
     return columns
@@ -75,7 +75,7 @@ def take_snapshot(session: Session, source: Source) -> None:
     session.execute(drop("TABLE", _table(SNAPSHOT), if_exists=True))
     try:
         query = exp.select("*").from_(_rows())
-        session.execute(create_table(_table(SNAPSHOT), query, temporary=True), [source.query.text])
+        session.stage(SNAPSHOT.table, query, [source.query.text])
     except InternalError as error:
         if error.code != "DATABASE_ERROR":
             raise

@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, column, create_table, drop, table
+from tableveil.backend import Session, alias, column, drop, table
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
@@ -137,7 +137,7 @@ def _collations(session: Session, reference: TableReference, names: list[str]) -
     # A table of our own, so that the names in its definition are known.
     columns = [alias(column(name), f"c{i}") for i, name in enumerate(names)]
     query = exp.select(*columns).from_(_full(reference)).limit(0)
-    session.execute(create_table(table("collations"), query, temporary=True))
+    session.stage("collations", query)
     definition = session.value("SELECT sql FROM duckdb_tables() WHERE table_name = 'collations' AND temporary")
     session.execute(drop("TABLE", table("collations")))
     return {names[int(i)]: collation for i, collation in re.findall(r"\bc(\d+) VARCHAR COLLATE ([\w.]+)", definition)}

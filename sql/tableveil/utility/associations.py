@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, create_table, drop, number, table
+from tableveil.backend import Session, alias, call, cast, column, drop, number, table
 from tableveil.hierarchy.labelled import TOP_LABEL
 from tableveil.hierarchy.middles import middle_reader
 from tableveil.usefulness import Association, contingency, cramers_v
@@ -53,12 +53,12 @@ def _measured(session: Session, rows: exp.Expr, columns: Sequence[Compared], *, 
     if sized > MOST_ROWS:
         taken = exp.TableSample(method=exp.Var(this="reservoir"), size=number(MOST_ROWS), seed=number(1))
         chosen.set("sample", taken)
-    session.execute(create_table(sample, chosen, temporary=True))
+    session.stage(sample.name, chosen)
     query = exp.select().from_(exp.alias_(sample.copy(), "rows", table=True))
     for i, compared in enumerate(columns):
         query = _coded(session, query, compared, i, released=released)
     coded = table("utility_coded")
-    session.execute(create_table(coded, query, temporary=True))
+    session.stage(coded.name, query)
     found = _correlations(session, coded, columns) | _contingencies(session, coded, columns)
     for made in (sample, coded, *(table(f"utility_labels_{i}") for i in range(len(columns)))):
         session.execute(drop("TABLE", made.copy(), if_exists=True))
@@ -111,7 +111,7 @@ def _make_labels(session: Session, compared: Compared, target: exp.Table, *, rel
         }
     )
     with session.relation("utility_labels", data):
-        session.execute(create_table(target.copy(), exp.select("*").from_(table("utility_labels")), temporary=True))
+        session.stage(target.name, exp.select("*").from_(table("utility_labels")))
 
 
 def _correlations(session: Session, coded: exp.Table, columns: Sequence[Compared]) -> Measured:

@@ -40,14 +40,15 @@ def _read_labelled(session: Session, quasi_identifiers: Sequence[str], written: 
     """`membership` has how often each value is in each class, `replaced` what each class has instead."""
     labels, joins, condition = written.released_labels("p")
     same = " AND ".join(f"c.q{j} IS NOT DISTINCT FROM s.q{j}" for j in range(len(labels)))
-    session.execute(
-        f"CREATE TEMPORARY TABLE membership AS SELECT c.class, {_names('x', written)}, count(*) AS n FROM ("
+    session.stage(
+        "membership",
+        f"SELECT c.class, {_names('x', written)}, count(*) AS n FROM ("
         f"SELECT {', '.join(labels)}, {_values('p', written)} FROM {written.source_rows} AS p {joins} "
-        f"WHERE {condition}) AS s JOIN judged_classes AS c ON {same} WHERE NOT c.pool GROUP BY ALL"
+        f"WHERE {condition}) AS s JOIN judged_classes AS c ON {same} WHERE NOT c.pool GROUP BY ALL",
     )
     positions = [quasi_identifiers.index(aggregate.column) for aggregate in written.aggregated]
     aggregates = ", ".join(f"q{position} AS a{j}" for j, position in enumerate(positions))
-    session.execute(f"CREATE TEMPORARY TABLE replaced AS SELECT class, {aggregates} FROM judged_classes WHERE NOT pool")
+    session.stage("replaced", f"SELECT class, {aggregates} FROM judged_classes WHERE NOT pool")
     other = session.value(
         "SELECT count(*) FROM judged_classes LEFT JOIN ("
         "SELECT class, sum(n) AS records FROM membership GROUP BY class) USING (class) "
@@ -65,11 +66,12 @@ def _read_members(session: Session, policy: Policy, marker: str, written: Writte
     tables = [*(aggregate.table for aggregate in written.aggregated), *(table for _, table in written.members)]
     values = [f"d{i}.value AS {name}" for i, name in enumerate(_columns(written))]
     joins = " ".join(f"JOIN {quoted(table)} AS d{i} ON d{i}.code = m.c{i}" for i, table in enumerate(tables))
-    session.execute(
-        f"CREATE TEMPORARY TABLE membership AS SELECT m.class, {', '.join(values)}, sum(m.last - m.first + 1)::BIGINT "
-        f"AS n FROM temp.main.{MEMBERS} AS m {joins} GROUP BY ALL"
+    session.stage(
+        "membership",
+        f"SELECT m.class, {', '.join(values)}, sum(m.last - m.first + 1)::BIGINT "
+        f"AS n FROM temp.main.{MEMBERS} AS m {joins} GROUP BY ALL",
     )
-    session.execute(f"CREATE TEMPORARY TABLE replaced AS FROM temp.main.{AGGREGATES}")
+    session.stage("replaced", f"FROM temp.main.{AGGREGATES}")
     return [
         *_check_every_record(session, written),
         *_check_sizes(session, policy),

@@ -71,10 +71,11 @@ def _place(session: Session, j: int, aggregation: Aggregation, aggregate: Writte
         beyond.append(
             f"bool_or(raw {comparison} {bound}), bool_or(raw {comparison}= {bound})" if coding else "FALSE, FALSE"
         )
-    session.execute(
-        f"CREATE TEMPORARY TABLE placed AS SELECT * FROM (SELECT class, {coded}, sum(n)::BIGINT, {', '.join(beyond)} "
+    session.stage(
+        "placed",
+        f"SELECT * FROM (SELECT class, {coded}, sum(n)::BIGINT, {', '.join(beyond)} "
         f"FROM (SELECT class, {raw} AS raw, n FROM membership) GROUP BY class, {coded}"
-        ") AS p(class, p, n, below, bottom, above, top)"
+        ") AS p(class, p, n, below, bottom, above, top)",
     )
 
 
@@ -195,16 +196,15 @@ def _rank(session: Session, j: int, attribute: AttributePolicy) -> None:
             _make_ranks(session, f"(SELECT o.key FROM listed_order AS o WHERE o.text = {value})", values)
     else:
         _make_ranks(session, key, values)
-    session.execute(
-        "CREATE TEMPORARY TABLE placed AS SELECT m.class, r.p, sum(m.n)::BIGINT AS n FROM membership AS m "
-        f"JOIN ranked AS r ON r.value IS NOT DISTINCT FROM m.x{j} GROUP BY m.class, r.p"
+    session.stage(
+        "placed",
+        "SELECT m.class, r.p, sum(m.n)::BIGINT AS n FROM membership AS m "
+        f"JOIN ranked AS r ON r.value IS NOT DISTINCT FROM m.x{j} GROUP BY m.class, r.p",
     )
 
 
 def _make_ranks(session: Session, key: str, values: str) -> None:
-    session.execute(
-        f"CREATE TEMPORARY TABLE ranked AS SELECT row_number() OVER (ORDER BY {key}) AS p, value FROM {values}"
-    )
+    session.stage("ranked", f"SELECT row_number() OVER (ORDER BY {key}) AS p, value FROM {values}")
 
 
 def _other_members(session: Session, j: int, aggregation: Aggregation, type_: str) -> int:

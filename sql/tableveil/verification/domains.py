@@ -72,10 +72,11 @@ def count_losses(
         joins.append(f"LEFT JOIN label_bits AS b{j} ON {same}")
     # Both sums in the same order: where all labels stand for their whole domains, the loss is exactly 1.
     whole = " + ".join(domains)
-    session.execute(
-        f"CREATE TEMPORARY TABLE {name} AS SELECT c.*, "
+    session.stage(
+        name,
+        f"SELECT c.*, "
         f"CASE WHEN {whole} = 0 THEN 0 ELSE ({' + '.join(bits)}) / ({whole}) END AS loss "
-        f"FROM {classes} AS c {' '.join(joins)}"
+        f"FROM {classes} AS c {' '.join(joins)}",
     )
     session.execute("DROP TABLE temp.main.label_bits")
 

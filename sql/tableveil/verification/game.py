@@ -47,7 +47,7 @@ def check_game(session: Session, policy: Policy, source_records: int, written: W
     if _pays(policy):
         count_losses(session, policy, written, classes, "played", levels)
     else:
-        session.execute(f"CREATE TEMPORARY TABLE played AS FROM {classes}")
+        session.stage("played", f"FROM {classes}")
     problems = check_played(session, policy, source_records, written)
     session.execute("DROP TABLE temp.main.played")
     return problems

@@ -99,9 +99,10 @@ def _count_population(session: Session, policy: Policy, written: Written) -> Non
     _count_labels(session, "population_classes", rows, written)
     keys = range(len(written.labels))
     same = " AND ".join(f"p.q{j} IS NOT DISTINCT FROM c.q{j}" for j in keys)
-    session.execute(
-        "CREATE TEMPORARY TABLE peopled AS SELECT c.class, c.size, coalesce(p.records, 0) AS population "
-        f"FROM judged_classes AS c LEFT JOIN population_classes AS p ON {same} WHERE NOT c.pool"
+    session.stage(
+        "peopled",
+        "SELECT c.class, c.size, coalesce(p.records, 0) AS population "
+        f"FROM judged_classes AS c LEFT JOIN population_classes AS p ON {same} WHERE NOT c.pool",
     )
     # Suppressed records could be anybody's whose labels no released class has, or who has none.
     session.execute(
@@ -113,9 +114,8 @@ def _count_population(session: Session, policy: Policy, written: Written) -> Non
 def _count_labels(session: Session, name: str, rows: str, written: Written) -> None:
     """Makes the table of the classes that rows of the source's columns fall into at the released levels."""
     labels, joins, condition = written.released_labels("p")
-    session.execute(
-        f"CREATE TEMPORARY TABLE {name} AS SELECT {', '.join(labels)}, count(*) AS records "
-        f"FROM {rows} AS p {joins} WHERE {condition} GROUP BY ALL"
+    session.stage(
+        name, f"SELECT {', '.join(labels)}, count(*) AS records FROM {rows} AS p {joins} WHERE {condition} GROUP BY ALL"
     )
 
 

@@ -53,19 +53,17 @@ def _name_labels(session: Session, i: int, labels: Labels, written: Written) -> 
         f"SELECT {level} AS level, {text} AS label, code FROM {quoted(labels.table)} AS d"
         for level, text in texts.items()
     )
-    session.execute(
-        f"CREATE TEMPORARY TABLE names_{i} AS SELECT row_number() OVER () AS id, label, min(level) AS level, "
+    session.stage(
+        f"names_{i}",
+        f"SELECT row_number() OVER () AS id, label, min(level) AS level, "
         "count(DISTINCT {'n': n, 'set': codes}) = 1 AS one_meaning FROM (SELECT level, label, count(*) AS n, "
-        f"bit_xor(hash(code)) AS codes FROM ({stood}) GROUP BY level, label) GROUP BY label"
+        f"bit_xor(hash(code)) AS codes FROM ({stood}) GROUP BY level, label) GROUP BY label",
     )
     joins = " ".join(
         f"JOIN names_{i} AS n{level} ON n{level}.label IS NOT DISTINCT FROM {text}" for level, text in texts.items()
     )
     ids = ", ".join(f"{level}: n{level}.id" for level in texts)
-    session.execute(
-        f"CREATE TEMPORARY TABLE meanings_{i} AS SELECT d.code, MAP {{{ids}}} AS ids "
-        f"FROM {quoted(labels.table)} AS d {joins}"
-    )
+    session.stage(f"meanings_{i}", f"SELECT d.code, MAP {{{ids}}} AS ids FROM {quoted(labels.table)} AS d {joins}")
     several = session.value(f"SELECT count(*) FROM names_{i} WHERE NOT one_meaning")
     # No level of its own stands for a level: of what is released, all labels must be known.
     strange = session.value(
@@ -91,7 +89,7 @@ def _read_labels(session: Session, written: Written) -> None:
     keys = range(len(written.labels))
     found = ", ".join(f"n{i}.id AS i{i}, n{i}.level AS l{i}" for i in keys)
     joins = " ".join(f"JOIN names_{i} AS n{i} ON n{i}.label IS NOT DISTINCT FROM CAST(c.q{i} AS VARCHAR)" for i in keys)
-    session.execute(f"CREATE TEMPORARY TABLE said AS SELECT c.*, {found} FROM judged_classes AS c {joins}")
+    session.stage("said", f"SELECT c.*, {found} FROM judged_classes AS c {joins}")
 
 
 def _read_combinations(session: Session, policy: Policy, written: Written) -> None:
@@ -108,7 +106,7 @@ def _read_combinations(session: Session, policy: Policy, written: Written) -> No
             f"SELECT {codes}, n AS records, 0 AS people FROM ({own}) UNION ALL "
             f"SELECT {codes}, 0, n FROM ({_coded(quoted(*population), written)})) GROUP BY ALL"
         )
-    session.execute(f"CREATE TEMPORARY TABLE combinations AS {query}")
+    session.stage("combinations", query)
 
 
 def _population(policy: Policy, written: Written) -> Name | None:

@@ -21,7 +21,7 @@ def beyond_all_supersets(session: Session, policy: Policy, model: NTCloseness, d
     Reads `judged_classes`, `spread`, `distribution` and the source; `distances` is the query of distances.
     """
     # A class of n records is a superset of itself.
-    session.execute(f"CREATE TEMPORARY TABLE open_classes AS SELECT * FROM judged_classes WHERE size < {model.n}")
+    session.stage("open_classes", f"SELECT * FROM judged_classes WHERE size < {model.n}")
     _against_the_whole_source(session, model, distances, written)
     if session.value("SELECT count(*) FROM open_classes WHERE NOT pool"):
         _make_labelled(session, model, written)
@@ -44,11 +44,12 @@ def _more_general(written: Written) -> Iterator[tuple[int, ...]]:
 def _against_the_whole_source(session: Session, model: NTCloseness, distances: str, written: Written) -> None:
     """The only superset that the pool of suppressed records has; of classes, if no records are withheld from them."""
     of = "pool" if any(labels.withholds for labels in written.labels) else "TRUE"
-    session.execute("CREATE TEMPORARY TABLE reference AS SELECT 0 AS superset, position, records FROM distribution")
-    session.execute(
-        "CREATE TEMPORARY TABLE pairs AS SELECT class, 0 AS superset, size, superset_size "
+    session.stage("reference", "SELECT 0 AS superset, position, records FROM distribution")
+    session.stage(
+        "pairs",
+        "SELECT class, 0 AS superset, size, superset_size "
         "FROM open_classes, (SELECT sum(records)::BIGINT AS superset_size FROM reference) "
-        f"WHERE superset_size >= {model.n} AND {of}"
+        f"WHERE superset_size >= {model.n} AND {of}",
     )
     _close(session, model, distances)
 
@@ -91,10 +92,7 @@ def _make_labelled(session: Session, model: NTCloseness, written: Written) -> No
             for level in range(labels.level, len(labels.columns))
         )
         label = written.label(labels, labels.level, "d")
-        session.execute(
-            f"CREATE TEMPORARY TABLE numbered_{j} AS SELECT value, {label} AS label, {numbers} "
-            f"FROM {quoted(labels.table)} AS d"
-        )
+        session.stage(f"numbered_{j}", f"SELECT value, {label} AS label, {numbers} FROM {quoted(labels.table)} AS d")
     positions = range(len(written.labels))
     numbered = ", ".join(f"d{j}.* EXCLUDE (value, label)" for j in positions)
     joined = " ".join(
@@ -105,11 +103,12 @@ def _make_labelled(session: Session, model: NTCloseness, written: Written) -> No
     value = f"s.{quoted(model.column)}"
     if written.type_of(model.column) in ("FLOAT", "DOUBLE"):
         value = f"CASE WHEN {value} = 0 THEN 0 ELSE {value} END"
-    session.execute(
-        f"CREATE TEMPORARY TABLE labelled_source AS SELECT {numbered}, v.position, count(*) AS records "
+    session.stage(
+        "labelled_source",
+        f"SELECT {numbered}, v.position, count(*) AS records "
         f"FROM {written.source_rows} AS s {joined} "
         f"JOIN distribution AS v ON v.value IS NOT DISTINCT FROM CAST({value} AS VARCHAR) "
-        f"WHERE {' AND '.join(withheld) or 'TRUE'} GROUP BY ALL"
+        f"WHERE {' AND '.join(withheld) or 'TRUE'} GROUP BY ALL",
     )
     # Equal labels at the released level have equal labels at all above it.
     above = " ".join(
@@ -117,9 +116,6 @@ def _make_labelled(session: Session, model: NTCloseness, written: Written) -> No
         for j in positions
     )
     numbered = ", ".join(f"d{j}.* EXCLUDE (label)" for j in positions)
-    session.execute(
-        f"CREATE TEMPORARY TABLE labelled_classes AS SELECT c.class, {numbered} FROM open_classes AS c {above} "
-        "WHERE NOT c.pool"
-    )
+    session.stage("labelled_classes", f"SELECT c.class, {numbered} FROM open_classes AS c {above} WHERE NOT c.pool")
     for j in positions:
         session.execute(f"DROP TABLE temp.main.numbered_{j}")

@@ -96,16 +96,18 @@ def _check_column(
 
 
 def _make_distribution(session: Session, name: str, written: Written) -> None:
-    session.execute(
-        "CREATE TEMPORARY TABLE distribution AS SELECT position, value, value IS NULL AS is_null, records "
+    session.stage(
+        "distribution",
+        "SELECT position, value, value IS NULL AS is_null, records "
         "FROM tableveil.sensitive_distributions WHERE release = ? AND column_name = ?",
         [written.release, name],
     )
     value = spelled(quoted(name), written.type_of(name))
-    session.execute(
-        f"CREATE TEMPORARY TABLE source_values AS SELECT CAST(found AS VARCHAR) AS value, records, "
+    session.stage(
+        "source_values",
+        f"SELECT CAST(found AS VARCHAR) AS value, records, "
         f"row_number() OVER (ORDER BY found NULLS LAST) AS rank "
-        f"FROM (SELECT {value} AS found, count(*) AS records FROM {written.source_rows} GROUP BY ALL)"
+        f"FROM (SELECT {value} AS found, count(*) AS records FROM {written.source_rows} GROUP BY ALL)",
     )
 
 
@@ -114,12 +116,13 @@ def _make_spread(session: Session, name: str, quasi_identifiers: Sequence[str], 
     pool = quoted(marker) if marker else "FALSE"
     keys = ", ".join(f"{quoted(label)} AS q{i}" for i, label in enumerate(quasi_identifiers))
     same = " AND ".join(f"c.q{i} IS NOT DISTINCT FROM s.q{i}" for i in range(len(quasi_identifiers)))
-    session.execute(
-        "CREATE TEMPORARY TABLE spread AS SELECT c.class, d.position, d.is_null, s.records FROM ("
+    session.stage(
+        "spread",
+        "SELECT c.class, d.position, d.is_null, s.records FROM ("
         f"SELECT {keys}, {pool} AS pool, {quoted(name)} AS found, count(*) AS records "
         f"FROM {quoted(*written.rows)} GROUP BY ALL) AS s "
         f"JOIN judged_classes AS c ON c.pool = s.pool AND {same} "
-        "JOIN distribution AS d ON d.value IS NOT DISTINCT FROM CAST(s.found AS VARCHAR)"
+        "JOIN distribution AS d ON d.value IS NOT DISTINCT FROM CAST(s.found AS VARCHAR)",
     )
 
 
@@ -128,10 +131,11 @@ def _make_value_groups(session: Session, name: str, column: _Column, written: Wr
     value, *labels = (f"h.{quoted(label)}" for label in column.labels.columns)
     # NULL is a label of its own below the top; dense_rank counts it as one.
     groups = "".join(f", dense_rank() OVER (ORDER BY {label}) AS l{i}" for i, label in enumerate(labels, start=1))
-    session.execute(
-        f"CREATE TEMPORARY TABLE value_groups AS SELECT d.position, d.position AS l0{groups} "
+    session.stage(
+        "value_groups",
+        f"SELECT d.position, d.position AS l0{groups} "
         f"FROM distribution AS d LEFT JOIN {quoted(column.labels.table)} AS h ON d.value "
-        f"IS NOT DISTINCT FROM CAST({spelled(value, written.type_of(name))} AS VARCHAR)"
+        f"IS NOT DISTINCT FROM CAST({spelled(value, written.type_of(name))} AS VARCHAR)",
     )
 
 
@@ -263,11 +267,8 @@ _SHARES = (
 
 def _beyond(session: Session, model: TCloseness, column: _Column) -> int:
     """Number of classes that are further from the whole source than t."""
-    session.execute("CREATE TEMPORARY TABLE reference AS SELECT 0 AS superset, position, records FROM distribution")
-    session.execute(
-        f"CREATE TEMPORARY TABLE pairs AS SELECT class, 0 AS superset, size, {column.records} AS superset_size "
-        "FROM judged_classes"
-    )
+    session.stage("reference", "SELECT 0 AS superset, position, records FROM distribution")
+    session.stage("pairs", f"SELECT class, 0 AS superset, size, {column.records} AS superset_size FROM judged_classes")
     numerator, denominator = at_most(model.t)
     beyond: int = session.value(
         f"SELECT count(*) FROM ({distances(model.distance, column.values, column.top)}) "

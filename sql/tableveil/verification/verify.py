@@ -55,9 +55,10 @@ def _check_classes(
     kept = f"NOT {quoted(marker)}" if marker else "TRUE"
     # Positional names, because a quasi-identifier may be called anything.
     positions = ", ".join(f"q{i}" for i in range(len(quasi_identifiers)))
-    session.execute(
-        f"CREATE TEMPORARY TABLE recounted AS SELECT * FROM (SELECT {names}, count(*) FROM {rows} "
-        f"WHERE {kept} GROUP BY {names}) AS classes({positions}, recounted_size)"
+    session.stage(
+        "recounted",
+        f"SELECT * FROM (SELECT {names}, count(*) FROM {rows} "
+        f"WHERE {kept} GROUP BY {names}) AS classes({positions}, recounted_size)",
     )
     released, total = session.row(
         f"SELECT (SELECT coalesce(sum(recounted_size), 0) FROM recounted), (SELECT count(*) FROM {rows})"
@@ -118,10 +119,7 @@ def _check_privacy(
     positions = [f"q{i}" for i in range(len(quasi_identifiers))]
     pool = ""
     if policy.suppressed_records is SuppressedRecords.KEEP:
-        session.execute(
-            f"CREATE TEMPORARY TABLE pool AS SELECT count(*) AS size FROM {quoted(*written.rows)} "
-            f"WHERE {quoted(marker)}"
-        )
+        session.stage("pool", f"SELECT count(*) AS size FROM {quoted(*written.rows)} WHERE {quoted(marker)}")
         nothing = "".join(", NULL" for _ in positions)
         pool = f" UNION ALL SELECT -1, TRUE, size{nothing} FROM pool WHERE size > 0"
     session.execute(

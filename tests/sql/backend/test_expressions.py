@@ -44,7 +44,7 @@ def test_any_name_and_any_text(shared_database: Database, name: str, value: str)
 @given(name=NAMES)
 def test_any_name_of_a_table(shared_database: Database, name: str) -> None:
     with shared_database.session() as session:
-        session.execute(create_table(table(name, "main"), exp.select(alias(number(7), name)), temporary=False))
+        session.execute(create_table(table(name, "main"), exp.select(alias(number(7), name))))
         try:
             assert session.rows(exp.select(column(name)).from_(table(name, "main"))) == [(7,)]
             assert session.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [name]) == [(1,)]
@@ -63,7 +63,7 @@ def test_any_name_of_a_table(shared_database: Database, name: str) -> None:
         (conjunction([]), "TRUE"),
         (conjunction([column("a").eq(1)]), '"a" = 1'),
         (row_number([column("a")]), 'ROW_NUMBER() OVER (ORDER BY "a")'),
-        (create_table(table("t"), exp.select("1"), temporary=True), 'CREATE TEMPORARY TABLE "t" AS SELECT 1'),
+        (create_table(table("t"), exp.select("1")), 'CREATE TABLE "t" AS SELECT 1'),
         (drop("VIEW", table("t"), if_exists=True), 'DROP VIEW IF EXISTS "t"'),
     ],
 )

@@ -1,9 +1,9 @@
 -- the base histogram
-CREATE TEMPORARY TABLE "base_histogram" AS SELECT CAST(("w0" // 4) % 4 AS UTINYINT) AS "c0", CAST(("w0" // 1) % 4 AS UTINYINT) AS "c1", "n" FROM (SELECT "w0", COUNT(*) AS "n" FROM (SELECT CAST(COALESCE("d0"."code", 3) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 AS "w0" FROM "memory"."main"."released" AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."d0" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."n" = "d1"."value") AS packed GROUP BY "w0") AS counted;
+CREATE TEMPORARY TABLE base_histogram AS SELECT CAST(("w0" // 4) % 4 AS UTINYINT) AS "c0", CAST(("w0" // 1) % 4 AS UTINYINT) AS "c1", "n" FROM (SELECT "w0", COUNT(*) AS "n" FROM (SELECT CAST(COALESCE("d0"."code", 3) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 AS "w0" FROM "memory"."main"."released" AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."d0" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."n" = "d1"."value") AS packed GROUP BY "w0") AS counted;
 SELECT COALESCE(SUM("n"), 0), COALESCE(SUM("n") FILTER(WHERE "base"."c1" <> 3), 0) FROM "base_histogram" AS "base";
 
 -- classes at (1, 0)
-CREATE TEMPORARY TABLE "levels_base_0_0" AS SELECT * FROM "level_groups";
+CREATE TEMPORARY TABLE levels_base_0_0 AS SELECT * FROM "level_groups";
 SELECT CAST(0 AS BIGINT) + CAST("m0"."g1" AS BIGINT) * 4 + CAST("r"."c1" AS BIGINT) * 1 AS "w0", CAST(SUM("r"."n") AS BIGINT) AS "n" FROM "searchable_base" AS "r" JOIN "levels_base_0_0" AS "m0" ON "r"."c0" = "m0"."g0" GROUP BY 1 ORDER BY 1;
 
 -- released rows at (1, 0), suppressed ones kept blank

@@ -1,6 +1,6 @@
 -- aggregates of classes, and who is in which
 SELECT CAST("value" AS TEXT) FROM "aggregated_3" ORDER BY code NULLS FIRST;
-CREATE TEMPORARY TABLE "class_aggregates" AS SELECT "staged"."w0", CAST("staged"."a0" AS DOUBLE) AS "a0", CAST("staged"."a1" AS DATE) AS "a1", CAST("staged"."a2" AS TEXT) AS "a2", CAST("staged"."a3" AS TEXT) AS "a3" FROM "staged";
+CREATE TEMPORARY TABLE class_aggregates AS SELECT "staged"."w0", CAST("staged"."a0" AS DOUBLE) AS "a0", CAST("staged"."a1" AS DATE) AS "a1", CAST("staged"."a2" AS TEXT) AS "a2", CAST("staged"."a3" AS TEXT) AS "a3" FROM "staged";
 
 -- released rows
 CREATE TABLE "main"."again" AS SELECT * FROM (SELECT "class_aggregates"."a0" AS "place", "class_aggregates"."a1" AS "c0", "source"."i" AS "i", "class_aggregates"."a3" AS "v0", "class_aggregates"."a2" AS "rows", "source"."g" AS "g", "source"."s" AS "s", FALSE AS "gone" FROM (SELECT * FROM "test"."main"."people" WHERE NOT "place" IS NULL AND NOT "c0" IS NULL AND NOT "rows" IS NULL AND NOT "v0" IS NULL) AS source LEFT JOIN "dictionary_60" AS "d0" ON "source"."g" = "d0"."value" INNER JOIN "class_aggregates" ON "class_aggregates"."w0" = CAST(0 AS BIGINT) + CAST("d0"."code" AS BIGINT) * 1 UNION ALL BY NAME SELECT TRUE AS "gone" FROM RANGE(18)) AS released ORDER BY "gone", "place", "c0", "i", "v0", "rows", "g", "s";

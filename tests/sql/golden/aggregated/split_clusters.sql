@@ -1,6 +1,6 @@
 -- aggregates of classes, and who is in which
-CREATE TEMPORARY TABLE "class_members" AS SELECT * FROM "staged";
-CREATE TEMPORARY TABLE "class_aggregates" AS SELECT "staged"."class", CAST("d0"."value" AS INT) AS "a0" FROM "staged" JOIN "aggregated_0" AS "d0" ON "staged"."a0" = "d0"."code";
+CREATE TEMPORARY TABLE class_members AS SELECT * FROM "staged";
+CREATE TEMPORARY TABLE class_aggregates AS SELECT "staged"."class", CAST("d0"."value" AS INT) AS "a0" FROM "staged" JOIN "aggregated_0" AS "d0" ON "staged"."a0" = "d0"."code";
 
 -- released rows
 SELECT EXISTS(SELECT 1 FROM "class_members" WHERE "first" > 1);
