@@ -51,7 +51,7 @@ def test_a_draft_becomes_a_release(server: ServerProcess, database: Path, tmp_pa
 
 def test_a_mistyped_table_is_named(server: ServerProcess) -> None:
     mistyped = tableveil("draft-policy", "discharge", server=server.address)
-    assert (mistyped.exit_code, mistyped.stdout) == (2, "")
+    assert (mistyped.exit_code, mistyped.stdout) == (8, "")
     assert "Did you mean 'discharges'" in mistyped.stderr
 
 

@@ -55,7 +55,7 @@ def failure(address: str, *arguments: str) -> tuple[ExitCode, str, dict[str, Any
 )
 def test_a_table(address: str, command: tuple[str, ...], field: str) -> None:
     exit_code, code, fault = failure(address, *command)
-    assert (exit_code, code) == (ExitCode.INVALID, "TABLE_NOT_FOUND")
+    assert (exit_code, code) == (ExitCode.NOT_FOUND, "TABLE_NOT_FOUND")
     assert fault == {
         "field": field,
         "found": "'peopel'",
@@ -77,7 +77,7 @@ def test_a_table(address: str, command: tuple[str, ...], field: str) -> None:
 )
 def test_a_schema(address: str, command: tuple[str, ...]) -> None:
     exit_code, code, fault = failure(address, *command)
-    assert (exit_code, code) == (ExitCode.INVALID, "TABLE_NOT_FOUND")
+    assert (exit_code, code) == (ExitCode.NOT_FOUND, "TABLE_NOT_FOUND")
     assert fault == {
         "field": "table.schema",
         "found": "'man'",
@@ -94,7 +94,7 @@ def test_the_database_in_the_place_of_a_schema(address: str) -> None:
 @pytest.mark.parametrize("command", [("draft-policy",), ("risk", "--quasi-identifiers", "sex")], ids=" ".join)
 def test_a_table_of_a_query(address: str, command: tuple[str, ...]) -> None:
     exit_code, code, fault = failure(address, *command, "--query", "query.sql")
-    assert (exit_code, code) == (ExitCode.INVALID, "TABLE_NOT_FOUND")
+    assert (exit_code, code) == (ExitCode.NOT_FOUND, "TABLE_NOT_FOUND")
     assert fault == {
         "field": "source_query",
         "found": "'peopel' in line 1, column 15, which is not there",
@@ -116,7 +116,7 @@ def test_a_table_of_a_query(address: str, command: tuple[str, ...]) -> None:
 )
 def test_a_column(address: str, command: tuple[str, ...], field: str) -> None:
     exit_code, code, fault = failure(address, *command)
-    assert (exit_code, code) == (ExitCode.INVALID, "COLUMN_NOT_FOUND")
+    assert (exit_code, code) == (ExitCode.NOT_FOUND, "COLUMN_NOT_FOUND")
     assert fault == {
         "field": field,
         "found": "'wart'",

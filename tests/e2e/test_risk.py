@@ -30,7 +30,7 @@ def test_from_command_to_table(serve: Serve, database: Path) -> None:
     assert outcome.stdout.splitlines()[0] == "riskAnalyses/1"
     assert outcome.stdout == tableveil("show", "riskAnalyses/1", server=server.address).stdout
     mistyped = tableveil("risk", "main.people", "--quasi-identifiers", f"{names[0]}x", server=server.address)
-    assert (mistyped.exit_code, mistyped.stdout) == (2, "")
+    assert (mistyped.exit_code, mistyped.stdout) == (8, "")
     assert f"Did you mean '{names[0]}'" in mistyped.stderr
     with Client(server.address) as client:
         release = client.get_release(client.wait(client.submit(samples.message(samples.policy())).name).release)

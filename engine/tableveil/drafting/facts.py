@@ -24,6 +24,7 @@ class ColumnFacts:
         minimum: The least value of numbers, dates and timestamps as text; None of other kinds, or without a value.
         maximum: The greatest.
         digits: Whether all values are text of the digits 0 to 9.
+        date_format: How all values are written if they are dates as text, for `strptime`; empty: they are not.
     """
 
     name: str
@@ -38,6 +39,7 @@ class ColumnFacts:
     minimum: str | None = None
     maximum: str | None = None
     digits: bool = False
+    date_format: str = ""
 
     @property
     def present(self) -> int:

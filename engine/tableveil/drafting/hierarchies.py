@@ -126,6 +126,9 @@ def may_be_code(facts: ColumnFacts) -> bool:
 
 def _of_text(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
     longest = facts.longest or 0
+    if facts.date_format:
+        made = f"strptime({facts.name}, '{facts.date_format}')::DATE"
+        return _stopgap(f"Text that looks like dates: a source_query makes dates of it by {made}.")
     if may_be_code(facts) and (facts.digits or meaning is Meaning.POSTAL_CODE):
         alphabet = 10 if facts.digits else 36
         what = "digits" if facts.digits else "characters"

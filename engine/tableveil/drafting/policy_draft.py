@@ -125,8 +125,8 @@ def _on_person(person: ColumnDraft | None) -> Remark:
     about = "" if facts.exact else "about "
     text = (
         f"k counts people. {name} has {about}{facts.distinct:,} different values in {facts.rows:,} rows: if it numbers "
-        "people, they have several rows each, and k would count some twice. Make a table of one row per person first. "
-        "Say this only if every row is a different person."
+        "people, they have several rows each, and k would count some twice. Make one row of each person's then, by a "
+        "source_query with GROUP BY or QUALIFY. Say this only if every row is a different person."
     )
     return Remark("rows_are_people", RemarkKind.DECIDE, text)
 

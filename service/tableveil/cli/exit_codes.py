@@ -49,7 +49,7 @@ _MEANINGS = {
     ExitCode.UNREACHABLE: "no server answers",
     ExitCode.CONFLICT: "it clashes with what is there: choose another name, or allow to replace",
     ExitCode.BUSY: "out of a resource for now: try again later",
-    ExitCode.NOT_FOUND: "no such job, release or hierarchy",
+    ExitCode.NOT_FOUND: "no such job, release, table, column or hierarchy",
     ExitCode.CTRL_C: "Ctrl-C; a job that was watched goes on",
     ExitCode.BROKEN_PIPE: "whoever read the output stopped reading",
 }

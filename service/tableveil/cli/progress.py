@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Protocol, Self
@@ -12,6 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.text import Text
 
 from tableveil.cli import wording
+from tableveil.client.watching import ENDED
 from tableveil.v1 import job_service_pb2
 
 SECONDS_BETWEEN_LINES = 1.0
@@ -77,14 +79,14 @@ def findings(job: job_service_pb2.Job) -> str:
 
 
 class Lines:
-    """A line when something changes: at once for what the job does, else at most one a second."""
+    """A line when something changed, at most one a second; the first and the last are always there."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
         self._clock = clock
         self._activity = ""
         self._findings = ""
-        self._shown_at = 0.0
+        self._shown_at = -math.inf
 
     def __enter__(self) -> Self:
         return self
@@ -96,7 +98,9 @@ class Lines:
         """Prints a line if there is something new to say."""
         doing, found = activity(job), findings(job)
         now = self._clock()
-        if doing == self._activity and (found == self._findings or now - self._shown_at < SECONDS_BETWEEN_LINES):
+        if (doing, found) == (self._activity, self._findings):
+            return
+        if now - self._shown_at < SECONDS_BETWEEN_LINES and job.state not in ENDED:
             return
         # Numbers that stay as they were are not repeated while the job goes on with something else.
         numbers = f": {found}" if found and found != self._findings else ""

@@ -160,7 +160,7 @@ class _Reader:
                 return None
             case "rows_are_people":
                 expected = "true, or the column that identifies the person as person_column"
-                hint = "k counts people; several rows per person are not supported yet."
+                hint = "k counts people: let a source_query make one row of each person's."
                 self._faults.add("rows_are_people", "false", expected, hint)
             case _:
                 expected = "the column that identifies the person, or rows_are_people: true"

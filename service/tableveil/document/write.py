@@ -59,6 +59,8 @@ def _single(field: FieldDescriptor, value: Any) -> Any:
     if field.message_type is not None:
         form = LIST_FORMS.get(field.message_type.full_name)
         return _Row(getattr(value, form)) if form else _fields(value)
+    if field.name == "source_query":
+        return _Query(value)
     if field.enum_type is not None:
         known = field.enum_type.values_by_number.get(value)
         # A number this version does not know; it reads back as a fault.
@@ -68,6 +70,10 @@ def _single(field: FieldDescriptor, value: Any) -> Any:
 
 class _Row(list[str]):
     """A list that YAML shows in one line."""
+
+
+class _Query(str):
+    """A text of which YAML shows each line in a line of its own."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -90,5 +96,13 @@ def _represent_row(dumper: yaml.SafeDumper, row: _Row) -> yaml.SequenceNode:
     return dumper.represent_sequence("tag:yaml.org,2002:seq", row, flow_style=True)
 
 
+def _represent_query(dumper: yaml.SafeDumper, text: _Query) -> yaml.ScalarNode:
+    # YAML has more ends of lines than this one, and a block does not tell them apart.
+    if not all(map(str.isprintable, text.split("\n"))):
+        return _represent_text(dumper, str(text))
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|")
+
+
 _Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(_Query, _represent_query)
 _Dumper.add_representer(_Row, _represent_row)

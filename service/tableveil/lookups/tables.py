@@ -62,7 +62,7 @@ class Tables:
         """What a table holds, with up to `most_values` values of each column.
 
         Raises:
-            InvalidError: there is no such table.
+            NotFoundError: there is no such table.
             CancelledError: `control` says to stop.
         """
         with self._database.session() as session:

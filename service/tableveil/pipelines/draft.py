@@ -41,7 +41,8 @@ class Drafts:
         """A draft for a table, or for the rows of a query if there is one; it is read in one transaction.
 
         Raises:
-            InvalidError: there is no such table, or the query may not be a source.
+            InvalidError: the query may not be a source.
+            NotFoundError: there is no such table.
             CancelledError: `control` says so.
         """
         with self._database.session() as session:

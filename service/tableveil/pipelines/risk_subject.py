@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tableveil.backend import Session
 from tableveil.drafting import guessed_quasi_identifiers
-from tableveil.errors import Fault, InvalidError
+from tableveil.errors import Fault, InvalidError, NotFoundError
 from tableveil.pipelines.released_rows import current_release, rows_of
 from tableveil.policy import TableReference
 from tableveil.requests.risk_analysis import RiskRequest
@@ -23,7 +23,7 @@ def resolve_subject(session: Session, request: RiskRequest) -> tuple[TableRefere
 
     Raises:
         InvalidError: the request does not fit the database.
-        NotFoundError: there is no such release.
+        NotFoundError: there is no such release, table or column.
         ConflictError: the release was replaced; its rows are another one's now.
     """
     query = None
@@ -94,7 +94,7 @@ def _field_of(field: str, request: RiskRequest) -> str:
     )
 
 
-def unfit(faults: list[Fault]) -> InvalidError:
+def unfit(faults: list[Fault]) -> InvalidError | NotFoundError:
     """The error of a request that does not fit the database."""
     return invalid("RISK_INVALID", "the risks cannot be analyzed as asked", faults)
 

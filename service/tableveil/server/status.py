@@ -30,6 +30,13 @@ _CODES = {
 _CODES_BY_REASON = {
     "TARGET_EXISTS": grpc.StatusCode.ALREADY_EXISTS,
     "REQUEST_ID_REUSED": grpc.StatusCode.ALREADY_EXISTS,
+    # No retry helps: somebody has to do something else first.
+    "JOB_ACTIVE": grpc.StatusCode.FAILED_PRECONDITION,
+    "JOB_OF_RELEASE": grpc.StatusCode.FAILED_PRECONDITION,
+    "RELEASE_HAS_DEPENDANTS": grpc.StatusCode.FAILED_PRECONDITION,
+    "RELEASE_REPLACED": grpc.StatusCode.FAILED_PRECONDITION,
+    "RELEASE_WITHDRAWN": grpc.StatusCode.FAILED_PRECONDITION,
+    "TABLE_RELEASED": grpc.StatusCode.FAILED_PRECONDITION,
     # Another server, or this one restarted, will take it.
     "STOPPING": grpc.StatusCode.UNAVAILABLE,
 }

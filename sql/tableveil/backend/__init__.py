@@ -1,6 +1,6 @@
 """The database: one process owns the file, one session per thread, every statement a tree until it is rendered here."""
 
-from tableveil.backend.database import Database, Settings, read_only
+from tableveil.backend.database import Database, Settings, check_path, read_only
 from tableveil.backend.expressions import (
     alias,
     call,
@@ -27,6 +27,7 @@ __all__ = [
     "alias",
     "call",
     "cast",
+    "check_path",
     "column",
     "conjunction",
     "create_table",

@@ -112,6 +112,7 @@ def read_only(path: Path) -> Iterator[Session]:
         BusyError: another process has the file open.
         InvalidError: the file cannot be opened.
     """
+    check_path(path, "database")
     try:
         connection = duckdb.connect(str(path), read_only=True, config={"temp_directory": ""})
     except duckdb.Error as error:
@@ -126,6 +127,20 @@ def read_only(path: Path) -> Iterator[Session]:
         connection.close()
 
 
+def check_path(path: Path, field: str) -> None:
+    """Refuses a path beside which the database would not keep its log.
+
+    It takes what follows a question mark for options, and inserts `.wal` before it.
+
+    Raises:
+        InvalidError: there is a question mark in it.
+    """
+    if "?" in str(path.absolute()):
+        found = f"{shortened(str(path.absolute()))}, in which there is a question mark"
+        hint = "Rename it: DuckDB takes what follows a question mark for options."
+        raise InvalidError.of("PATH_INVALID", field, found, "a path without one", hint)
+
+
 def _connect(settings: Settings, spill_directory: Path) -> duckdb.DuckDBPyConnection:
     config: dict[str, str | bool | int | float | list[str]] = {
         "temp_directory": str(spill_directory),
@@ -134,6 +149,7 @@ def _connect(settings: Settings, spill_directory: Path) -> duckdb.DuckDBPyConnec
         config["memory_limit"] = settings.memory_limit
     if settings.threads is not None:
         config["threads"] = settings.threads
+    check_path(settings.path, "database")
     try:
         connection = duckdb.connect(str(settings.path), config=config)
         # Set afterwards: at connect time the extension that knows time zones is not loaded yet. GLOBAL reaches cursors.

@@ -94,7 +94,7 @@ def preview_hierarchy(session: Session, request: PreviewRequest) -> Preview:
 
     Raises:
         InvalidError: with everything that is wrong with the hierarchy, or with using it on the column.
-        NotFoundError: a stored one is not there, and nothing else is wrong.
+        NotFoundError: a stored one, the table or the column is not there, and nothing else is wrong.
     """
     faults = list(check_hierarchy(request.definition, FIELD))
     stored, hierarchy, unread = _hierarchy(session, request.definition) if not faults else (None, None, [])

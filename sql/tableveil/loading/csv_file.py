@@ -148,6 +148,11 @@ def _check_rejected(found: Sequence[tuple[RejectedLine, str]], most: int) -> Non
 def _hint(reason: str, most: int) -> str:
     if reason == _REASONS[_NEVER_LEFT_OUT]:
         return "Correct the line; how many it swallowed cannot be told."
+    if reason.startswith(("a value that is no DATE", "a value that is no TIMESTAMP")):
+        return (
+            "Correct it, leave lines out (--max-rejected), or load the column as text (--type COLUMN=VARCHAR): a "
+            "source_query makes dates of it by strptime(column, '%d.%m.%Y')::DATE."
+        )
     if reason.startswith("a value"):
         return "Correct it, load the column as text (--type COLUMN=VARCHAR), or leave lines out (--max-rejected)."
     return f"Correct it, or leave such lines out (--max-rejected, now {most})."

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, call, cast, column, create_table, drop, table, try_cast
-from tableveil.errors import ConflictError, Fault, InvalidError, nearest, shortened
+from tableveil.errors import ConflictError, Fault, InvalidError, NotFoundError, nearest, shortened
 from tableveil.policy import TableReference
 from tableveil.source.tables import without_values
 
@@ -97,7 +97,8 @@ def check_place(session: Session, target: TableReference, existing: bool) -> Non
     """Raises an error if the table is not there but must be, or is there but must not.
 
     Raises:
-        InvalidError: there is no such schema, no name, or no such table to append to.
+        InvalidError: there is no such schema, or no name.
+        NotFoundError: there is no such table to append to.
         ConflictError: there is something of that name already, or the table is a release's.
     """
     found = session.rows(
@@ -120,7 +121,7 @@ def check_place(session: Session, target: TableReference, existing: bool) -> Non
         what = f"the view {shortened(target.table)}" if kind else shortened(target.table)
         names = [name for name, kind in found if kind == "table"]
         hint = nearest(target.table, names)
-        raise InvalidError.of(
+        raise NotFoundError.of(
             "TABLE_NOT_FOUND", "table.table", what, f"a table of schema {shortened(target.schema)}", hint
         )
     if existing:

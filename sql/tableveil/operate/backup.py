@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tableveil.backend import Database, Session, identifier, render, text
+from tableveil.backend import Database, Session, check_path, identifier, render, text
 from tableveil.control import Control
 from tableveil.errors import BusyError, ConflictError, InternalError, InvalidError, TableveilError, shortened
 from tableveil.operate.catalog import next_values, parts, row_counts
@@ -206,6 +206,7 @@ def _size(session: Session) -> int:
 
 
 def _check_directory(directory: Path) -> None:
+    check_path(directory, "backup_directory")
     if not (directory.is_dir() and os.access(directory, os.W_OK | os.X_OK)):
         raise InvalidError.of(
             "BACKUP_DIRECTORY",

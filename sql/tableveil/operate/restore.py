@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, read_only, table
+from tableveil.backend import Session, alias, call, check_path, read_only, table
 from tableveil.errors import ConflictError, InternalError, InvalidError, NotFoundError, TableveilError, shortened
 from tableveil.operate.disk import failed_writing, publish_file
 from tableveil.operate.examine import examine_state
@@ -42,6 +42,7 @@ def restore(backup: Path, database: Path) -> list[Finding]:
 
 
 def _check(backup: Path, database: Path) -> None:
+    check_path(database, "database")
     if not backup.is_file():
         raise NotFoundError.of("BACKUP_NOT_FOUND", "backup", shortened(str(backup)), "an existing file")
     if backup.with_name(f"{backup.name}.wal").exists():

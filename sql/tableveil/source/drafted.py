@@ -29,6 +29,11 @@ _AT_ONCE = 100
 _RANGED = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT, ValueKind.DATE, ValueKind.TIMESTAMP)
 
 
+_DATE_FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%Y/%m/%d")
+# From 1.2.2024 to 01.02.2024; the database would take 1.2.24 for the year 24.
+_SHORTEST_DATE, _LONGEST_DATE = 8, 10
+
+
 def role_facts(session: Session, reference: TableReference) -> list[ColumnFacts]:
     """The facts of all columns of an existing table, in table order, as far as roles are guessed by them.
 
@@ -105,8 +110,10 @@ def _with_ranges(session: Session, reference: TableReference, columns: Sequence[
         if facts.kind in _RANGED:
             wanted[f"least{position}"] = cast(exp.Min(this=value), "VARCHAR")
             wanted[f"greatest{position}"] = cast(exp.Max(this=value.copy()), "VARCHAR")
-        elif may_be_code(facts):
-            of_digits = call("regexp_full_match", cast(value, "VARCHAR"), text("[0-9]+"))
+        elif facts.kind is ValueKind.TEXT and _SHORTEST_DATE <= (facts.longest or 0) <= _LONGEST_DATE:
+            wanted[f"dates{position}"] = _date_format(value)
+        if may_be_code(facts):
+            of_digits = call("regexp_full_match", cast(value.copy(), "VARCHAR"), text("[0-9]+"))
             wanted[f"digits{position}"] = call("bool_and", of_digits)
     found = _row(session, reference, wanted)
     return [
@@ -115,9 +122,19 @@ def _with_ranges(session: Session, reference: TableReference, columns: Sequence[
             minimum=found.get(f"least{position}"),
             maximum=found.get(f"greatest{position}"),
             digits=bool(found.get(f"digits{position}")),
+            date_format=found.get(f"dates{position}") or "",
         )
         for position, facts in enumerate(columns)
     ]
+
+
+def _date_format(value: exp.Expr) -> exp.Expr:
+    """The first way of writing dates in which all values are; NULL if there is none."""
+    case = exp.Case()
+    for written in _DATE_FORMATS:
+        dates = call("try_strptime", cast(value.copy(), "VARCHAR"), text(written))
+        case = case.when(exp.EQ(this=exp.Count(this=dates), expression=exp.Count(this=value.copy())), text(written))
+    return case
 
 
 def _row(session: Session, reference: TableReference, wanted: dict[str, exp.Expr]) -> dict[str, Any]:

@@ -193,7 +193,7 @@ def _check_people(session: Session, source: Source, person: str, records: int, p
             "person_column",
             f"{people} people in {records} rows of {shortened(person)}",
             "one row per person",
-            "Several records per person are not supported yet: aggregate them to one row first.",
+            "Let a source_query make one row of each person's: GROUP BY the column, or choose one with QUALIFY.",
         )
     ]
 

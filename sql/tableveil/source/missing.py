@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tableveil.errors import Fault, InvalidError, nearest, shortened
+from tableveil.errors import Fault, InvalidError, NotFoundError, nearest, shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,10 @@ def missing_column(field: str, name: str, names: Iterable[str]) -> MissingColumn
     return MissingColumn(field, shortened(name), "a column of the table", nearest(name, names))
 
 
-def invalid(code: str, summary: str, faults: Sequence[Fault]) -> InvalidError:
+def invalid(code: str, summary: str, faults: Sequence[Fault]) -> InvalidError | NotFoundError:
     """The error of a call with faults; one that is about nothing but missing tables or columns has their code."""
     if all(isinstance(fault, MissingTable) for fault in faults):
-        return InvalidError.about("TABLE_NOT_FOUND", "there are no such tables", faults)
+        return NotFoundError.about("TABLE_NOT_FOUND", "there are no such tables", faults)
     if all(isinstance(fault, MissingColumn) for fault in faults):
-        return InvalidError.about("COLUMN_NOT_FOUND", "there are no such columns", faults)
+        return NotFoundError.about("COLUMN_NOT_FOUND", "there are no such columns", faults)
     return InvalidError.about(code, summary, faults)

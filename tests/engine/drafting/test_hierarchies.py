@@ -113,3 +113,8 @@ def test_what_is_proposed(facts: ColumnFacts, meaning: Meaning | None, expected:
 def test_a_stopgap_asks_for_a_hierarchy() -> None:
     found = propose_hierarchy(column(TEXT, [f"AB{i:02}" for i in range(50)]), None)
     assert "write a hierarchy" in found.reason
+
+
+def test_text_that_is_dates_points_to_what_makes_dates_of_it() -> None:
+    facts = replace(column(TEXT, ["31.12.2024", "01.02.2024"], "born"), date_format="%d.%m.%Y")
+    assert "strptime(born, '%d.%m.%Y')::DATE" in propose_hierarchy(facts, None).reason

@@ -45,8 +45,9 @@ def test_lines_tell_what_is_known() -> None:
         (1, running(job_service_pb2.JOB_PHASE_READING)),
         (2, samples.searching("jobs/1", 1)),
         (3, job),
-        (3.1, writing),
-        (4, samples.succeeded("jobs/1", "releases/1")),
+        (3.1, running(job_service_pb2.JOB_PHASE_COUNTING)),
+        (4, writing),
+        (4.1, samples.succeeded("jobs/1", "releases/1")),
     ) == [
         "jobs/1 queued, 2 ahead",
         "jobs/1 reading the table",
@@ -70,9 +71,13 @@ def test_lines_come_at_most_once_a_second() -> None:
     assert [line.split()[2] for line in printed] == ["1", "11", "21", "31"]
 
 
-def test_phases_are_not_missed_although_they_are_short() -> None:
-    phases = job_service_pb2.JobPhase.values()[1:]
-    assert len(lines(*((0.0, running(phase)) for phase in phases))) == len(phases)
+def test_short_phases_are_passed_over_but_not_the_end() -> None:
+    phases = [running(phase) for phase in job_service_pb2.JobPhase.values()[1:]]
+    ended = samples.succeeded("jobs/1", "releases/1")
+    assert lines(*((0.1 * at, job) for at, job in enumerate([*phases, ended]))) == [
+        "jobs/1 reading the table",
+        "jobs/1 succeeded",
+    ]
 
 
 def test_nothing_new_is_nothing_to_say() -> None:

@@ -12,7 +12,7 @@ from tableveil.convert import policy_from_proto
 from tableveil.convert.drafts import policy_draft_to_proto
 from tableveil.document import read_policy, to_commented_yaml
 from tableveil.drafting import PolicyDraft, RemarkKind
-from tableveil.errors import InvalidError
+from tableveil.errors import NotFoundError
 from tableveil.pipelines.draft import Drafts
 from tableveil.policy import Policy, Role, TableReference
 from tableveil.state.releases import Release
@@ -175,6 +175,6 @@ def test_more_rows_than_are_measured(draft: Draft, monkeypatch: pytest.MonkeyPat
 
 
 def test_no_table(database: Database) -> None:
-    with pytest.raises(InvalidError) as caught:
+    with pytest.raises(NotFoundError) as caught:
         Drafts(database).draft(TableReference("", "main", "peopel"), Control())
     assert [fault.field for fault in caught.value.faults] == ["table.table"]

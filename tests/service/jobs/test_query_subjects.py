@@ -12,7 +12,7 @@ from tableveil.control import Control
 from tableveil.convert import policy_from_proto
 from tableveil.convert.drafts import policy_draft_to_proto
 from tableveil.document import read_policy, to_commented_yaml
-from tableveil.errors import InvalidError
+from tableveil.errors import NotFoundError, TableveilError
 from tableveil.pipelines.draft import Drafts
 from tableveil.pipelines.report import Report
 from tableveil.pipelines.risk_analysis import run_risk_analysis
@@ -89,16 +89,16 @@ def test_a_query_has_the_risks_of_its_rows(analyze: Analyze, asked: RiskRequest)
 def test_a_query_that_is_no_source_is_refused(
     database: Database, analyze: Analyze, query: str, field: str, words: str
 ) -> None:
-    with pytest.raises(InvalidError, match=words) as raised:
+    with pytest.raises(TableveilError, match=words) as raised:
         analyze(replace(OF_QUERY, source_query=query, quasi_identifiers=("age",)))
     assert {fault.field for fault in raised.value.faults} == {field}
     if "1000" not in query:
-        with pytest.raises(InvalidError, match=words):
+        with pytest.raises(TableveilError, match=words):
             Drafts(database).draft(NO_TABLE, Control(), query)
 
 
 def test_a_column_that_the_query_lacks_is_named(analyze: Analyze) -> None:
-    with pytest.raises(InvalidError, match="Did you mean 'age'") as raised:
+    with pytest.raises(TableveilError, match="Did you mean 'age'") as raised:
         analyze(replace(OF_QUERY, quasi_identifiers=("agee",)))
     assert [fault.field for fault in raised.value.faults] == ["quasi_identifiers[0]"]
 
@@ -121,9 +121,9 @@ def test_a_draft_of_a_query_is_that_of_its_rows(database: Database, session: Ses
 
 def test_a_missing_table_is_said_alike(database: Database, analyze: Analyze) -> None:
     missing = TableReference("", "main", "peopel")
-    with pytest.raises(InvalidError, match="people") as by_draft:
+    with pytest.raises(NotFoundError, match="people") as by_draft:
         Drafts(database).draft(missing, Control())
-    with pytest.raises(InvalidError, match="people") as by_risk:
+    with pytest.raises(NotFoundError, match="people") as by_risk:
         analyze(replace(OF_TABLE, table=missing))
     assert by_draft.value.code == by_risk.value.code == "TABLE_NOT_FOUND"
     assert by_draft.value.faults == by_risk.value.faults

@@ -96,6 +96,7 @@ def test_each_kind_has_its_status(
     [
         (errors.ConflictError("TARGET_EXISTS", "m"), grpc.StatusCode.ALREADY_EXISTS),
         (errors.ConflictError("REQUEST_ID_REUSED", "m"), grpc.StatusCode.ALREADY_EXISTS),
+        (errors.ConflictError("JOB_OF_RELEASE", "m"), grpc.StatusCode.FAILED_PRECONDITION),
         (errors.BusyError("STOPPING", "m"), grpc.StatusCode.UNAVAILABLE),
     ],
 )

@@ -65,8 +65,8 @@ def test_every_kind_of_job_is_done_again_as_it_was_asked_for(
         first = client.assess_classifiers(request)
     else:
         first = client.submit_utility_report(release.release)
-    ended = client.wait(first.name)
-    again = client.wait(client.resubmit_job(first.name).name)
+    ended = list(client.watch_job(first.name))[-1]
+    again = list(client.watch_job(client.resubmit_job(first.name).name))[-1]
     assert again.name != first.name
     assert (again.state, again.kind, again.request_id) == (ended.state, ended.kind, first.request_id)
     assert (again.source, again.target) == (ended.source, ended.target)

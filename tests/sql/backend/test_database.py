@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tableveil.backend import Database, Session, Settings
+from tableveil.backend import Database, Session, Settings, read_only
 from tableveil.errors import BusyError, InternalError, InvalidError
 
 
@@ -104,6 +104,18 @@ def test_what_is_no_database(tmp_path: Path) -> None:
         Database(Settings(path))
     assert raised.value.code == "DATABASE_UNREADABLE"
     assert path.read_text().startswith("Smith")
+
+
+@pytest.mark.parametrize("name", ["clin?c.duckdb", "here?/clinic.duckdb"])
+def test_a_question_mark(tmp_path: Path, name: str) -> None:
+    """The database would take it for the begin of options, and have its log elsewhere."""
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    with pytest.raises(InvalidError, match="question mark"):
+        Database(Settings(path))
+    with pytest.raises(InvalidError, match="question mark"), read_only(path):
+        pass
+    assert not path.exists()
 
 
 def test_missing_directory(tmp_path: Path) -> None:

@@ -58,3 +58,22 @@ def test_wide_tables_are_estimated(
     estimated = column_facts(session, reference)
     assert not any(facts.exact for facts in estimated)
     assert 300 < estimated[0].distinct <= 400
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        (["31.12.2024", "1.2.2024", None], "%d.%m.%Y"),
+        (["12/31/2024", "01/02/2024"], "%m/%d/%Y"),
+        (["31.12.2024", "no date"], ""),
+        (["31.12.2024", "12/31/2024"], ""),
+        (["1.2.24", "3.4.24"], ""),
+        ([None], ""),
+    ],
+)
+def test_text_that_is_dates(session: Session, values: list[str | None], found: str) -> None:
+    session.execute("CREATE OR REPLACE TABLE dated (born VARCHAR)")
+    for value in values:
+        session.execute("INSERT INTO dated VALUES (?)", [value])
+    [facts] = column_facts(session, TableReference(session.catalog, "main", "dated"))
+    assert facts.date_format == found
