@@ -9,6 +9,7 @@ from tableveil.drafting.facts import ColumnFacts
 from tableveil.drafting.hierarchies import Proposal, propose_hierarchy
 from tableveil.drafting.meanings import Meaning, words_of
 from tableveil.drafting.roles import guess_role
+from tableveil.drafting.telling import telling_level
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Role
 
@@ -24,6 +25,8 @@ class ColumnDraft:
         meaning: What the column is taken to hold.
         reason: Why that role.
         proposal: The hierarchy, of quasi-identifiers.
+        maximum_level: The highest level at which the column tells something, of quasi-identifiers that are decided;
+            None if only its values do. The others may be erased: nobody has said yet that they matter.
     """
 
     facts: ColumnFacts
@@ -32,6 +35,7 @@ class ColumnDraft:
     meaning: Meaning | None
     reason: str
     proposal: Proposal | None
+    maximum_level: int | None = None
 
 
 def draft_columns(columns: Sequence[ColumnFacts]) -> tuple[ColumnDraft, ...]:
@@ -43,7 +47,9 @@ def _draft(facts: ColumnFacts) -> ColumnDraft:
     guess = guess_role(facts)
     role = guess.role or Role.QUASI_IDENTIFIER
     proposal = propose_hierarchy(facts, guess.meaning) if role is Role.QUASI_IDENTIFIER else None
-    return ColumnDraft(facts, role, guess.role is not None, guess.meaning, guess.reason, proposal)
+    decided = guess.role is not None
+    limit = telling_level(facts, proposal.hierarchy) if proposal is not None and decided else 0
+    return ColumnDraft(facts, role, decided, guess.meaning, guess.reason, proposal, limit or None)
 
 
 _OF_PEOPLE = frozenset(

@@ -18,6 +18,10 @@ MANY_QUASI_IDENTIFIERS = 20
 """With more, hardly any two records are alike before nearly everything is generalized away (Aggarwal 2005)."""
 
 
+MOST_NAMED = 5
+"""Columns that a remark on several names."""
+
+
 class RemarkKind(StrEnum):
     """Whether the field a remark is on is good to know of, is a guess, or is left for the owner to decide."""
 
@@ -71,6 +75,7 @@ def draft_policy(
             RemarkKind.GUESS,
             "Up to one record in twenty may be left out, so that a few rare ones do not blur all others.",
         ),
+        *_on_choosing(columns),
     ]
     name = person.facts.name if person is not None and numbers_people else None
     return PolicyDraft(source, tuple(columns), name, proposed.k, tuple(remarks))
@@ -105,7 +110,8 @@ def _on_column(path: str, draft: ColumnDraft, figures: Figures | None) -> Iterat
         )
         yield Remark(f"{path}.role", RemarkKind.GUESS, text)
     if draft.proposal is not None:
-        yield Remark(f"{path}.hierarchy", RemarkKind.GUESS, draft.proposal.reason)
+        limit = " Without maximum_level, it may be erased for the sake of others." if draft.maximum_level else ""
+        yield Remark(f"{path}.hierarchy", RemarkKind.GUESS, f"{draft.proposal.reason}{limit}")
 
 
 def _on_person(person: ColumnDraft | None) -> Remark:
@@ -131,14 +137,40 @@ def _on_person(person: ColumnDraft | None) -> Remark:
     return Remark("rows_are_people", RemarkKind.DECIDE, text)
 
 
+def _on_choosing(columns: Sequence[ColumnDraft]) -> Iterator[Remark]:
+    text = (
+        "Among all releases that are safe enough, the one is chosen whose labels cover the least part of each column's "
+        "values, on average over the records and then over the columns. A weight makes a column count more. Other "
+        "models fit other uses: docs/policy.md."
+    )
+    yield Remark("quality_model", RemarkKind.GUESS, text)
+    unlimited = [
+        shortened(draft.facts.name)
+        for draft in columns
+        if draft.proposal is not None and draft.maximum_level is None and draft.facts.distinct > 1
+    ]
+    if unlimited:
+        shown = _listed(unlimited)
+        text = (
+            f"No maximum_level keeps {shown} from being erased. The release warns of each column that is. To keep "
+            "one, give it a hierarchy with levels between its values and nothing, and a maximum_level."
+        )
+        yield Remark("quality_model", RemarkKind.NOTE, text)
+
+
 def _on_models(columns: Sequence[ColumnDraft], figures: Figures | None, k: int) -> Iterator[Remark]:
     if figures is not None and (at_risk := figures.of_all(k)):
         yield Remark("privacy_models", RemarkKind.NOTE, at_risk)
     sensitive = [shortened(draft.facts.name) for draft in columns if draft.role is Role.SENSITIVE]
     if sensitive:
-        shown = ", ".join(sensitive[:5]) + (f" and {len(sensitive) - 5} more" if len(sensitive) > 5 else "")
+        shown = _listed(sensitive)
         text = (
             f"k does not keep from being inferred what all records of a class share in {shown}. Add models for what "
             "must not be inferred, such as distinct_l_diversity or t_closeness: docs/models.md."
         )
         yield Remark("privacy_models", RemarkKind.NOTE, text)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -29,6 +29,7 @@ def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
         attributes=map(_attribute, draft.columns),
         privacy_models=[policy_pb2.PrivacyModel(k_anonymity=policy_pb2.KAnonymity(k=draft.k))],
         suppression_limit=SUPPRESSION_LIMIT,
+        quality_model=policy_pb2.QualityModel(loss=policy_pb2.Loss(aggregate=policy_pb2.AGGREGATE_GEOMETRIC_MEAN)),
         release=policy_pb2.ReleaseTarget(
             schema=draft.source.schema or "main",
             name=f"{draft.source.table or 'query'}_released",
@@ -52,7 +53,12 @@ def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
 
 def _attribute(draft: ColumnDraft) -> policy_pb2.Attribute:
     hierarchy = None if draft.proposal is None else hierarchy_to_proto(draft.proposal.hierarchy)
-    return policy_pb2.Attribute(column=draft.facts.name, role=ROLES.to_proto(draft.role), hierarchy=hierarchy)
+    return policy_pb2.Attribute(
+        column=draft.facts.name,
+        role=ROLES.to_proto(draft.role),
+        hierarchy=hierarchy,
+        maximum_level=draft.maximum_level,
+    )
 
 
 def _remark(remark: Remark) -> v1.DraftRemark:

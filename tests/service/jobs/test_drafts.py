@@ -14,7 +14,7 @@ from tableveil.document import read_policy, to_commented_yaml
 from tableveil.drafting import PolicyDraft, RemarkKind
 from tableveil.errors import NotFoundError
 from tableveil.pipelines.draft import Drafts
-from tableveil.policy import Policy, Role, TableReference
+from tableveil.policy import LossModel, Policy, Role, TableReference
 from tableveil.state.releases import Release
 
 Draft = Callable[[str], PolicyDraft]
@@ -81,6 +81,12 @@ def test_a_draft_that_is_filled_in_runs(
     }  # fmt: skip
     policy = checked(found)
     assert policy.person_column == "patient_id"
+    limits = {a.column: a.maximum_level for a in policy.attributes if a.maximum_level is not None}
+    assert limits == {"age": 4, "zip": 4, "admitted": 2}
+    assert "may be erased" in remarks(found, "attributes[2].hierarchy")
+    assert policy.quality_model == LossModel()
+    assert "cover the least part" in remarks(found, "quality_model")
+    assert "'sex'" in remarks(found, "quality_model")
     assert found.k == 11
     release = run(database, policy)
     assert release.target_name == "people_released"
