@@ -60,13 +60,17 @@ class Hierarchies:
                 raise Stopped
             return preview_hierarchy(session, request)
 
-    def compare(self, earlier: StoredLevels, later: StoredLevels, examples: int) -> Comparison:
+    def compare(
+        self, earlier: StoredLevels, later: StoredLevels, examples: int, control: Control | None = None
+    ) -> Comparison:
         """What differs between two versions, with up to `examples` values of each kind of difference.
 
         Raises:
             NotFoundError: one of them is not there; its fault's field is below `earlier` or `later`.
+            Stopped: `control` says so.
         """
         with self._database.session() as session:
+            session.control = control
             return compare(session, _found(session, earlier, "earlier"), _found(session, later, "later"), examples)
 
     @contextmanager

@@ -77,16 +77,20 @@ class JobManager:
         self._ended = EndedJobs()
         self._workers = Workers(database, self._queue, concurrent_jobs)
 
-    def check(self, policy: Policy, *, rows: bool = True) -> Checked:
+    def check(self, policy: Policy, control: Control | None = None, *, rows: bool = True) -> Checked:
         """Everything that would keep a job with this policy from searching, and what its owner should know before.
 
         Without `rows`, what shows without reading the source's rows; the policy need not be valid by itself then.
+
+        Raises:
+            Stopped: `control` says so.
+            BusyError: some resource is used up for now.
         """
         with self._database.session() as session:
+            session.control = control or Control()
             if not rows:
                 _, policy, faults = check_request(session, policy)
                 return Checked(tuple(faults), tuple(policy_warnings(policy)))
-            session.control = Control()
             try:
                 return Checked(warnings=check_rows(session, policy, Report()))
             except TableveilError as error:
@@ -94,7 +98,7 @@ class JobManager:
                     raise
                 return Checked(error.faults, tuple(policy_warnings(policy)))
 
-    def submit(self, work: Work, *, again: bool = False) -> Job:
+    def submit(self, work: Work, control: Control | None = None, *, again: bool = False) -> Job:
         """Queues a job; with a request id that is known, returns the job it named, unless doing it again may help.
 
         What can be checked without reading the source's rows is checked now. With `again` there is a new job in any
@@ -104,14 +108,23 @@ class JobManager:
             InvalidError: the policy does not fit the database, or repeats a release without a reason.
             ConflictError: the target exists or another job writes it, or the request id named another policy.
             BusyError: the queue or the disk is full, or the server is stopping.
+            Stopped: `control` said so before the job was queued.
         """
         check_request_id(work.request_id)
         digest = _digest(work.document)
+        with self._database.session() as session:
+            if not again and (known := self._known(session, work, digest)) is not None:
+                return known
+            self._queue.check_room()
+            # Not while others wait: it may take seconds. What changes meanwhile is noticed when the job runs.
+            session.control = control
+            source, target = work.admit(session), work.target
+            reads = tables_read(session, work, source)
+            session.control = None
         with self._submitting, self._database.session() as session:
             if not again and (known := self._known(session, work, digest)) is not None:
                 return known
             self._queue.check_room()
-            source, target = work.admit(session), work.target
             check_room(self._database, session, work, source)
             if target is not None:
                 check_target_free(self._queue.active(), target)
@@ -127,7 +140,6 @@ class JobManager:
                 work.kind,
                 work.options,
             )
-            reads = tables_read(session, work, source)
             need = estimated_need(session, reads)
             store.insert_request(session, request)
             # Before it can start, which the log says too.
@@ -187,13 +199,14 @@ class JobManager:
         with at_hand(number):
             logger.info("jobs/%d deleted", number)
 
-    def withdraw(self, number: int, reason: str) -> None:
+    def withdraw(self, number: int, reason: str, control: Control | None = None) -> None:
         """Drops the objects of a release that is current, and notes why in the ledger; once withdrawn, does nothing.
 
         Raises:
             InvalidError: there is no reason.
             NotFoundError: there is no such release.
             ConflictError: it was replaced, a job or a view reads it, or a job is about to replace it.
+            Stopped: `control` said so before it was committed.
         """
         if not says_something(reason):
             raise InvalidError.of("REASON_MISSING", "reason", "none", "why the release is withdrawn, for the ledger")
@@ -203,7 +216,7 @@ class JobManager:
                 return
             require_current(release)
             check_release_free(self._queue.active(), release)
-            withdraw(self._database, release, reason)
+            withdraw(self._database, release, reason, control)
         logger.info("releases/%d withdrawn", number)
 
     def watch(self, number: int, stopped: Callable[[], bool]) -> Iterator[Job]:

@@ -23,9 +23,10 @@ class Upkeep:
         self._at_work = at_work
         self._backups = Backups(database, backup_directory)
 
-    def examine(self) -> list[Finding]:
-        """Everything that was looked at, and how it is."""
+    def examine(self, control: Control) -> list[Finding]:
+        """Everything that was looked at, and how it is; `Stopped` if `control` says so."""
         with self._database.session() as session:
+            session.control = control
             file = examine_file(self.database, served=True, replaced=self._database.replaced)
             return [*file, *examine_state(session, self._at_work)]
 

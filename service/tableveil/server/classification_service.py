@@ -15,6 +15,7 @@ from tableveil.errors import InvalidError
 from tableveil.lookups import Classifications
 from tableveil.pipelines.work import ClassificationWork
 from tableveil.runtime import JobManager
+from tableveil.server.caller import control_of
 from tableveil.server.paging import page_of_numbered
 from tableveil.state.jobs import JobKind
 from tableveil.v1 import classification_service_pb2 as v1
@@ -35,7 +36,7 @@ class ClassificationService(classification_service_pb2_grpc.ClassificationServic
         asked, document, faults = classification_request_from_proto(request.classification)
         if asked is None:
             raise InvalidError.about("CLASSIFICATION_INVALID", "classifiers cannot be assessed as asked", faults)
-        job = self._jobs.submit(ClassificationWork(asked, document, stored_policy))
+        job = self._jobs.submit(ClassificationWork(asked, document, stored_policy), control_of(context))
         return v1.AssessClassifiersResponse(job=job_to_proto(job))
 
     def GetClassification(  # noqa: N802

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import grpc
 
-from tableveil.control import Control
 from tableveil.convert.drafts import policy_draft_to_proto
 from tableveil.convert.tables import table_from_proto
 from tableveil.pipelines.draft import Drafts
+from tableveil.server.caller import control_of
 from tableveil.server.slots import Slots
 from tableveil.v1 import draft_service_pb2 as v1
 from tableveil.v1 import draft_service_pb2_grpc
@@ -25,8 +25,7 @@ class DraftService(draft_service_pb2_grpc.DraftServiceServicer):
         self, request: v1.DraftPolicyRequest, context: grpc.ServicerContext
     ) -> v1.DraftPolicyResponse:
         """Reads the table or the query until it is done, or the client is gone."""
-        control = Control()
-        context.add_callback(control.cancel)
+        control = control_of(context)
         with self._checks.taken():
             return policy_draft_to_proto(
                 self._drafts.draft(table_from_proto(request.table), control, request.source_query)

@@ -9,6 +9,7 @@ from tableveil.errors import InvalidError
 from tableveil.lookups import Frontiers
 from tableveil.pipelines.work import FrontierWork
 from tableveil.runtime import JobManager
+from tableveil.server.caller import control_of
 from tableveil.state.jobs import JobKind
 from tableveil.v1 import frontier_service_pb2 as v1
 from tableveil.v1 import frontier_service_pb2_grpc
@@ -25,12 +26,15 @@ class FrontierService(frontier_service_pb2_grpc.FrontierServiceServicer):
         self, request: v1.SubmitFrontierRequest, context: grpc.ServicerContext
     ) -> v1.SubmitFrontierResponse:
         """The policy's message, without its target, is kept as the job's document."""
+        control = control_of(context)
         policy, grid, document, faults = frontier_from_proto(request)
         if policy is not None and faults:
-            faults += self._jobs.check(policy, rows=False).faults
+            faults += self._jobs.check(policy, control, rows=False).faults
         if policy is None or grid is None:
             raise InvalidError.about("POLICY_INVALID", "the frontier cannot be computed as asked", faults)
-        return v1.SubmitFrontierResponse(job=job_to_proto(self._jobs.submit(FrontierWork(policy, grid, document))))
+        return v1.SubmitFrontierResponse(
+            job=job_to_proto(self._jobs.submit(FrontierWork(policy, grid, document), control))
+        )
 
     def GetFrontier(  # noqa: N802
         self, request: v1.GetFrontierRequest, context: grpc.ServicerContext

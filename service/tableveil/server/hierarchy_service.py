@@ -7,7 +7,6 @@ from itertools import chain
 
 import grpc
 
-from tableveil.control import Control
 from tableveil.convert import (
     comparison_to_proto,
     example_limit,
@@ -20,6 +19,7 @@ from tableveil.convert import (
 )
 from tableveil.errors import CancelledError, InvalidError, TableveilError
 from tableveil.lookups import Hierarchies
+from tableveil.server.caller import control_of
 from tableveil.server.paging import page_of
 from tableveil.server.row_pieces import row_pieces
 from tableveil.server.settings import LARGEST_HIERARCHY, MOST_HIERARCHY_ROWS
@@ -65,8 +65,7 @@ class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):
         self, request_iterator: Iterator[v1.PreviewHierarchyRequest], context: grpc.ServicerContext
     ) -> v1.PreviewHierarchyResponse:
         """Reads the rows of an inline hierarchy, then the column, until it is done or the client is gone."""
-        control = Control()
-        context.add_callback(control.cancel)
+        control = control_of(context)
         with self._uploads.taken(), self._checks.taken():
             first = next(request_iterator, v1.PreviewHierarchyRequest())
             own = first.hierarchy.inline.rows
@@ -79,7 +78,8 @@ class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):
     ) -> v1.CompareHierarchiesResponse:
         """Two versions beside each other."""
         earlier, later = stored_levels_from_proto(request.earlier), stored_levels_from_proto(request.later)
-        return comparison_to_proto(self._hierarchies.compare(earlier, later, example_limit(request)))
+        found = self._hierarchies.compare(earlier, later, example_limit(request), control_of(context))
+        return comparison_to_proto(found)
 
     def ReadHierarchy(  # noqa: N802
         self, request: v1.ReadHierarchyRequest, context: grpc.ServicerContext

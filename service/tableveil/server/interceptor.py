@@ -12,7 +12,8 @@ from typing import Any
 import grpc
 from google.protobuf.message import DecodeError
 
-from tableveil.errors import InternalError, InvalidError, TableveilError
+from tableveil.control import Stopped
+from tableveil.errors import CancelledError, InternalError, InvalidError, TableveilError
 from tableveil.runtime.model import Failure
 from tableveil.server.slots import Slots
 from tableveil.server.status import status_of
@@ -98,6 +99,8 @@ def _failures_as_statuses(method: str, context: grpc.ServicerContext) -> Iterato
     except grpc.RpcError:
         # The client is gone; gRPC knows its own exception by identity.
         raise
+    except Stopped:
+        context.abort_with_status(status_of(Failure.of(CancelledError("CANCELLED", "nobody waits for it any more"))))
     except TableveilError as error:
         logger.info("%s: %s", method, error.code, extra={"method": method, "code": error.code})
         context.abort_with_status(status_of(Failure.of(error)))

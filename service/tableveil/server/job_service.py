@@ -17,6 +17,7 @@ from tableveil.convert import (
 from tableveil.errors import Checked, InvalidError
 from tableveil.pipelines.work import ReleaseWork
 from tableveil.runtime import JobManager
+from tableveil.server.caller import control_of
 from tableveil.server.paging import page_of_numbered
 from tableveil.server.resubmission import work_again
 from tableveil.server.slots import Slots
@@ -36,23 +37,25 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
         self, request: v1.CheckPolicyRequest, context: grpc.ServicerContext
     ) -> v1.CheckPolicyResponse:
         """Faults are the answer, not an error."""
+        control = control_of(context)
         policy, faults = policy_from_proto(request.policy)
         checked = Checked()
         if policy is not None:
             with self._checks.taken():
-                checked = self._jobs.check(policy, rows=not faults)
+                checked = self._jobs.check(policy, control, rows=not faults)
         return v1.CheckPolicyResponse(faults=map(fault_to_proto, (*faults, *checked.faults)), warnings=checked.warnings)
 
     def SubmitJob(  # noqa: N802
         self, request: v1.SubmitJobRequest, context: grpc.ServicerContext
     ) -> v1.SubmitJobResponse:
         """The policy's message is kept as the job's document."""
+        control = control_of(context)
         policy, faults = policy_from_proto(request.policy)
         if policy is not None and faults:
-            faults += self._jobs.check(policy, rows=False).faults
+            faults += self._jobs.check(policy, control, rows=False).faults
         if policy is None or faults:
             raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
-        job = self._jobs.submit(ReleaseWork(policy, canonical_json(request.policy)))
+        job = self._jobs.submit(ReleaseWork(policy, canonical_json(request.policy)), control)
         return v1.SubmitJobResponse(job=job_to_proto(job))
 
     def GetJob(self, request: v1.GetJobRequest, context: grpc.ServicerContext) -> v1.GetJobResponse:  # noqa: N802
@@ -87,7 +90,7 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
     ) -> v1.ResubmitJobResponse:
         """A new job of the same kind."""
         work = work_again(self._jobs.get(job_number(request.name)))
-        return v1.ResubmitJobResponse(job=job_to_proto(self._jobs.submit(work, again=True)))
+        return v1.ResubmitJobResponse(job=job_to_proto(self._jobs.submit(work, control_of(context), again=True)))
 
     def DeleteJob(  # noqa: N802
         self, request: v1.DeleteJobRequest, context: grpc.ServicerContext

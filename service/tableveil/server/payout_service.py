@@ -9,6 +9,7 @@ from tableveil.errors import InvalidError
 from tableveil.lookups import PayoutSweeps
 from tableveil.pipelines.work import PayoutSweepWork
 from tableveil.runtime import JobManager
+from tableveil.server.caller import control_of
 from tableveil.state.jobs import JobKind
 from tableveil.v1 import payout_service_pb2 as v1
 from tableveil.v1 import payout_service_pb2_grpc
@@ -25,12 +26,13 @@ class PayoutService(payout_service_pb2_grpc.PayoutServiceServicer):
         self, request: v1.SubmitPayoutSweepRequest, context: grpc.ServicerContext
     ) -> v1.SubmitPayoutSweepResponse:
         """The policy's message, without what a sweep ignores, is kept as the job's document."""
+        control = control_of(context)
         policy, swept, document, faults = payout_sweep_from_proto(request)
         if policy is not None and faults:
-            faults += self._jobs.check(policy, rows=False).faults
+            faults += self._jobs.check(policy, control, rows=False).faults
         if policy is None or swept is None:
             raise InvalidError.about("POLICY_INVALID", "the payout sweep cannot be computed as asked", faults)
-        job = self._jobs.submit(PayoutSweepWork(policy, swept, document))
+        job = self._jobs.submit(PayoutSweepWork(policy, swept, document), control)
         return v1.SubmitPayoutSweepResponse(job=job_to_proto(job))
 
     def GetPayoutSweep(  # noqa: N802

@@ -10,6 +10,7 @@ from tableveil.convert import release_number, release_to_proto
 from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.lookups import Releases
 from tableveil.runtime import JobManager
+from tableveil.server.caller import control_of
 from tableveil.server.paging import page_of_numbered
 from tableveil.state.releases import Release
 from tableveil.v1 import release_service_pb2 as v1
@@ -49,7 +50,7 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
     ) -> v1.WithdrawReleaseResponse:
         """The jobs know whether one uses the release."""
         number = release_number(request.name)
-        self._jobs.withdraw(number, request.reason)
+        self._jobs.withdraw(number, request.reason, control_of(context))
         return v1.WithdrawReleaseResponse(release=release_to_proto(self._releases.get(number)))
 
 

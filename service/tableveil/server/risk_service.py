@@ -12,6 +12,7 @@ from tableveil.errors import InvalidError
 from tableveil.lookups import RiskAnalyses
 from tableveil.pipelines.work import RiskAnalysisWork
 from tableveil.runtime import JobManager
+from tableveil.server.caller import control_of
 from tableveil.state.jobs import JobKind
 from tableveil.v1 import risk_service_pb2 as v1
 from tableveil.v1 import risk_service_pb2_grpc
@@ -31,7 +32,7 @@ class RiskService(risk_service_pb2_grpc.RiskServiceServicer):
         risk, document, faults = risk_request_from_proto(request.risk)
         if risk is None:
             raise InvalidError.about("RISK_INVALID", "the risks cannot be analyzed as asked", faults)
-        job = self._jobs.submit(RiskAnalysisWork(risk, document))
+        job = self._jobs.submit(RiskAnalysisWork(risk, document), control_of(context))
         return v1.SubmitRiskAnalysisResponse(job=job_to_proto(job))
 
     def GetRiskAnalysis(  # noqa: N802

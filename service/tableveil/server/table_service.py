@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import grpc
 
-from tableveil.control import Control
 from tableveil.convert.loads import (
     description_to_proto,
     listed_table_to_proto,
@@ -17,9 +16,10 @@ from tableveil.convert.loads import (
 )
 from tableveil.convert.pages import read_table_token, table_token
 from tableveil.convert.tables import table_from_proto
-from tableveil.errors import CancelledError, InvalidError
+from tableveil.errors import InvalidError
 from tableveil.lookups import Tables
 from tableveil.runtime import Loads
+from tableveil.server.caller import control_of
 from tableveil.server.incoming import IncomingRows
 from tableveil.server.paging import page_of, page_of_numbered
 from tableveil.server.slots import Slots
@@ -54,7 +54,7 @@ class TableService(table_service_pb2_grpc.TableServiceServicer):
         self, request: v1.DescribeTableRequest, context: grpc.ServicerContext
     ) -> v1.DescribeTableResponse:
         """Reads the table until it is done, or the client is gone."""
-        control = _control(context)
+        control = control_of(context)
         values = most_values(request.values)
         with self._checks.taken():
             description = self._tables.describe(table_from_proto(request.table), values, control)
@@ -64,7 +64,7 @@ class TableService(table_service_pb2_grpc.TableServiceServicer):
         self, request_iterator: Iterator[v1.LoadTableRequest], context: grpc.ServicerContext
     ) -> v1.LoadTableResponse:
         """Loads what the messages bring or name; a client that goes away before the end leaves nothing."""
-        control = _control(context)
+        control = control_of(context)
         with self._running.taken():
             first = next(request_iterator, None)
             if first is None or first.WhichOneof("part") != "start":
@@ -79,11 +79,3 @@ class TableService(table_service_pb2_grpc.TableServiceServicer):
         """A page of loads."""
         loads, token = page_of_numbered("loads", request, self._loads.page, load_to_proto)
         return v1.ListLoadsResponse(loads=loads, next_page_token=token)
-
-
-def _control(context: grpc.ServicerContext) -> Control:
-    """Stops what is done for a client that is gone."""
-    control = Control()
-    if not context.add_callback(control.cancel):
-        raise CancelledError("CANCELLED", "the client is gone")
-    return control

@@ -13,6 +13,7 @@ from tableveil.convert import (
 from tableveil.lookups import UtilityReports
 from tableveil.pipelines.work import UtilityReportWork
 from tableveil.runtime import JobManager
+from tableveil.server.caller import control_of
 from tableveil.state.jobs import JobKind
 from tableveil.v1 import utility_service_pb2 as v1
 from tableveil.v1 import utility_service_pb2_grpc
@@ -30,7 +31,7 @@ class UtilityService(utility_service_pb2_grpc.UtilityServiceServicer):
     ) -> v1.SubmitUtilityReportResponse:
         """The message is kept as the job's document."""
         asked, document = utility_request_from_proto(request.utility)
-        job = self._jobs.submit(UtilityReportWork(asked, document))
+        job = self._jobs.submit(UtilityReportWork(asked, document), control_of(context))
         return v1.SubmitUtilityReportResponse(job=job_to_proto(job))
 
     def GetUtilityReport(  # noqa: N802

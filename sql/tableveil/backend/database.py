@@ -15,6 +15,7 @@ import duckdb
 from tableveil.backend.failures import translated
 from tableveil.backend.interrupter import Interrupter
 from tableveil.backend.session import Session
+from tableveil.backend.trial import Trials
 from tableveil.control import Stopped
 from tableveil.errors import BusyError, InternalError, InvalidError, TableveilError, shortened
 
@@ -52,6 +53,7 @@ class Database:
         shutil.rmtree(self.spill_directory, ignore_errors=True)
         self.spill_directory.mkdir(mode=0o700)
         self._interrupter = Interrupter()
+        self._trials = Trials()
         # Releases are written one after another, so that each sees the ledger entries of those before it.
         self.writing = threading.Lock()
         self._making_cursor = threading.Lock()
@@ -61,7 +63,7 @@ class Database:
         # A connection is not to be used from several threads, not even to make cursors.
         try:
             with self._making_cursor:
-                return Session(self._connection.cursor(), self._interrupter, self._require_file)
+                return Session(self._connection.cursor(), self._interrupter, self._trials, self._require_file)
         except duckdb.Error as error:
             raise translated(error) from None
 

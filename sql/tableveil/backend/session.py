@@ -17,6 +17,7 @@ from sqlglot import exp
 from tableveil.backend.failures import translated
 from tableveil.backend.interrupter import Interrupter
 from tableveil.backend.render import render
+from tableveil.backend.trial import Exceeded, Trials
 from tableveil.control import Control, Stopped
 
 logger = logging.getLogger("tableveil.sql")
@@ -36,11 +37,13 @@ class Session:
         self,
         cursor: duckdb.DuckDBPyConnection,
         interrupter: Interrupter,
+        trials: Trials | None = None,
         require_file: Callable[[], None] = lambda: None,
     ) -> None:
         """`require_file` raises if what is committed now would be lost."""
         self._cursor = cursor
         self._interrupter = interrupter
+        self._trials = trials or Trials()
         self._require_file = require_file
         self.control: Control | None = None
         self.memory: int | None = None
@@ -97,6 +100,10 @@ class Session:
             return list(zip(found.columns, map(str, found.types), strict=True))
         except duckdb.Error as error:
             raise translated(error) from None
+
+    def tried(self, query: str, definitions: Sequence[str]) -> Exceeded | dict[str, Any] | None:
+        """None if a query binds within the limits of a trial, on tables that the definitions make; see `Trials`."""
+        return self._trials.run(query, definitions, self.control or Control())
 
     def arrays(self, statement: Statement, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
         """The result as one numpy array per column, without NULLs."""

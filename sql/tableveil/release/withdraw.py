@@ -9,6 +9,7 @@ import sqlglot
 from sqlglot import exp
 
 from tableveil.backend import Database, Session, drop, table
+from tableveil.control import Control
 from tableveil.errors import ConflictError, Fault, InternalError, shortened
 from tableveil.policy import ReleaseKind
 from tableveil.release.marks import mark
@@ -20,7 +21,7 @@ from tableveil.state.release_objects import ObjectKind, ReleaseObject
 from tableveil.state.releases import Release
 
 
-def withdraw(database: Database, release: Release, reason: str) -> None:
+def withdraw(database: Database, release: Release, reason: str, control: Control | None = None) -> None:
     """Drops the objects of a current release and notes the withdrawal, in one transaction; the ledger entry stays.
 
     Objects that are not what was written any more are kept, and named in the withdrawal. Call it while no job writes
@@ -29,8 +30,10 @@ def withdraw(database: Database, release: Release, reason: str) -> None:
     Raises:
         ConflictError: views that are not the release's read its objects.
         InternalError: the commit left nothing behind.
+        Stopped: `control` said so before the commit.
     """
     with database.session() as session:
+        session.control = control
         with session.transaction():
             there = objects_called(session, release.target_schema, [item.name for item in release.objects])
             own = [item for item in release.objects if _is_as_written(session, release, item, there)]
@@ -41,6 +44,7 @@ def withdraw(database: Database, release: Release, reason: str) -> None:
             session.execute(drop("TABLE", snapshot(release.number), if_exists=True))
             kept = [item.name for item in release.objects if item.name in there and item not in own]
             withdrawals.insert(session, release.number, reason, kept)
+        session.control = None
         if not withdrawals.of_releases(session, [release.number]):
             message = f"the withdrawal of releases/{release.number} reported success but left nothing behind"
             raise InternalError("COMMIT_LOST", message)

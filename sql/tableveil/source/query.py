@@ -12,8 +12,9 @@ from tableveil.policy import TableReference
 from tableveil.source.model import SNAPSHOT, Column, Source, SourceQuery
 from tableveil.source.query_functions import check_functions
 from tableveil.source.query_plan import check_plan
-from tableveil.source.query_statement import FIELD, read_statement, unnamed_columns
+from tableveil.source.query_statement import FIELD, read_statement, too_deep, unnamed_columns
 from tableveil.source.query_tables import check_second_opinion, find_tables, named_in_full
+from tableveil.source.query_trial import check_trial
 from tableveil.source.tables import columns_of
 
 _COLUMNS = TableReference("temp", "main", "source_query_columns")
@@ -23,8 +24,19 @@ def resolve_query(session: Session, text: str) -> tuple[SourceQuery | None, list
     """The query of a text that may be a source, or all faults found at the first step that finds any.
 
     It may if it is one SELECT that reads tables of the database and nothing else, and whose rows depend on them alone.
-    Two parsers must find the same tables in it. Nothing of it runs.
+    Two parsers must find the same tables in it. Nothing of it runs, and what it takes to bind it is bounded.
+
+    Raises:
+        Stopped: the session's control says so.
+        BusyError: too many queries are being looked at.
     """
+    try:
+        return _resolved(session, text)
+    except RecursionError:
+        return None, [too_deep()]
+
+
+def _resolved(session: Session, text: str) -> tuple[SourceQuery | None, list[Fault]]:
     statement, faults = read_statement(session, text)
     if statement is None or faults:
         return None, faults
@@ -36,6 +48,8 @@ def resolve_query(session: Session, text: str) -> tuple[SourceQuery | None, list
     tables = tuple(sorted(set(references), key=str))
     if not faults:
         faults = check_second_opinion(full, tables)
+    if not faults:
+        faults = check_trial(session, full, tables)
     if not faults:
         faults = check_plan(session, full, tables, statement)
     if not faults:

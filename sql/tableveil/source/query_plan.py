@@ -9,7 +9,7 @@ from tableveil.backend import Session
 from tableveil.errors import Fault, shortened
 from tableveil.policy import TableReference
 from tableveil.source.query_functions import check_functions
-from tableveil.source.query_statement import FIELD, TABLE_FUNCTIONS, Node, Statement, described, folded, said
+from tableveil.source.query_statement import FIELD, TABLE_FUNCTIONS, Node, Statement, described, folded, unbound
 
 _ANY_ORDER = frozenset(
     {
@@ -82,7 +82,7 @@ def check_plan(
     if unread:
         return unread
     if found["error"]:
-        return [Fault(FIELD, said(found), "a SELECT that fits the tables")]
+        return [unbound(found)]
     functions: set[str] = set()
     faults: list[Fault] = []
     for node, in_list in _nodes(found["plans"]):

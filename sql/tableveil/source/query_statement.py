@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 from tableveil.backend import Session
@@ -15,6 +16,12 @@ FIELD = "source_query"
 
 MOST_CHARACTERS = 20_000
 """Of a query: more than anybody writes, and little enough for every parser."""
+
+MOST_BRACKETS = 100
+"""How deep brackets may be nested: DuckDB's parser takes time that grows with the cube of their depth."""
+
+MOST_READS = 1000
+"""How many tables may be read once every common table expression is written out where it is named."""
 
 LONGEST_SAID = 300
 
@@ -153,6 +160,8 @@ def read_statement(session: Session, text: str) -> tuple[Statement | None, list[
         return None, [Fault(FIELD, f"{len(text):,} characters", f"at most {MOST_CHARACTERS:,}", hint)]
     if "\0" in text:
         return None, [Fault(FIELD, "a null character", "text without one")]
+    if _depth(text) > MOST_BRACKETS:
+        return None, [too_deep()]
     found, faults = described(session, "json_serialize_sql", text)
     if faults:
         return None, faults
@@ -161,6 +170,11 @@ def read_statement(session: Session, text: str) -> tuple[Statement | None, list[
     if len(found["statements"]) != 1:
         return None, [Fault(FIELD, f"{len(found['statements'])} statements", "exactly one SELECT")]
     statement = Statement(text, found["statements"][0])
+    reads = _reads(statement.tree, {})
+    if reads > MOST_READS:
+        hint = "Make a table of a common table expression that is named often, and read that."
+        read = f"more than {MOST_READS:,} tables that are read, once its parts are written out"
+        return None, [Fault(FIELD, read, f"at most {MOST_READS:,}", hint)]
     return statement, list(_faults(statement))
 
 
@@ -168,8 +182,6 @@ def described(session: Session, function: str, text: str) -> tuple[Node, list[Fa
     """What one of DuckDB's functions that take statements says of a text; a fault if that cannot be read."""
     try:
         return json.loads(session.value(f"SELECT {function}(?)", [text])), []
-    except RecursionError:
-        return {}, [too_deep()]
     except ValueError:
         # It writes some constants, of the type BIT for one, such that they are no JSON.
         hint = "Write constants of unusual types as text, and CAST the column they are compared with."
@@ -190,6 +202,11 @@ def said(found: Node) -> str:
     return message if len(message) <= LONGEST_SAID else f"{message[:LONGEST_SAID]}…"
 
 
+def unbound(error: Node) -> Fault:
+    """Of a statement that the database does not bind, by the error that it describes."""
+    return Fault(FIELD, said(error), "a SELECT that fits the tables")
+
+
 def too_deep() -> Fault:
     """Of a statement that no parser reads to its end."""
     hint = "Make a table of a part of it, and read that."
@@ -205,6 +222,29 @@ def _unreadable(found: Node, text: str) -> Fault:
     start = int(found.get("position", _ANYWHERE))
     where = Statement(text, {}).where({"query_location": start})
     return Fault(FIELD, f"{message}{where}", "a SELECT in DuckDB's SQL")
+
+
+def _depth(text: str) -> int:
+    """How deep brackets are nested, those in constants and comments included."""
+    depths = accumulate((bracket in "([{") - (bracket in ")]}") for bracket in text)
+    return max(depths, default=0)
+
+
+def _reads(node: Any, common: Mapping[str, int]) -> int:
+    """How many tables a part of the tree reads, if so many are read by each common table expression."""
+    if isinstance(node, list):
+        return sum(_reads(part, common) for part in node)
+    if not isinstance(node, dict):
+        return 0
+    if node.get("type") == "BASE_TABLE":
+        path = node["qualified_name"]["path"]
+        return common.get(folded(path[0]), 1) if len(path) == 1 else 1
+    total = 0
+    for entry in (node.get("cte_map") or {}).get("map", ()):
+        reads = _reads(entry["value"], common)
+        common = {**common, folded(entry["key"]): reads}
+        total += reads
+    return total + sum(_reads(part, common) for key, part in node.items() if key != "cte_map")
 
 
 def _faults(statement: Statement) -> Iterator[Fault]:

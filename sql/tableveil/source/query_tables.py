@@ -14,7 +14,7 @@ from tableveil.backend.render import DIALECT
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.policy import TableReference
 from tableveil.source.missing import MissingTable
-from tableveil.source.query_statement import FIELD, Node, Statement, TableMention, described, folded, too_deep
+from tableveil.source.query_statement import FIELD, Node, Statement, TableMention, described, folded
 from tableveil.source.tables import STATE_SCHEMA
 
 _EXPECTED = "a table of the server's database"
@@ -106,8 +106,6 @@ def check_second_opinion(full: str, references: Iterable[TableReference]) -> lis
     """Whether sqlglot finds one query of the same tables in a text whose tables are named in full."""
     try:
         trees = sqlglot.parse(full, dialect=DIALECT)
-    except RecursionError:
-        return [too_deep()]
     except (sqlglot.ParseError, sqlglot.TokenError):
         expected, hint = "one that both parsers read alike", "Write it in plainer SQL."
         return [Fault(FIELD, "a statement that DuckDB can read and sqlglot cannot", expected, hint)]

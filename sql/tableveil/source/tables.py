@@ -109,9 +109,14 @@ def shown_type(type_: str) -> str:
     return shortened(without_values(type_))
 
 
+def described_table(session: Session, reference: TableReference) -> list[tuple[str, str]]:
+    """The names and types of all columns of a table, as the database has them."""
+    return session.described(exp.select("*").from_(_full(reference)))
+
+
 def columns_of(session: Session, reference: TableReference) -> list[Column | tuple[str, str]]:
     """The table's columns; those of a type that cannot be released as (name, type)."""
-    found = session.described(exp.select("*").from_(_full(reference)))
+    found = described_table(session, reference)
     collations = _collations(session, reference, [name for name, type_ in found if type_ == "VARCHAR"])
     columns: list[Column | tuple[str, str]] = []
     for name, type_ in found:

@@ -31,7 +31,7 @@ def test_submit(stub: Stub, jobs: Mock) -> None:
     asked = v1.ClassificationRequest(release="releases/3", classes=["ill"], request_id="r-1")
     job = stub.AssessClassifiers(v1.AssessClassifiersRequest(classification=asked)).job
     assert (job.name, job.result) == ("jobs/4", "classifications/9")
-    (work,) = jobs.submit.call_args.args
+    work, _ = jobs.submit.call_args.args
     document = '{"classes":["ill"],"release":"releases/3","request_id":"r-1"}'
     assert (work.request.release, work.request_id, work.document) == (3, "r-1", document)
 

@@ -37,7 +37,7 @@ def test_submit(stub: frontier_service_pb2_grpc.FrontierServiceStub, jobs: Mock)
     job = stub.SubmitFrontier(request).job
     assert (job.name, job.request_id, job.source.table) == ("jobs/4", "r-1", "people")
     assert not job.HasField("target")
-    (work,) = jobs.submit.call_args.args
+    work, _ = jobs.submit.call_args.args
     assert work.grid == GRID
     assert work.policy.quasi_identifiers[0].column == "sex"
     assert "released" not in work.document

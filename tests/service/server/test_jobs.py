@@ -48,7 +48,7 @@ def policy() -> policy_pb2.Policy:
 def test_submit(stub: job_service_pb2_grpc.JobServiceStub, jobs: Mock, policy: policy_pb2.Policy) -> None:
     jobs.submit.return_value = job(7)
     assert stub.SubmitJob(v1.SubmitJobRequest(policy=policy)).job.name == "jobs/7"
-    (work,) = jobs.submit.call_args.args
+    work, _ = jobs.submit.call_args.args
     assert isinstance(work.policy, Policy)
     assert work.policy.privacy_models == (KAnonymity(5),)
     assert work.document == canonical_json(policy)

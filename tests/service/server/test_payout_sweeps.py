@@ -38,7 +38,7 @@ def test_submit(stub: payout_service_pb2_grpc.PayoutServiceStub, jobs: Mock) -> 
     job = stub.SubmitPayoutSweep(asked).job
     assert (job.name, job.request_id, job.result) == ("jobs/4", "r-1", "payoutSweeps/9")
     assert not job.HasField("target")
-    (work,) = jobs.submit.call_args.args
+    work, _ = jobs.submit.call_args.args
     assert work.swept == SweptGains((Decimal(2), Decimal(3)), True)
     assert work.policy.quasi_identifiers[0].column == "sex"
     assert "released" not in work.document

@@ -31,7 +31,7 @@ def test_submit(stub: Stub, jobs: Mock) -> None:
     asked = v1.UtilityRequest(release="releases/3", request_id="r-1")
     job = stub.SubmitUtilityReport(v1.SubmitUtilityReportRequest(utility=asked)).job
     assert (job.name, job.result) == ("jobs/4", "utilityReports/9")
-    (work,) = jobs.submit.call_args.args
+    work, _ = jobs.submit.call_args.args
     assert (work.request.release, work.request_id) == (3, "r-1")
     assert work.document == '{"release":"releases/3","request_id":"r-1"}'
 

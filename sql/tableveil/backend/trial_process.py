@@ -1,0 +1,78 @@
+"""The process in which a statement is tried: it binds and plans it on empty tables, within limits of its own.
+
+It is run as a script and imports no other module of Tableveil, so that it starts quickly. It reads a JSON object from
+standard input and writes one to standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+TOO_MUCH_MEMORY = 3
+"""The exit code of a process that ended itself because it had more memory than it may."""
+
+_SECONDS_BETWEEN_LOOKS = 0.01
+
+
+def main() -> None:
+    """Tries the statement of the request."""
+    asked = json.load(sys.stdin)
+    connection = duckdb.connect(config={"threads": 1, "temp_directory": ""})
+    for definition in asked["definitions"]:
+        connection.execute(definition)
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")
+    connection.execute("SET GLOBAL enable_external_access = false")
+    connection.execute("SET GLOBAL lock_configuration = true")
+    _limit(asked["bytes"], asked["seconds"])
+    json.dump(_tried(connection, asked["statement"]), sys.stdout)
+
+
+def _tried(connection: duckdb.DuckDBPyConnection, statement: str) -> dict[str, Any]:
+    (plan,) = connection.execute("SELECT json_serialize_plan(?)", [statement]).fetchall()[0]
+    if plan.startswith('{"error":true'):
+        return {"error": json.loads(plan)}
+    # The rows decide whether the statement fails; it binds.
+    with suppress(duckdb.Error):
+        # This runs the optimizer as well, which computes constants and writes common table expressions out.
+        connection.execute(f"PREPARE tried AS {statement}")
+    return {"plan_size": len(plan)}
+
+
+def _limit(further_bytes: int, seconds: int) -> None:
+    """Limits the process from here on. The kernel ends it after so many seconds of CPU time."""
+    # A core dump would hold the values of ENUM types.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    end = int(used.ru_utime + used.ru_stime) + 1 + seconds
+    resource.setrlimit(resource.RLIMIT_CPU, (end, end))
+    # RLIMIT_AS would not do: DuckDB goes on where an allocation fails while it computes a constant, and the server,
+    # where it would not fail, would compute it.
+    if _MEMORY.exists():
+        threading.Thread(target=_watch, args=[_resident() + further_bytes], daemon=True).start()
+
+
+def _watch(most_bytes: int) -> None:
+    while _resident() <= most_bytes:
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    os._exit(TOO_MUCH_MEMORY)
+
+
+_MEMORY = Path("/proc/self/statm")
+
+
+def _resident() -> int:
+    return int(_MEMORY.read_text().split()[1]) * resource.getpagesize()
+
+
+if __name__ == "__main__":
+    main()

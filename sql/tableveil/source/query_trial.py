@@ -1,0 +1,49 @@
+"""A source query is bound in a process of its own first, on empty tables that look like those it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from tableveil.backend import Session, identifier, render, table
+from tableveil.backend.trial import Exceeded
+from tableveil.errors import Fault
+from tableveil.policy import TableReference
+from tableveil.source.query_statement import FIELD, unbound
+from tableveil.source.tables import described_table
+
+
+def check_trial(session: Session, full: str, references: Collection[TableReference]) -> list[Fault]:
+    """What keeps a query whose text names its tables in full from being bound within the limits of a trial.
+
+    Raises:
+        Stopped: the session's control says so.
+        BusyError: too many queries are being tried.
+    """
+    found = session.tried(full, list(_definitions(session, references)))
+    if found is None:
+        return []
+    if isinstance(found, Exceeded):
+        hint = "Make a table of a part of it, and read that."
+        return [Fault(FIELD, found.found, "a simpler query", hint)]
+    return [unbound(found)]
+
+
+def _definitions(session: Session, references: Collection[TableReference]) -> Iterator[str]:
+    """Statements that make tables of the same names and columns, and the types that the query may name."""
+    own = render(identifier(session.catalog))
+    yield f"ATTACH IF NOT EXISTS ':memory:' AS {own}"
+    types = session.rows(
+        "SELECT schema_name, type_name FROM duckdb_types() WHERE database_name = ? AND NOT internal", [session.catalog]
+    )
+    for schema in dict.fromkeys([*(reference.schema for reference in references), *(schema for schema, _ in types)]):
+        yield f"CREATE SCHEMA IF NOT EXISTS {own}.{render(identifier(schema))}"
+    for schema, name in types:
+        full = render(table(name, schema, session.catalog))
+        ((_, definition),) = session.described(f"SELECT NULL::{full} AS value")
+        yield f"CREATE TYPE {full} AS {definition}"
+    for reference in references:
+        columns = ", ".join(
+            f"{render(identifier(name))} {type_}" for name, type_ in described_table(session, reference)
+        )
+        yield f"CREATE TABLE {render(table(reference.table, reference.schema, reference.catalog))} ({columns})"
+    yield f"USE {own}"

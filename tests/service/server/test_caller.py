@@ -1,0 +1,121 @@
+"""What takes long ends with the call that asked for it: a client that is gone leaves nothing running."""
+
+from __future__ import annotations
+
+import threading
+from unittest.mock import Mock
+
+import grpc
+import pytest
+from google.protobuf.message import Message
+
+from tableveil.control import Control, Stopped
+from tableveil.server import endpoint
+from tableveil.server.stores import Stores
+from tableveil.v1 import (
+    admin_service_pb2,
+    classification_service_pb2,
+    draft_service_pb2,
+    frontier_service_pb2,
+    hierarchy_service_pb2,
+    job_service_pb2,
+    payout_service_pb2,
+    policy_pb2,
+    release_service_pb2,
+    risk_service_pb2,
+    table_service_pb2,
+    utility_service_pb2,
+)
+from tests.service.client.samples import playing, policy
+
+SECONDS = 20.0
+"""How long work goes on that nothing ends."""
+
+
+class Long:
+    """Work that ends when its control says so."""
+
+    def __init__(self) -> None:
+        self.stopped = threading.Event()
+
+    def run(self, *arguments: object, **options: object) -> None:
+        (control,) = [argument for argument in arguments if isinstance(argument, Control)]
+        began = control.now()
+        while not control.must_stop:
+            assert control.now() < began + SECONDS, "nobody says that it is to stop"
+            threading.Event().wait(0.02)
+        self.stopped.set()
+        raise Stopped
+
+
+POLICY = policy()
+STORED = policy_pb2.StoredHierarchy(name="zip")
+RISK = risk_service_pb2.RiskRequest(release="releases/1")
+UTILITY = utility_service_pb2.UtilityRequest(release="releases/1")
+CLASSIFICATION = classification_service_pb2.ClassificationRequest(release="releases/1", classes=["ill"])
+
+LONG: dict[str, tuple[Message, str]] = {
+    "AdminService/GetServerStatus": (admin_service_pb2.GetServerStatusRequest(), "upkeep.examine"),
+    "AdminService/BackupDatabase": (admin_service_pb2.BackupDatabaseRequest(name="x"), "upkeep.back_up"),
+    "ClassificationService/AssessClassifiers": (
+        classification_service_pb2.AssessClassifiersRequest(classification=CLASSIFICATION),
+        "submit",
+    ),
+    "DraftService/DraftPolicy": (draft_service_pb2.DraftPolicyRequest(source_query="SELECT 1"), "drafts.draft"),
+    "FrontierService/SubmitFrontier": (frontier_service_pb2.SubmitFrontierRequest(policy=POLICY), "submit"),
+    "HierarchyService/CompareHierarchies": (
+        hierarchy_service_pb2.CompareHierarchiesRequest(
+            earlier=policy_pb2.StoredHierarchy(name="a"), later=policy_pb2.StoredHierarchy(name="b")
+        ),
+        "hierarchies.compare",
+    ),
+    "JobService/CheckPolicy": (job_service_pb2.CheckPolicyRequest(policy=POLICY), "check"),
+    "JobService/SubmitJob": (job_service_pb2.SubmitJobRequest(policy=POLICY), "submit"),
+    "JobService/ResubmitJob": (job_service_pb2.ResubmitJobRequest(name="jobs/1"), "submit"),
+    "PayoutService/SubmitPayoutSweep": (
+        payout_service_pb2.SubmitPayoutSweepRequest(policy=playing(), gains=["2"]),
+        "submit",
+    ),
+    "ReleaseService/WithdrawRelease": (
+        release_service_pb2.WithdrawReleaseRequest(name="releases/1", reason="x"),
+        "withdraw",
+    ),
+    "RiskService/SubmitRiskAnalysis": (risk_service_pb2.SubmitRiskAnalysisRequest(risk=RISK), "submit"),
+    "TableService/DescribeTable": (
+        table_service_pb2.DescribeTableRequest(table=policy_pb2.TableReference(table="people")),
+        "tables.describe",
+    ),
+    "UtilityService/SubmitUtilityReport": (utility_service_pb2.SubmitUtilityReportRequest(utility=UTILITY), "submit"),
+}
+"""Calls that may take long: a request, and what is called for it."""
+
+
+@pytest.mark.parametrize("method", LONG)
+def test_a_call_ends_with_its_caller(
+    channel: grpc.Channel, jobs: Mock, stores: Stores, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    monkeypatch.setattr("tableveil.server.job_service.work_again", lambda job: job)
+    request, called = LONG[method]
+    store, _, name = called.rpartition(".")
+    long = Long()
+    getattr(getattr(stores, store) if store else jobs, name).side_effect = long.run
+    call: grpc.UnaryUnaryMultiCallable[Message, bytes] = channel.unary_unary(
+        f"/tableveil.v1.{method}", request_serializer=type(request).SerializeToString
+    )
+    with pytest.raises(grpc.RpcError) as raised:
+        call(request, timeout=0.3)
+    assert raised.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert long.stopped.wait(SECONDS)
+
+
+def test_every_call_is_tied_or_short() -> None:
+    unary = {
+        f"{service.name}/{method.name}"
+        for module in (found for name, found in vars(endpoint).items() if name.endswith("_service_pb2"))
+        for service in module.DESCRIPTOR.services_by_name.values()
+        for method in service.methods
+        if not method.client_streaming and not method.server_streaming
+    }
+    assert set(LONG) <= unary
+    short = {"Get", "List", "CancelJob", "DeleteJob"}
+    assert [name for name in unary - set(LONG) if not name.partition("/")[2].startswith(tuple(short))] == []
