@@ -25,6 +25,7 @@ from tableveil.client import DEFAULT_ADDRESS
     "--allow-remote", is_flag=True, help="Allow an address beyond this machine: whoever reaches it is the owner."
 )
 @click.option("--memory-limit", metavar="SIZE", help="Memory of the database, such as 2GiB; it spills beyond.")
+@click.option("--spill-limit", metavar="SIZE", help="What it may spill; without it half of what is free on the disk.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of the database.")
 @click.option("--concurrent-jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Jobs at a time.")
 @click.option("--queue-limit", type=click.IntRange(min=1), default=100, show_default=True, help="Jobs that may wait.")
@@ -56,6 +57,7 @@ def serve(
     address: str,
     allow_remote: bool,
     memory_limit: str | None,
+    spill_limit: str | None,
     threads: int | None,
     concurrent_jobs: int,
     queue_limit: int,
@@ -74,6 +76,7 @@ def serve(
             address=address,
             allow_remote=allow_remote,
             memory_limit=memory_limit,
+            spill_limit=spill_limit,
             threads=threads,
             concurrent_jobs=concurrent_jobs,
             queue_limit=queue_limit,

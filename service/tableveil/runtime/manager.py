@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -246,14 +247,17 @@ class JobManager:
             self.check_unread(table)
             yield
 
-    def close(self, grace_seconds: float) -> None:
-        """Takes no more jobs, ends queued and running ones as interrupted, and waits for the workers."""
-        # A submission under way is let through first: it would queue a job that nobody ends.
-        with self._submitting:
-            queued = self._queue.close()
+    def close(self, grace_seconds: float) -> bool:
+        """Takes no more jobs, ends queued and running ones as interrupted, and returns whether the workers ended."""
+        deadline = time.monotonic() + grace_seconds
+        # A submission under way is let through first, or else it queues a job that the next start has to end.
+        let_through = self._submitting.acquire(timeout=grace_seconds)
+        queued = self._queue.close()
+        if let_through:
+            self._submitting.release()
         for active in queued:
             self._workers.end(active, None)
-        self._workers.join(grace_seconds)
+        return self._workers.join(deadline - time.monotonic()) and let_through
 
     def _find(self, session: Session, numbers: Sequence[int]) -> dict[int, Job]:
         """Jobs that the store has, as they stand: in the queue, kept at hand, or else in the store."""

@@ -33,11 +33,12 @@ class Workers:
         for thread in self._threads:
             thread.start()
 
-    def join(self, seconds: float) -> None:
-        """Waits so long at most for the threads to end; the queue is closed."""
+    def join(self, seconds: float) -> bool:
+        """Waits so long at most for the threads to end, and returns whether they have; the queue is closed."""
         deadline = time.monotonic() + seconds
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def end(self, active: Active, failure: Failure | None) -> None:
         """Records how a job ended, unless its release has, and forgets it in the queue.

@@ -134,12 +134,13 @@ class Endpoint:
         for service in SERVICES:
             self._health.set(service, health_pb2.HealthCheckResponse.NOT_SERVING)
 
-    def stop(self, grace_seconds: float) -> None:
-        """Takes no more calls, ends those that run after the grace, and waits until their threads are done."""
-        self._server.stop(grace_seconds).wait()
+    def stop(self, grace_seconds: float) -> bool:
+        """Takes no more calls, ends those that run after the grace, and returns whether their threads are done."""
+        self._server.stop(grace_seconds).wait(grace_seconds + 1.0)
         # A call may hang in the database; stopping must not.
         waiting = threading.Thread(target=self._threads.shutdown, daemon=True)
         waiting.start()
-        waiting.join(grace_seconds + 1.0)
+        waiting.join(1.0)
         if waiting.is_alive():
             logger.warning("some calls did not end in time")
+        return not waiting.is_alive()

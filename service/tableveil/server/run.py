@@ -13,7 +13,7 @@ from types import FrameType
 
 from tableveil.server.log import configure_log
 from tableveil.server.server import TableveilServer
-from tableveil.server.settings import Settings
+from tableveil.server.settings import STOP_LIMIT_SECONDS, Settings
 
 logger = logging.getLogger("tableveil.server")
 
@@ -27,7 +27,8 @@ def run_server(settings: Settings) -> int:
     to start it again.
 
     One line on standard output says when the server is ready, with the port it listens on. The log goes to standard
-    error. A second signal ends the process at once; nothing that was committed is lost by that.
+    error. A second signal ends the process at once; nothing that was committed is lost by that. What does not end in
+    time ends with the process, instead of a return.
 
     Raises:
         TableveilError: a setting is invalid, the database cannot be opened, or the address cannot be used.
@@ -47,12 +48,18 @@ def run_server(settings: Settings) -> int:
         if not works:
             logger.error("the database failed and must be opened anew: start the server again")
             stop.set()
+        code = 0 if works else 1
         # In a thread of its own, so that this one is free to handle the second signal.
-        closing = threading.Thread(target=server.close, name="tableveil-close")
+        ended: list[bool] = []
+        closing = threading.Thread(target=lambda: ended.append(server.close()), name="tableveil-close", daemon=True)
         closing.start()
-        closing.join()
+        closing.join(STOP_LIMIT_SECONDS)
+        if ended != [True]:
+            # Python would wait for the threads that still run.
+            logger.warning("stopped, with work given up that did not end in time; nothing that was committed is lost")
+            os._exit(code)
     logger.info("stopped")
-    return 0 if works else 1
+    return code
 
 
 @contextmanager

@@ -40,7 +40,9 @@ class TableveilServer:
         with ExitStack() as opened:
             directories = (*settings.load_directories, *filter(None, (settings.backup_directory,)))
             database = backend.Database(
-                backend.Settings(settings.database, settings.memory_limit, settings.threads, directories)
+                backend.Settings(
+                    settings.database, settings.memory_limit, settings.threads, directories, settings.spill_limit
+                )
             )
             opened.callback(database.close)
             jobs = JobManager(database, settings.concurrent_jobs, settings.queue_limit)
@@ -81,12 +83,19 @@ class TableveilServer:
             self._endpoint.retire()
         return self._database.works()
 
-    def close(self) -> None:
-        """Stops: says so, ends the jobs, whose watchers learn how they ended, then the calls, then the database."""
-        with ExitStack() as closing:
-            closing.callback(self._database.close)
-            if self._retention is not None:
-                closing.callback(self._retention.close)
-            closing.callback(self._endpoint.stop, CALL_GRACE_SECONDS)
-            self._endpoint.retire()
-            self._jobs.close(STOP_SECONDS)
+    def close(self) -> bool:
+        """Stops: says so, ends the jobs, whose watchers learn how they ended, then the calls, then the database.
+
+        Returns whether all of them ended in time. If not, the database stays open, and only the end of the process
+        closes it; what was committed is in its log.
+        """
+        self._endpoint.retire()
+        jobs_ended = self._jobs.close(STOP_SECONDS)
+        calls_ended = self._endpoint.stop(CALL_GRACE_SECONDS)
+        if self._retention is not None:
+            self._retention.close()
+        if jobs_ended and calls_ended:
+            self._database.close()
+        else:
+            self._database.sweep()
+        return jobs_ended and calls_ended

@@ -36,6 +36,9 @@ STOP_SECONDS = 7.0
 """How long running jobs are waited for when the server stops. They end within half a second unless they are being
 committed; what runs servers may lose patience after ten."""
 
+STOP_LIMIT_SECONDS = 10.0
+"""When the process ends however much is still running: what hangs in the database cannot be waited for."""
+
 CALL_GRACE_SECONDS = 1.0
 """How long calls may go on once all jobs have ended."""
 
@@ -51,7 +54,8 @@ class LogFormat(StrEnum):
 class Settings:
     """How `tableveil serve` was called.
 
-    `memory_limit` is in DuckDB's notation ("2GiB"), None for its default; `threads` are the database's, None for all.
+    `memory_limit` and `spill_limit` are in DuckDB's notation ("2GiB"), None for its default, and for half of what is
+    free on the disk; `threads` are the database's, None for all.
     `stream_limit` bounds how many clients watch jobs, read objects or upload hierarchies at once.
 
     Files may be loaded from the `load_directories` and backups written to the `backup_directory`; from and to no other
@@ -62,6 +66,7 @@ class Settings:
     address: str = DEFAULT_ADDRESS
     allow_remote: bool = False
     memory_limit: str | None = None
+    spill_limit: str | None = None
     threads: int | None = None
     concurrent_jobs: int = 2
     queue_limit: int = 100

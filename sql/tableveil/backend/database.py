@@ -26,12 +26,14 @@ class Settings:
 
     `memory_limit` is in DuckDB's notation ("2GiB"), None for its default of 80 % of the machine; `threads` None for all
     cores. Files below `directories`, and no others, may be read and written by statements; none by default.
+    `spill_limit` bounds what is written to the disk for lack of memory; None for half of what is free there.
     """
 
     path: Path
     memory_limit: str | None = None
     threads: int | None = None
     directories: tuple[Path, ...] = ()
+    spill_limit: str | None = None
 
 
 class Database:
@@ -50,7 +52,7 @@ class Database:
         self._connection = _connect(settings, self.spill_directory)
         self._file = _file_at(settings.path)
         # The file's lock is ours now, so whatever lies in the directory is nobody's.
-        shutil.rmtree(self.spill_directory, ignore_errors=True)
+        self.sweep()
         self.spill_directory.mkdir(mode=0o700)
         self._interrupter = Interrupter()
         self._trials = Trials()
@@ -87,13 +89,16 @@ class Database:
         If the path names another file, that file's log and spill directory are somebody else's and stay.
         """
         self._interrupter.close()
-        replaced = self.replaced
-        if not replaced:
+        if not self.replaced:
             # What cannot be folded stays in the log, for the next start to replay.
             with suppress(duckdb.Error):
                 self._connection.execute("CHECKPOINT")
         self._connection.close()
-        if not replaced:
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Removes what was spilled, unless it is somebody else's: when the process ends without closing the file."""
+        if not self.replaced:
             shutil.rmtree(self.spill_directory, ignore_errors=True)
 
     def _require_file(self) -> None:
@@ -146,6 +151,8 @@ def check_path(path: Path, field: str) -> None:
 def _connect(settings: Settings, spill_directory: Path) -> duckdb.DuckDBPyConnection:
     config: dict[str, str | bool | int | float | list[str]] = {
         "temp_directory": str(spill_directory),
+        # DuckDB would take nine tenths, and leave too little for what is committed meanwhile.
+        "max_temp_directory_size": settings.spill_limit or f"{_free(spill_directory.parent) // 2}B",
     }
     if settings.memory_limit is not None:
         config["memory_limit"] = settings.memory_limit
@@ -167,6 +174,14 @@ def _connect(settings: Settings, spill_directory: Path) -> duckdb.DuckDBPyConnec
         return connection
     except duckdb.Error as error:
         raise _opening_failed(settings.path, error) from None
+
+
+def _free(directory: Path) -> int:
+    """Bytes, none if there is no such directory: opening a file in it says so."""
+    try:
+        return shutil.disk_usage(directory).free
+    except OSError:
+        return 0
 
 
 def _file_at(path: Path) -> tuple[int, int] | None:

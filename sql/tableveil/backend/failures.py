@@ -18,9 +18,9 @@ def translated(error: duckdb.Error) -> TableveilError | Stopped:
             return BusyError.of(
                 "DISK_FULL",
                 "spill directory",
-                "no space left to spill into",
+                "as much spilled as may be",
                 "room for what does not fit into memory",
-                "Free space beside the database file, or raise the server's --memory-limit.",
+                "Free space beside the database file, or raise the server's --memory-limit or --spill-limit.",
             )
         return BusyError.of(
             "OUT_OF_MEMORY",

@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import duckdb
 import grpc
 import pytest
 
 from tableveil.errors import BusyError, TableveilError
 from tableveil.server import Settings, TableveilServer
-from tableveil.v1 import job_service_pb2, job_service_pb2_grpc
+from tableveil.v1 import job_service_pb2, job_service_pb2_grpc, table_service_pb2, table_service_pb2_grpc
+from tests.service.client.samples import policy
 
 SECONDS = 60
 """How long a test waits for what should take a few."""
@@ -166,3 +168,39 @@ def test_settings_are_checked_before_anything_is_opened(
     with pytest.raises(TableveilError):
         TableveilServer(settings)
     assert list(tmp_path.iterdir()) == []
+
+
+HANGING = {
+    "a job": "from tableveil.pipelines import work\nwork.run_job = lambda *arguments: time.sleep(600)\n",
+    "a call": "from tableveil.lookups import Tables\nTables.page = lambda *arguments: time.sleep(600)\n",
+    "a submission": (
+        "from tableveil.runtime import manager\nmanager.check_room = lambda *arguments: time.sleep(600)\n"
+    ),
+    "the checkpoint": "from tableveil.backend import Database\nDatabase.close = lambda self: time.sleep(600)\n",
+}
+"""Work that nothing ends, as if it hung in the database."""
+
+
+@pytest.mark.parametrize("what", HANGING)
+def test_a_stop_ends_the_process_in_time_whatever_hangs(launch: Launch, tmp_path: Path, what: str) -> None:
+    sooner = "import time\nfrom tableveil.server import run, server\n"
+    sooner += "server.STOP_SECONDS, run.STOP_LIMIT_SECONDS = 0.5, 3.0\n"
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+        connection.execute("CREATE TABLE discharges AS SELECT 'm' AS sex, 'flu' AS diagnosis FROM range(20) r(i)")
+    process = launch(program=sooner + HANGING[what] + PROGRAM)
+    with grpc.insecure_channel(address_of(process)) as channel:
+        submitted = job_service_pb2_grpc.JobServiceStub(channel).SubmitJob.future(
+            job_service_pb2.SubmitJobRequest(policy=policy())
+        )
+        listed = table_service_pb2_grpc.TableServiceStub(channel).ListTables.future(
+            table_service_pb2.ListTablesRequest()
+        )
+        time.sleep(1.0)
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=SECONDS)
+        del submitted, listed
+    assert process.returncode == 0
+    assert "work given up" in log
+    assert "Traceback" not in log
+    if what != "the checkpoint":
+        assert not list(tmp_path.glob(".*.spill")), "raw values are not left behind"
