@@ -14,7 +14,7 @@ from tableveil.errors.errors import (
     Relaxation,
     TableveilError,
 )
-from tableveil.errors.wording import nearest, shortened
+from tableveil.errors.wording import Nearest, nearest, shortened
 
 __all__ = [
     "BusyError",
@@ -26,6 +26,7 @@ __all__ = [
     "InfeasibleError",
     "InternalError",
     "InvalidError",
+    "Nearest",
     "NotFoundError",
     "Relaxation",
     "TableveilError",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.errors import Fault, nearest, shortened
+from tableveil.errors import Fault, Nearest, shortened
 from tableveil.hierarchy.definition import Grouping, GroupingLevel
 from tableveil.hierarchy.labelled import TOP_LABEL, LabelledValues, ValueKind
 
@@ -71,9 +71,8 @@ def _step_faults(below: GroupingLevel, level: GroupingLevel, number: int, path: 
         for place, member in enumerate(group.members)
     ]
     expected = f"a label of levels[{number - 1}]"
-    unknown = [
-        Fault(at, shortened(member), expected, nearest(member, labels)) for at, member in members if member not in known
-    ]
+    nearest = Nearest(labels)
+    unknown = [Fault(at, shortened(member), expected, nearest(member)) for at, member in members if member not in known]
     yield from _first_of(unknown, "unknown label")
     left = [label for label in labels if label not in {member for _, member in members}]
     if left and not level.others:

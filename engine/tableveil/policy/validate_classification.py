@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tableveil.errors import Fault, nearest, shortened
+from tableveil.errors import Fault, Nearest, shortened
 from tableveil.policy.model import Choose, Policy, Role
 from tableveil.policy.quality import FIELDS, ClassificationModel
 
@@ -50,6 +50,7 @@ def check_classified_columns(policy: Policy, complete: bool) -> Iterator[Fault]:
         ("classes", model.classes, shown, _CLASS),
         ("features", model.features, shown | generalized, _FEATURE),
     ):
+        nearest = Nearest(usable)
         for i, name in enumerate(names):
             field = f"{FIELD}.{kind}[{i}]"
             if name in names[:i]:
@@ -65,5 +66,5 @@ def check_classified_columns(policy: Policy, complete: bool) -> Iterator[Fault]:
                 found = f"{shortened(name)}, a sensitive column, with search.choose: {Choose.QUASI_IDENTIFIERS_ONLY}"
                 yield Fault(field, found, "a column that may decide which levels are chosen", _BLINDLY)
             elif name not in roles and complete:
-                hint = nearest(name, usable)
+                hint = nearest(name)
                 yield Fault(field, f"{shortened(name)}, which is no column of the policy", expected, hint)

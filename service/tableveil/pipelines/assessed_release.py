@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from tableveil.backend import Session
 from tableveil.counting import class_size_histogram
 from tableveil.dictionary import listed_levels
-from tableveil.errors import ConflictError, Fault, InfeasibleError, InternalError, InvalidError, nearest, shortened
+from tableveil.errors import ConflictError, Fault, InfeasibleError, InternalError, InvalidError, Nearest, shortened
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.pipelines.anonymize import chosen_plan
@@ -164,10 +164,11 @@ def _check_columns(policy: Policy, request: ClassificationRequest) -> Iterator[F
         ("classes", request.classes, as_they_are, "a sensitive or insensitive column, which is released as it is"),
         ("features", request.features, released, "a released column"),
     ):
+        hint = Nearest(fitting)
         for i, name in enumerate(names):
             if name not in fitting:
                 role = f", which is {roles[name].replace('_', ' ').lower()}" if name in roles else ""
-                yield Fault(f"{field}[{i}]", f"{shortened(name)}{role}", expected, nearest(name, fitting))
+                yield Fault(f"{field}[{i}]", f"{shortened(name)}{role}", expected, hint(name))
 
 
 def _hierarchies(session: Session, assessed: Assessed) -> FoundHierarchies:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from tableveil.backend import Session, cast, column, table
-from tableveil.errors import Fault, NotFoundError, nearest, shortened
+from tableveil.errors import Fault, Nearest, NotFoundError, nearest, shortened
 from tableveil.hierarchy import (
     InlineLevels,
     ListedHierarchy,
@@ -89,8 +89,9 @@ def _table_levels(session: Session, definition: TableLevels, field: str) -> tupl
     if reference is None:
         return None, faults
     names = [found.name if isinstance(found, Column) else found[0] for found in columns_of(session, reference)]
+    hint = Nearest(names)
     unknown = [
-        Fault(f"{field}.columns[{i}]", shortened(name), "a column of that table", nearest(name, names))
+        Fault(f"{field}.columns[{i}]", shortened(name), "a column of that table", hint(name))
         for i, name in enumerate(definition.columns)
         if name not in names
     ]

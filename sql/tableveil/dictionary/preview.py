@@ -13,7 +13,7 @@ from sqlglot import exp
 from tableveil.backend import Session, alias, cast, column, table
 from tableveil.dictionary.listed import listed_levels
 from tableveil.dictionary.values import EXAMPLES, check_fit, readable
-from tableveil.errors import Fault, InvalidError, NotFoundError, shortened
+from tableveil.errors import Fault, InvalidError, Nearest, NotFoundError, shortened
 from tableveil.hierarchy import (
     HierarchyDefinition,
     InlineLevels,
@@ -179,7 +179,7 @@ def _values(session: Session, wanted: TableReference, name: str) -> tuple[_Value
             shown = f"{shortened(name)} of type {shown_type(other[1])}"
             return None, [Fault("column", shown, "a column of a type that can be released")]
         names = [known.name if isinstance(known, Column) else known[0] for known in columns]
-        return None, [missing_column("column", name, names)]
+        return None, [missing_column("column", name, Nearest(names))]
     source = table(reference.table, reference.schema, reference.catalog)
     counted = (
         exp.select(alias(column(name), "value"), alias(exp.Count(this=exp.Star()), "row_count"))

@@ -12,7 +12,7 @@ import duckdb
 from sqlglot import exp
 
 from tableveil.backend import Session, number, text
-from tableveil.errors import Fault, InternalError, InvalidError, nearest, shortened
+from tableveil.errors import Fault, InternalError, InvalidError, Nearest, shortened
 from tableveil.loading.columns import check_types
 from tableveil.loading.csv_header import DEFAULT_DELIMITER, DEFAULT_QUOTE, csv_columns
 from tableveil.loading.csv_types import check_digits, found_types
@@ -160,10 +160,9 @@ def _hint(reason: str, most: int) -> str:
 
 def _check_stated_types(types: Mapping[str, str], names: Sequence[str]) -> dict[str, int]:
     """The digits behind the point that whole numbers and decimals hold, by the columns that are to be such."""
+    hint = Nearest(names)
     faults = [
-        Fault("types", shortened(name), "a column of the file", nearest(name, names))
-        for name in types
-        if name not in names
+        Fault("types", shortened(name), "a column of the file", hint(name)) for name in types if name not in names
     ]
     scales = {}
     # A database of its own, so that a type that somebody made is none here: the file may be read on another machine.

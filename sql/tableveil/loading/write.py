@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, call, cast, column, create_table, drop, table, try_cast
-from tableveil.errors import ConflictError, Fault, InvalidError, NotFoundError, nearest, shortened
+from tableveil.errors import ConflictError, Fault, InvalidError, Nearest, NotFoundError, nearest, shortened
 from tableveil.policy import TableReference
 from tableveil.source.tables import without_values
 
@@ -56,8 +56,9 @@ def columns_there(session: Session, target: TableReference) -> list[tuple[str, s
 
 def _check_columns(names: Sequence[str], there: Sequence[str]) -> None:
     known, given = {name.casefold() for name in there}, {name.casefold() for name in names}
+    hint = Nearest(there)
     faults = [
-        Fault("columns", shortened(name), "a column of the table", nearest(name, there))
+        Fault("columns", shortened(name), "a column of the table", hint(name))
         for name in names
         if name.casefold() not in known
     ]

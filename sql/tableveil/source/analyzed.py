@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tableveil.backend import Session
-from tableveil.errors import Fault, shortened
+from tableveil.errors import Fault, Nearest, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Population, TableReference
 from tableveil.source.missing import missing_column
@@ -52,12 +52,13 @@ def resolve_analyzed(
         faults += check_subset(population, source, names)
         source = replace(source, subset=population.subset_column)
     by_name = {found.name if isinstance(found, Column) else found[0]: found for found in columns}
+    nearest_of = Nearest(names)
     scalar = []
     for i, name in enumerate(quasi_identifiers):
         found = by_name.get(name)
         field = f"quasi_identifiers[{i}]"
         if found is None or name == marker:
-            faults.append(missing_column(field, name, names))
+            faults.append(missing_column(field, name, nearest_of))
         elif not isinstance(found, Column):
             expected = "a scalar type other than INTERVAL, and text without a collation"
             hint = "Analyze a table in which it is cast to scalar columns."
@@ -77,7 +78,7 @@ def _weight(name: str, by_name: dict[str, Column | tuple[str, str]]) -> tuple[Co
         return None, []
     found = by_name.get(name)
     if found is None:
-        return None, [missing_column("weight_column", name, by_name)]
+        return None, [missing_column("weight_column", name, Nearest(by_name))]
     if isinstance(found, Column) and found.kind in _NUMERIC:
         return found, []
     type_ = found.type if isinstance(found, Column) else found[1]

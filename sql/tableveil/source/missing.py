@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tableveil.errors import Fault, InvalidError, NotFoundError, nearest, shortened
+from tableveil.errors import Fault, InvalidError, Nearest, NotFoundError, shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +18,9 @@ class MissingColumn(Fault):
     """A name that no column of the table has."""
 
 
-def missing_column(field: str, name: str, names: Iterable[str]) -> MissingColumn:
-    """The fault of a name that is none of `names`, which are all columns of the table."""
-    return MissingColumn(field, shortened(name), "a column of the table", nearest(name, names))
+def missing_column(field: str, name: str, hint: Nearest) -> MissingColumn:
+    """The fault of a name that no column of the table has; `hint` knows all that there are."""
+    return MissingColumn(field, shortened(name), "a column of the table", hint(name))
 
 
 def invalid(code: str, summary: str, faults: Sequence[Fault]) -> InvalidError | NotFoundError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tableveil.backend import Session
-from tableveil.errors import Fault, nearest, shortened
+from tableveil.errors import Fault, Nearest, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Population
 from tableveil.source.missing import missing_column
@@ -25,7 +25,7 @@ def check_subset(population: Population, source: Source, names: Sequence[str]) -
     name = population.subset_column
     field = "population.subset_column"
     if name not in names:
-        return [missing_column(field, name, names)]
+        return [missing_column(field, name, Nearest(names))]
     types = [column.type for column in source.columns if column.name == name]
     if types == ["BOOLEAN"]:
         return []
@@ -52,13 +52,14 @@ def resolve_population(
     found = {
         column.name if isinstance(column, Column) else column[0]: column for column in columns_of(session, reference)
     }
+    hint = Nearest(found)
     columns = []
     for column in wanted:
         theirs = found.get(column.name)
         if theirs is None:
             expected = "a table with a column called as each quasi-identifier"
             missing = f"{shortened(str(reference))}, which has no column {shortened(column.name)}"
-            faults.append(Fault(field, missing, expected, nearest(column.name, found)))
+            faults.append(Fault(field, missing, expected, hint(column.name)))
         elif isinstance(theirs, Column) and _alike(column, theirs):
             columns.append(theirs)
         else:

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, identifier, render, table
 from tableveil.backend.render import DIALECT
-from tableveil.errors import Fault, nearest, shortened
+from tableveil.errors import Fault, Nearest, shortened
 from tableveil.policy import TableReference
 from tableveil.source.missing import MissingTable
 from tableveil.source.query_statement import FIELD, Node, Statement, TableMention, described, folded
@@ -32,6 +32,7 @@ def find_tables(session: Session, mentions: Sequence[TableMention]) -> tuple[lis
     )
     found: list[TableReference] = []
     faults: list[Fault] = []
+    hints: dict[str, Nearest] = {}
     for mention in mentions:
         *database, schema, name = ("main", *mention.path) if len(mention.path) == 1 else mention.path
         shown = f"{shortened('.'.join(mention.path))}{mention.where}"
@@ -47,8 +48,9 @@ def find_tables(session: Session, mentions: Sequence[TableMention]) -> tuple[lis
             hint = "A view may change, and may read anything: write its query out, as a common table expression."
             faults.append(MissingTable(FIELD, f"the view {shown}", "a table", hint))
         else:
-            here = [reference.table for (where, _), reference in tables.items() if where == key[0]]
-            faults.append(MissingTable(FIELD, f"{shown}, which is not there", _EXPECTED, nearest(name, here)))
+            if key[0] not in hints:
+                hints[key[0]] = Nearest(reference.table for (where, _), reference in tables.items() if where == key[0])
+            faults.append(MissingTable(FIELD, f"{shown}, which is not there", _EXPECTED, hints[key[0]](name)))
     return found, faults
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tableveil.backend import Session
-from tableveil.errors import Fault, nearest, shortened
+from tableveil.errors import Fault, Nearest, nearest, shortened
 from tableveil.policy import AttributePolicy, Policy, Role, TableReference, check_classified_columns
 from tableveil.source.model import Column, Source
 from tableveil.source.population import check_subset, resolve_population
@@ -76,14 +76,15 @@ def _releasable(columns: list[Column | tuple[str, str]]) -> tuple[Column, ...]:
 
 def _unknown_columns(policy: Policy, names: list[str]) -> list[Fault]:
     expected = "a column of the source"
+    hint = Nearest(names)
     faults = [
-        Fault(f"attributes[{i}].column", shortened(attribute.column), expected, nearest(attribute.column, names))
+        Fault(f"attributes[{i}].column", shortened(attribute.column), expected, hint(attribute.column))
         for i, attribute in enumerate(policy.attributes)
         if attribute.column not in names
     ]
     if policy.person_column is not None and policy.person_column not in names:
-        hint = nearest(policy.person_column, names)
-        faults.append(Fault("person_column", shortened(policy.person_column), expected, hint))
+        nearest_name = nearest(policy.person_column, names)
+        faults.append(Fault("person_column", shortened(policy.person_column), expected, nearest_name))
     # The database does not tell names apart that differ only in case.
     if policy.marker_column and policy.marker_column.casefold() in map(str.casefold, names):
         found = f"{shortened(policy.marker_column)}, a column of the source"

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import time
+from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tableveil.errors import (
     BusyError,
@@ -12,11 +16,13 @@ from tableveil.errors import (
     Fault,
     InfeasibleError,
     InvalidError,
+    Nearest,
     NotFoundError,
     TableveilError,
     nearest,
     shortened,
 )
+from tableveil.errors.wording import MOST_CHOICES, MOST_COMPARED, MOST_HINTS
 
 
 def test_fault_reads_as_a_sentence() -> None:
@@ -74,3 +80,35 @@ def test_nearest_is_quick_for_names_of_10_000_characters() -> None:
     started = time.perf_counter()
     nearest("n" * 10_000, valid)
     assert time.perf_counter() - started < 2
+
+
+def test_many_unknown_names_are_compared_with_few_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+    matching = difflib.get_close_matches
+
+    def counted(name: str, choices: Sequence[str], n: int, cutoff: float) -> list[str]:
+        compared.append(len(choices))
+        return matching(name, choices, n, cutoff)
+
+    monkeypatch.setattr(difflib, "get_close_matches", counted)
+    hint = Nearest(f"a_rather_long_name_of_a_column_{i:04}" for i in range(4000))
+    hints = [hint(f"a_rather_long_name_of_a_colunm_{i:04}") for i in range(400)]
+    assert hints[7] == "Did you mean 'a_rather_long_name_of_a_column_0007'?"
+    assert sum(map(bool, hints)) == len(compared) == MOST_HINTS
+    assert max(compared) <= MOST_COMPARED
+    assert len(hint._choices) == MOST_CHOICES
+
+
+@given(st.text("abcd", max_size=8), st.lists(st.text("abcd", max_size=8), min_size=1, max_size=30, unique=True))
+def test_the_nearest_name_is_about_as_near_as_any(name: str, valid: list[str]) -> None:
+    def ratio(other: str) -> float:
+        return difflib.SequenceMatcher(None, other, name).ratio()
+
+    found = [other for other in valid if nearest(name, valid) == f"Did you mean '{other}'?"]
+    best = max(map(ratio, valid))
+    if name in valid:
+        assert found == [name]
+    elif found:
+        assert ratio(found[0]) >= 0.6
+    elif best:
+        assert best < 0.6 or len(valid) > MOST_COMPARED
