@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tableveil.cli import wording
+from tableveil.cli.declared_domains import declared_domains
 from tableveil.cli.guarantees import guarantees
 from tableveil.cli.tables import facts, listing
 from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
@@ -68,7 +69,7 @@ def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, Rende
     if release.warnings:
         yield "Warnings", Group(*(Text(wording.printable(text), style="yellow") for text in release.warnings))
     yield "Result", _result(release)
-    yield "Attributes", _attributes(release.attributes)
+    yield "Attributes", Group(_attributes(release.attributes), *map(Text, declared_domains(release)))
     if any(result.levels for result in release.attributes):
         yield "Levels of the released records", _levels(release.attributes)
     yield "Risk of being re-identified", _risk(release.risk_before, release.risk_after)
