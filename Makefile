@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-dagster lint bench bench-search bench-privacy bench-game bench-classification \
-	bench-microaggregation bench-operate campaign protos clean
+	bench-microaggregation bench-operate bench-people campaign protos clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 
@@ -49,6 +49,9 @@ bench-microaggregation: $(VENV)/.dev
 
 bench-operate: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only operate
+
+bench-people: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --only people
 
 # Each of the campaigns for so many seconds at most, or until it has done what docs/threats.md counts.
 SECONDS ?= 3600

@@ -28,6 +28,8 @@ from benchmarks.microaggregation.scaling import scaling
 from benchmarks.operate.load import load
 from benchmarks.operate.memory import memory
 from benchmarks.operate.risk import risk as guessed_risk
+from benchmarks.operate.same_people import cost as cost_of_sketch
+from benchmarks.operate.same_people import known_again
 from benchmarks.operate.soak import soak
 from benchmarks.operate.watchers import watchers
 from benchmarks.overhead import overhead
@@ -57,6 +59,7 @@ PARTS = (
     "classification",
     "microaggregation",
     "operate",
+    "people",
 )
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -74,6 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "game": [lambda: game_cases(options.shared), nation, state, pruning, risk],
         "classification": [functools.partial(section, options.shared) for section in CLASSIFICATION],
         "operate": [load, watchers, memory, risk, guessed_risk, soak],
+        "people": [lambda: known_again(options.shared), cost_of_sketch],
         "microaggregation": [against_plain, near_mdav, scaling, closeness_low, closeness_high, closeness_large],
     }
     chosen = [section for name, part in parts.items() if options.only in (None, name) for section in part]

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
 
 from tableveil.backend import Session
 from tableveil.errors import InvalidError, shortened
 from tableveil.policy import Policy
 from tableveil.policy.reason import says_something
-from tableveil.source import Source
-from tableveil.source.facts import surprise, varying
-from tableveil.source.fingerprint import Fingerprint
-from tableveil.state import column_digests, releases
+from tableveil.release.accident import surprise
+from tableveil.source import Fingerprint, Source
+from tableveil.source.sketch import ROWS, Sketch
+from tableveil.state import releases, sketches
+from tableveil.state.sketches import Likeness
 
 _ENOUGH_BITS = 14
 """What is less likely than one in 2^14 = 16,384 is no accident."""
+
+LEAST_SHARED = 0.05
+"""Share of the smaller sample's values below which two tables are not taken for one of the same people."""
 
 _MOST_RELEASES = 5
 _MOST_COLUMNS = 3
@@ -26,19 +31,19 @@ _MOST_REASONS = 3
 def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: Fingerprint | None) -> None:
     """Raises `InvalidError` if the records were released before and the policy gives no reason to do so again.
 
-    They were if a table that is read was, or the same rows, or as many records that have the same values in columns in
-    which that is no accident. Without a fingerprint nothing but tables are compared.
+    They were if a table that is read was, or the same rows, or if rows or the values of columns are those of an earlier
+    source so often that it is no accident. Without a fingerprint nothing but tables are compared.
     """
     if says_something(policy.repeat_reason):
         return
     earlier = releases.earlier_releases(session, source.tables, fingerprint.rows if fingerprint else None)
     came = f"came from {'this source' if source.query is None else 'tables that it reads'}"
     why = [f"{_named(earlier)} {came}"] if earlier else []
-    if fingerprint is not None:
-        by_columns: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-        for release, columns in _alike(session, source.with_all(), fingerprint, earlier):
-            by_columns[columns].append(release)
-        why += [f"{_listed(columns)} as in {_named(alike)}" for columns, alike in by_columns.items()]
+    if fingerprint is not None and fingerprint.sketch is not None:
+        by_reason: defaultdict[str, list[int]] = defaultdict(list)
+        for release, reason in _same_people(session, fingerprint.sketch, earlier):
+            by_reason[reason].append(release)
+        why += [f"{reason} {_named(alike)}" for reason, alike in by_reason.items()]
     if why:
         raise InvalidError.of(
             "REPEATED_RELEASE",
@@ -50,34 +55,40 @@ def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: 
         )
 
 
-def _alike(
-    session: Session, source: Source, fingerprint: Fingerprint, known: Collection[int]
-) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Other releases whose sources had such columns, each with the source's names of these that vary."""
-    sharing = column_digests.releases_with(session, fingerprint.columns)
-    others = {release: shared for release, shared in sharing.items() if release not in known}
-    # Columns that are alike count once.
-    names = {digest: found.name for digest, found in zip(fingerprint.columns, source.columns, strict=True)}
-    anywhere = set().union(*others.values())
-    vary = varying(session, source, [name for digest, name in names.items() if digest in anywhere])
-    bits = cache(partial(surprise, session, source))
-    for release, shared in others.items():
-        columns = tuple(name for digest, name in names.items() if digest in shared and name in vary)
-        if _is_no_accident(map(bits, columns)):
-            yield release, columns
+def _same_people(session: Session, sketch: Sketch, known: Collection[int]) -> Iterator[tuple[int, str]]:
+    """Other releases whose sources had these people, each with what says so."""
+    own_columns = sum(sample.column != ROWS for sample in sketch.samples)
+    for release, found in groupby(sketches.alike(session, sketch, known), key=lambda likeness: likeness.release):
+        bits: dict[str, float] = {}
+        best: dict[str, Likeness] = {}
+        for likeness in found:
+            pairs = 1 if likeness.column == ROWS or _is_whole(likeness) else likeness.their_columns * own_columns
+            weighed = surprise(likeness, sketch.records) - math.log2(pairs) if _share(likeness) >= LEAST_SHARED else 0.0
+            if weighed > bits.get(likeness.column, 0.0):
+                bits[likeness.column], best[likeness.column] = weighed, likeness
+        of_rows = bits.pop(ROWS, 0.0)
+        # Columns whose values recur alike may be one column in two codes: they count once.
+        if sum({round(each, 3) for each in bits.values()}) >= _ENOUGH_BITS:
+            yield release, _shared_by([best[name] for name in bits])
+        elif of_rows >= _ENOUGH_BITS:
+            yield release, f"{_percent(best[ROWS])} % of the rows are as in"
 
 
-def _is_no_accident(bits: Iterable[float]) -> bool:
-    """Whether the surprises of columns are enough together, as if they were independent; no more are asked for then.
+def _is_whole(likeness: Likeness) -> bool:
+    """Whether all values were counted, and are shared."""
+    return likeness.scale == 0 and _is_equal(likeness)
 
-    Columns of the same one have values that recur alike: one may be the other in another code, and tells nothing more.
-    """
-    different: set[float] = set()
-    for found in bits:
-        different.add(round(found, 3))
-        if sum(different) >= _ENOUGH_BITS:
-            return True
-    return False
+
+def _is_equal(likeness: Likeness) -> bool:
+    return likeness.shared == likeness.theirs == likeness.mine
+
+
+def _share(likeness: Likeness) -> float:
+    return likeness.shared.total() / min(likeness.theirs.total(), likeness.mine.total())
+
+
+def _percent(likeness: Likeness) -> int:
+    return math.floor(100 * likeness.shared.total() / likeness.mine.total())
 
 
 def _named(numbers: Sequence[int]) -> str:
@@ -85,7 +96,21 @@ def _named(numbers: Sequence[int]) -> str:
     return f"{names}, …" if len(numbers) > _MOST_RELEASES else names
 
 
+def _shared_by(columns: Sequence[Likeness]) -> str:
+    """Names those of which most is shared."""
+    if equal := [likeness.column for likeness in columns if _is_equal(likeness)]:
+        return f"{_listed(equal)} as in"
+    most = max(map(_percent, columns))
+    names = [likeness.column for likeness in columns if _percent(likeness) == most]
+    return f"{most} % of the values of {_some(names)} are as in"
+
+
 def _listed(columns: Sequence[str]) -> str:
+    if len(columns) == 1:
+        return f"the column {_some(columns)} has the same values"
+    return f"{_some(columns)} have the same values"
+
+
+def _some(columns: Sequence[str]) -> str:
     names = ", ".join(map(shortened, columns[:_MOST_COLUMNS]))
-    more = f" and {len(columns) - _MOST_COLUMNS:,} more" if len(columns) > _MOST_COLUMNS else ""
-    return f"the column {names} has the same values" if len(columns) == 1 else f"{names}{more} have the same values"
+    return f"{names} and {len(columns) - _MOST_COLUMNS:,} more" if len(columns) > _MOST_COLUMNS else names

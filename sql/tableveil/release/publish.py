@@ -27,7 +27,7 @@ from tableveil.release.target import check_existing
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.search import Candidate, SearchOutcome, explain
 from tableveil.source import Fingerprint, fingerprint, population_fingerprint, resolve_source
-from tableveil.state import column_digests, jobs, releases
+from tableveil.state import jobs, releases, sketches
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
@@ -91,7 +91,8 @@ def publish(
         verify(session, plan.policy, plan.records, written)
         release = _release(session, plan, evidence, number, objects, risk)
         releases.insert(session, release, evidence.sizes_before, sizes)
-        column_digests.insert(session, number, evidence.fingerprint.columns)
+        if evidence.fingerprint.sketch is not None:
+            sketches.insert(session, number, evidence.fingerprint.sketch)
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, None, evidence.warnings)
         jobs.insert_outcome(session, evidence.job, outcome)
     _look(database, plan, number, objects[0])

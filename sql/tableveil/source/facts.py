@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, column, number, try_cast
+from tableveil.backend import Session, alias, call, column, try_cast
 from tableveil.errors import Fault, shortened
 from tableveil.policy import NullHandling, Policy, Role
 from tableveil.source.model import PopulationRows, Source
@@ -19,9 +18,6 @@ NEARLY_UNIQUE = 0.9
 
 CLEARLY_REPEATED = 0.6
 """Estimated share below which a column cannot be nearly unique: DuckDB's estimate is off by a few per cent."""
-
-# Columns looked at in one scan: what DuckDB takes to plan grows with their square.
-_AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,35 +140,6 @@ def estimated_values(session: Session, source: Source, columns: Sequence[str]) -
     """About how many different values the columns have, by DuckDB's estimate."""
     wanted = [alias(call("approx_count_distinct", column(name)), f"e{i}") for i, name in enumerate(columns)]
     return dict(zip(columns, session.row(exp.select(*wanted).from_(source.table())), strict=True))
-
-
-def varying(session: Session, source: Source, columns: Sequence[str]) -> set[str]:
-    """Those of the columns in which not all records are alike; NULL is a value."""
-    found: set[str] = set()
-    for start in range(0, len(columns), _AT_ONCE):
-        names = columns[start : start + _AT_ONCE]
-        hashes = [call("hash", column(name)) for name in names]
-        differ = [exp.NEQ(this=exp.Min(this=each), expression=exp.Max(this=each.copy())) for each in hashes]
-        row = session.row(exp.select(*(alias(e, f"d{i}") for i, e in enumerate(differ))).from_(source.table()))
-        found |= {name for name, differs in zip(names, row, strict=True) if differs}
-    return found
-
-
-def surprise(session: Session, source: Source, name: str) -> float:
-    """How little of an accident it would be if as many other records had each of the column's values as often, in bits.
-
-    That is -log2 of the multinomial probability of these counts, given the shares that make them likeliest: those that
-    the values have. 0 if all records are alike; NULL is a value.
-    """
-    counts = exp.select(alias(exp.Count(this=exp.Star()), "n")).from_(source.table())
-    counts = counts.group_by(call("hash", column(name)))
-    n = column("n")
-    records = call("sum", n)
-    # With n for a count and N for the number of records: P = N! / N^N divided by the product of all n! / n^n.
-    of_values = call("sum", call("lgamma", n + number(1)) - n * call("ln", n))
-    nats = of_values + records * call("ln", records) - call("lgamma", records + number(1))
-    found: float | None = session.value(exp.select(nats).from_(counts.subquery("counts")))
-    return (found or 0.0) / math.log(2)
 
 
 def _check_people(session: Session, source: Source, person: str, records: int, present: int) -> list[Fault]:

@@ -181,7 +181,7 @@ def clean(session: Session) -> Iterator[None]:
             f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE schema_name = 'main' AND NOT internal"
         ):
             session.execute(f"DROP {kind} {name}")
-    session.execute("DELETE FROM tableveil.releases; DELETE FROM tableveil.release_column_digests")
+    session.execute("DELETE FROM tableveil.releases; DELETE FROM tableveil.release_sample_values")
 
 
 def check(policy: Policy, session: Session, source: Sequence[Row], k: int = 4) -> dict[tuple[Any, ...], list[Row]]:
@@ -501,7 +501,7 @@ def test_it_tells_how_far_it_is_and_can_be_stopped(database: Database, session: 
     assert seen
     assert all(progress.of_records and progress.lattice_size == 60 for progress in seen)
     assert seen[-1].checked == 60
-    session.execute("DELETE FROM tableveil.releases; DELETE FROM tableveil.release_column_digests")
+    session.execute("DELETE FROM tableveil.releases; DELETE FROM tableveil.release_sample_values")
     for phase in (JobPhase.SEARCHING, JobPhase.VERIFYING):
         control = Control()
 

@@ -114,7 +114,7 @@ def clean(session: Session) -> Iterator[None]:
             f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE schema_name = 'main' AND NOT internal"
         ):
             session.execute(f"DROP {kind} {quoted(name)}")
-    session.execute("DELETE FROM tableveil.releases; DELETE FROM tableveil.release_column_digests")
+    session.execute("DELETE FROM tableveil.releases; DELETE FROM tableveil.release_sample_values")
 
 
 def quoted(name: str) -> str:

@@ -6,19 +6,21 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tableveil.backend import Database, Session, Settings
 from tableveil.policy import TableReference
+from tableveil.source.sketch import Sample, Sketch
 from tableveil.state import (
     classifications,
-    column_digests,
     frontiers,
     hierarchies,
     jobs,
     payout_sweeps,
     releases,
     risk_analyses,
+    sketches,
     utility_reports,
 )
 from tableveil.state.jobs import JobKind, JobState, Outcome, Request
@@ -101,7 +103,8 @@ def _check_results(session: Session, version: int) -> None:
     assert (attribute.column, attribute.level, attribute.loss) == ("age", 1, 0.5)
     assert attribute.levels == (((0, 40), (1, 55)) if version >= 8 else ())
     assert releases.earlier_releases(session, [TableReference("db", "main", "t")], None) == [7]
-    assert column_digests.releases_with(session, ["abcdef"]) == ({7: {"abcdef"}} if version >= 17 else {})
+    sample = Sample("a", 0, np.array([2**56], np.uint64), np.array([100]))
+    assert [found.release for found in sketches.alike(session, Sketch(100, (sample,)), [])] == [7] * (version >= 18)
     for since, store in (
         (3, frontiers),
         (6, payout_sweeps),

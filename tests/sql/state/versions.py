@@ -86,6 +86,8 @@ INSERT INTO tableveil.utility_reports BY NAME SELECT 1 AS number, 10 AS job, TIM
     12: """INSERT INTO tableveil.withdrawals BY NAME SELECT 7 AS release, TIMESTAMP '2026-01-10' AS withdrawn_at,
     'asked to' AS reason, []::VARCHAR[] AS kept_objects""",
     17: "INSERT INTO tableveil.release_column_digests VALUES (7, 'abcdef')",
+    18: """INSERT INTO tableveil.release_samples VALUES (7, 0, 'a', 0, 0, 100);
+INSERT INTO tableveil.release_sample_values VALUES (7, 0, 72057594037927936, 100)""",
 }
 
 

@@ -1,0 +1,60 @@
+"""How little of an accident it is that two tables have values in common, each as often."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from tableveil.state.sketches import Likeness, Sizes
+
+# "Rule of three": with 95 % confidence there are fewer than three where none was seen.
+_UNSEEN = 3
+
+_EXPONENTS = 2.0 ** np.arange(-3, 6)
+
+
+def surprise(likeness: Likeness, records: int) -> float:
+    """-log2 of a bound on the probability that other people's table has so many of these values as often.
+
+    A value that c of one table's records have is in c of another's with a probability of at most c^c e^-c / c!, that of
+    a Poisson number with the likeliest mean. Values that one record has are rarer by chance where hardly any is in two:
+    Good (1953) gives their expected number. Whole numbers without gaps, by which rows are numbered, are in each other's
+    range anyway: the share of the range that the other column fills is their probability.
+
+    The shared values are weighed by these probabilities, and the bound on the tail of the weights' sum is Chernoff's.
+    Both directions are tried: one table may hold the other. If all values were counted, one of the counts follows from
+    the others.
+    """
+    smaller, larger = sorted((likeness.their_records, records))
+    in_larger = likeness.mine if records == larger else likeness.theirs
+    once = 2 * (in_larger[2] + _UNSEEN) * smaller / larger
+    found = 0.0
+    theirs = likeness.theirs, likeness.their_records, likeness.my_density
+    mine = likeness.mine, records, likeness.their_density
+    for tried, counted, filled in (theirs, mine):
+        given = 0.0 if likeness.scale else float(_bits(np.array([counted]))[0])
+        found = max(found, _of_shared(likeness.shared, tried, once, filled) - given)
+    return found
+
+
+def _of_shared(shared: Sizes, tried: Sizes, once: float, filled: float) -> float:
+    sizes = np.array(sorted(tried))
+    numbers = np.array([tried[int(size)] for size in sizes], float)
+    bits = _bits(sizes)
+    if sizes[0] == 1:
+        bits[0] = -math.log2(max(min(2 ** -bits[0], once / numbers[0]), filled))
+    weight = sum(shared[int(size)] * bits[i] for i, size in enumerate(sizes))
+    with np.errstate(divide="ignore"):
+        missed = np.log2(-np.expm1(-bits * math.log(2)))
+    # Of each value: log2 E[2^(t·bits)], where it is shared with the probability 2^-bits.
+    means = np.logaddexp2(missed, np.outer(_EXPONENTS - 1, bits))
+    return float(np.max(_EXPONENTS * weight - means @ numbers))
+
+
+def _bits(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """-log2 of the probability of a number whose mean it is."""
+    found: NDArray[np.float64] = (sizes - sizes * np.log(sizes) + gammaln(sizes + 1)) / math.log(2)
+    return found

@@ -1,0 +1,125 @@
+"""The sketches of what releases were made of, by which the same people are known again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+import pyarrow as pa
+
+from tableveil.backend import Session
+from tableveil.source.sketch import LEVEL_SHIFT, ROWS, Sketch
+from tableveil.state.rows import insert_rows
+
+Sizes = Counter[int]
+"""How many values there are by the number of records that have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """An earlier release's sample beside one of a sketch, at the scale of the coarser one.
+
+    `shared` are the values in both that as many records have, of all in `theirs` and all in `mine`. `their_columns` is
+    how many columns could have been the one that is like `column`. The densities are 0 if both are called alike.
+    """
+
+    release: int
+    column: str
+    scale: int
+    their_records: int
+    their_columns: int
+    theirs: Sizes
+    mine: Sizes
+    shared: Sizes
+    their_density: float = 0.0
+    my_density: float = 0.0
+
+
+def insert(session: Session, release: int, sketch: Sketch) -> None:
+    """Keeps that of a release; call it in the transaction that writes the release."""
+    samples = list(enumerate(sketch.samples))
+    insert_rows(
+        session,
+        "release_samples",
+        [(release, i, sample.column, sample.scale, sample.density, sketch.records) for i, sample in samples],
+    )
+    with session.relation("sampled", _values(sketch)):
+        session.execute(
+            "INSERT INTO tableveil.release_sample_values "
+            "SELECT ?, position, value, records FROM sampled ORDER BY position, value",
+            [release],
+        )
+
+
+def alike(session: Session, sketch: Sketch, known: Collection[int]) -> Iterator[Likeness]:
+    """The samples of other releases than those that are `known`, which have a value in common with one of the sketch.
+
+    Columns are compared with columns, and rows with rows.
+    """
+    with session.relation("sampled", _values(sketch)):
+        shared = session.rows(
+            "SELECT release, theirs.position, sampled.position, records, (value >> ?)::INTEGER AS level, count(*) "
+            "FROM tableveil.release_sample_values AS theirs JOIN sampled USING (value, records) "
+            "WHERE NOT list_contains(?::BIGINT[], release) GROUP BY ALL ORDER BY ALL",
+            [LEVEL_SHIFT, sorted(known)],
+        )
+    releases = sorted({release for release, *_ in shared})
+    samples = {
+        (release, position): found
+        for release, position, *found in session.rows(
+            "SELECT release, position, column_name, scale, density, source_records FROM tableveil.release_samples "
+            "WHERE list_contains(?::BIGINT[], release)",
+            [releases],
+        )
+    }
+    columns = Counter(release for (release, _), (column, *_) in samples.items() if column != ROWS)
+    theirs: dict[tuple[int, int], list[tuple[int, ...]]] = {}
+    for release, position, *found in session.rows(
+        "SELECT release, position, records, (value >> ?)::INTEGER AS level, count(*) "
+        "FROM tableveil.release_sample_values WHERE list_contains(?::BIGINT[], release) GROUP BY ALL",
+        [LEVEL_SHIFT, releases],
+    ):
+        theirs.setdefault((release, position), []).append(tuple(found))
+    for (release, position, own), rows in groupby(shared, key=lambda row: row[:3]):
+        mine = sketch.samples[own]
+        their_column, their_scale, their_density, their_records = samples[release, position]
+        if (their_column == ROWS) != (mine.column == ROWS):
+            continue
+        scale = max(mine.scale, their_scale)
+        kept = mine.values >> np.uint64(LEVEL_SHIFT) >= scale
+        both = _sizes(scale, [row[3:] for row in rows])
+        if both:
+            yield Likeness(
+                release,
+                mine.column,
+                scale,
+                their_records,
+                1 if mine.column == ROWS else columns[release],
+                _sizes(scale, theirs[release, position]),
+                Counter(mine.records[kept].tolist()),
+                both,
+                *((0.0, 0.0) if their_column.casefold() == mine.column.casefold() else (their_density, mine.density)),
+            )
+
+
+def _sizes(scale: int, found: Sequence[tuple[int, ...]]) -> Sizes:
+    """Of (records, level, values) those that are in the sample at a scale."""
+    sizes: Sizes = Counter()
+    for records, level, values in found:
+        if level >= scale:
+            sizes[records] += values
+    return sizes
+
+
+def _values(sketch: Sketch) -> pa.Table:
+    positions = [np.full(len(sample.values), i, np.int32) for i, sample in enumerate(sketch.samples)]
+    return pa.table(
+        {
+            "position": np.concatenate([*positions, np.empty(0, np.int32)]),
+            "value": np.concatenate([*(sample.values for sample in sketch.samples), np.empty(0, np.uint64)]),
+            "records": np.concatenate([*(sample.records for sample in sketch.samples), np.empty(0, np.int64)]),
+        }
+    )
