@@ -22,7 +22,7 @@ from tableveil.state import sketches
 from tableveil.state.migrate import fingerprint_key, migrate
 
 TITLE = "The same people known again"
-SEEDS = 20
+SEEDS = 5
 REGISTERED = 40_000
 ROWS = 5_000_000
 DATASETS = ("adult", "fars", "mach2019")

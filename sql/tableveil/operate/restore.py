@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from sqlglot import exp
@@ -13,7 +14,8 @@ from tableveil.backend import Session, alias, call, check_path, read_only, table
 from tableveil.errors import ConflictError, InternalError, InvalidError, NotFoundError, TableveilError, shortened
 from tableveil.operate.disk import failed_writing, publish_file
 from tableveil.operate.examine import examine_state
-from tableveil.operate.finding import Finding
+from tableveil.operate.finding import Finding, Level
+from tableveil.state.migrate import SCHEMA
 
 
 def restore(backup: Path, database: Path) -> list[Finding]:
@@ -72,12 +74,29 @@ def _examined(copy: Path, backup: Path) -> list[Finding]:
     try:
         with read_only(copy) as session:
             _read_all(session)
-            return list(examine_state(session))
+            return [*examine_state(session), *_forgotten(session)]
     except InternalError:
         # A block that is not what it was when it was written shows when it is read, in many ways.
         raise _damaged(backup) from None
     except InvalidError as error:
         raise _damaged(backup) if error.code == "DATABASE_UNREADABLE" else error from None
+
+
+def _forgotten(session: Session) -> Iterator[Finding]:
+    """A backup cannot know what was released after it was made."""
+    tables = "SELECT 1 FROM duckdb_tables() WHERE database_name = ? AND schema_name = ? AND table_name = 'releases'"
+    if not session.rows(tables, [session.catalog, SCHEMA]):
+        return
+    number, made = session.row("SELECT max(number), max(created_at) FROM tableveil.releases")
+    last = f"ends with releases/{number} of {made:%Y-%m-%d %H:%M} UTC" if number else "has no releases"
+    found = (
+        f"the ledger {last}: what was released since the backup was made is not in it, and asks for no repeat_reason"
+    )
+    advice = (
+        "Restore the newest backup that can be had, or the database file itself. If releases are missing, give a "
+        "repeat_reason for their people yourself."
+    )
+    yield Finding(Level.WARNING, "ledger", found, advice)
 
 
 def _damaged(backup: Path) -> TableveilError:
