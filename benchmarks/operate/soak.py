@@ -1,4 +1,4 @@
-"""Section: hundreds of small jobs of clients that wait, vanish, cancel and ask again; then what is left of it all."""
+"""Section: many small jobs of clients that wait, vanish, cancel and ask again; and what is left of it all."""
 
 from __future__ import annotations
 
@@ -28,8 +28,12 @@ JOBS = 500
 CLIENTS = 8
 PEOPLE = 60
 BEHAVIOURS = ("wait", "wait", "vanish", "cancel", "ask again", "resubmit", "infeasible")
+MOST_PARTS = 10
+LEAST_JOBS_OF_A_PART = 50
+"""A soak has two parts at least. After each, releases are withdrawn and other jobs deleted: the tables of releases that
+stand take memory by right."""
 MOST_GROWTH = 64 * 2**20
-"""Bytes that the process may have grown by, from a fifth of the jobs on: arenas of threads, the database's buffers."""
+"""Bytes that the process may have grown by, from the first part on: arenas of threads, the database's buffers."""
 SECONDS_TO_STOP = 60.0
 
 _POLICY = """
@@ -68,7 +72,7 @@ class _Process:
 
 
 def soak(jobs: int = JOBS, clients: int = CLIENTS) -> Section:
-    """Runs a server in a process of its own; the first fifth of the jobs warms it up."""
+    """Runs a server in a process of its own; the first of its parts warms it up."""
     with tempfile.TemporaryDirectory() as directory:
         database = Path(directory) / "soaked.duckdb"
         with duckdb.connect(database) as connection:
@@ -77,17 +81,21 @@ def soak(jobs: int = JOBS, clients: int = CLIENTS) -> Section:
             )
         started = time.monotonic()
         with _serving(database) as (process, address):
-            _clients(address, range(jobs // 5), clients)
-            warm = _Process.of(process)
-            _clients(address, range(jobs // 5, jobs), clients)
+            states: dict[str, str] = {}
+            after = {}
+            parts = max(2, min(MOST_PARTS, jobs // LEAST_JOBS_OF_A_PART))
+            for part in range(parts):
+                done = jobs * (part + 1) // parts
+                _clients(address, range(jobs * part // parts, done), clients)
+                _clean(address, states)
+                # Streams of clients that vanished end when the server finds out.
+                time.sleep(1.0)
+                after[done] = _Process.of(process)
             elapsed = time.monotonic() - started
-            states = _clean(address)
-            # Streams of clients that vanished end when the server finds out.
-            time.sleep(1.0)
-            end = _Process.of(process)
+            warm, *_, end = after.values()
             spilled = list(database.with_name(f".{database.name}.spill").iterdir())
         left = list(_left(database))
-    grown = end.memory - warm.memory
+    grown, ended = end.memory - warm.memory, Counter(states.values())
     problems = [
         *([f"{grown / 2**20:.0f} MiB more than when it was warm"] if grown > MOST_GROWTH else []),
         *([f"{end.threads - warm.threads} threads more"] if end.threads > warm.threads + clients else []),
@@ -99,11 +107,11 @@ def soak(jobs: int = JOBS, clients: int = CLIENTS) -> Section:
         TITLE,
         (
             f"{jobs} jobs of {clients} clients in {seconds(elapsed)} s: clients wait, vanish while they watch, cancel, "
-            "ask again with the same request id, resubmit. Then releases are withdrawn and other jobs deleted.",
-            table(("how jobs ended", "number"), [[state, str(count)] for state, count in sorted(states.items())]),
+            "ask again with the same request id, resubmit. Now and then releases are withdrawn and other jobs deleted.",
+            table(("how jobs ended", "number"), [[state, str(n)] for state, n in sorted(ended.items())]),
             table(
                 ("server", "memory", "threads", "open files"),
-                [[f"after {jobs // 5} jobs", *warm.row], [f"after {jobs}", *end.row]],
+                [[f"after {done} jobs", *found.row] for done, found in after.items()],
             ),
             f"Nothing leaks: {verdict(not problems)}.",
             *problems,
@@ -168,18 +176,18 @@ def _policy(number: int, *, infeasible: bool) -> policy_pb2.Policy:
     return policy
 
 
-def _clean(address: str) -> Counter[str]:
-    """Withdraws all releases and deletes all other jobs, once they have ended; how many ended how."""
-    states: Counter[str] = Counter()
+def _clean(address: str, states: dict[str, str]) -> None:
+    """Withdraws all releases and deletes all other jobs, once they have ended; `states` has how each of them did."""
     with Client(address) as client:
         for listed in list(client.list_jobs()):
+            if listed.name in states:
+                continue
             job = _ended(client, listed.name)
-            states[job_service_pb2.JobState.Name(job.state).removeprefix("JOB_STATE_").lower()] += 1
+            states[job.name] = job_service_pb2.JobState.Name(job.state).removeprefix("JOB_STATE_").lower()
             if job.release:
                 client.withdraw_release(job.release, "a soak")
             else:
                 client.delete_job(job.name)
-    return states
 
 
 def _left(database: Path) -> Iterator[str]:

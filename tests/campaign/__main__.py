@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tests.campaign.attacker.campaign import attack
+from tests.campaign.attacker.minimality import measure
 from tests.campaign.crash.campaign import crash
 from tests.campaign.fuzz.campaign import fuzz
 
@@ -42,6 +43,7 @@ class Campaign:
 
 CAMPAIGNS: Mapping[str, Campaign] = {
     "attacker": Campaign(attack, 5_000),
+    "minimality": Campaign(measure, 200),
     "crash": Campaign(crash, 200),
     "fuzz": Campaign(fuzz, 100_000),
 }

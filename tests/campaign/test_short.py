@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.campaign.attacker.campaign import attack
+from tests.campaign.attacker.minimality import measure
 from tests.campaign.crash.campaign import crash
 from tests.campaign.fuzz.campaign import fuzz
 
@@ -14,6 +15,12 @@ def test_no_release_is_broken() -> None:
     assert report.broken == []
     assert report.releases == 25
     assert len(report.methods) == 4
+
+
+def test_the_least_is_chosen_and_tells_more_than_the_classes() -> None:
+    report = measure(seed=20, seconds=SECONDS, releases=20)
+    assert report.broken == []
+    assert 0 < report.more < report.releases
 
 
 def test_no_message_breaks_the_server() -> None:

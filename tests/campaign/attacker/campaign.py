@@ -61,7 +61,7 @@ def attack(seed: int, seconds: float, releases: int) -> Report:
     while report.releases < releases and time.monotonic() < until:
         with tempfile.TemporaryDirectory() as directory:
             for database in opened(Path(directory) / "attacked.duckdb"):
-                attacked = _Attacked(database, report)
+                attacked = Attacked(database, report)
                 enough = min(releases, report.releases + RELEASES_PER_DATABASE)
                 while report.releases < enough and time.monotonic() < until:
                     attacked.try_case(seed)
@@ -70,7 +70,7 @@ def attack(seed: int, seconds: float, releases: int) -> Report:
     return report
 
 
-class _Attacked:
+class Attacked:
     """A database on which cases are released one after another."""
 
     def __init__(self, database: Database, report: Report) -> None:
@@ -79,6 +79,7 @@ class _Attacked:
         self._report = report
 
     def close(self) -> None:
+        """Ends it."""
         self._jobs.close(SECONDS)
 
     def try_case(self, seed: int) -> None:
@@ -89,11 +90,21 @@ class _Attacked:
         except Exception:
             self._broken(seed, traceback.format_exc())
 
-    def _try(self, drawn: Case) -> None:
+    def release(self, drawn: Case) -> int | None:
+        """Makes its tables, and releases it; the number of the release, or None if there is none, which is counted."""
         with self._database.session() as session:
             for statement in drawn.statements:
                 session.execute(statement)
-        number = self._released(drawn)
+        ended = self._ended(drawn.policy)
+        if isinstance(ended, int):
+            return ended
+        self._report.refused[ended.partition(":")[0]] += 1
+        if ended.partition(":")[0] not in EXPECTED:
+            self._broken(drawn.seed, ended)
+        return None
+
+    def _try(self, drawn: Case) -> None:
+        number = self.release(drawn)
         if number is None:
             return
         with self._database.session() as session:
@@ -118,16 +129,6 @@ class _Attacked:
             if code != "REPEATED_RELEASE":
                 self._broken(drawn.seed, f"{source} was released once more without a reason: {code}")
         self._report.repeated += 1
-
-    def _released(self, drawn: Case) -> int | None:
-        """The release's number, or None if there is none, and why is counted."""
-        ended = self._ended(drawn.policy)
-        if isinstance(ended, int):
-            return ended
-        self._report.refused[ended.partition(":")[0]] += 1
-        if ended.partition(":")[0] not in EXPECTED:
-            self._broken(drawn.seed, ended)
-        return None
 
     def _ended(self, document: Document) -> int | str:
         """The number of the release that a job makes, or the code of why it does not, and if need be more."""

@@ -287,7 +287,8 @@ class _Drawing:
                 policy["quality_model"] = self._quality(peopled)
                 policy["search"] = {"strategy": random.choice(["AUTO", "EXACT", "BEST_FIRST", "ANYTIME"])}
                 looking = {"column" in parameters for model in models for parameters in model.values()}
-                if looking == {False, True} and random.random() < 0.3:
+                blind = "classification" not in policy["quality_model"]
+                if blind and looking == {False, True} and random.random() < 0.3:
                     policy["search"]["choose"] = "QUASI_IDENTIFIERS_ONLY"
         if self.harbor:
             models.append({"safe_harbor": {}})
