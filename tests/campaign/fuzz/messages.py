@@ -10,7 +10,16 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+DOUBLING = "WITH " + ", ".join(
+    f"c{i} AS (SELECT a.i FROM {before} AS a JOIN {before} AS b USING (i))"
+    for i, before in enumerate(["people", *(f"c{i}" for i in range(24))])
+)
+"""Each names the one before twice: what it stands for grows by powers of two."""
+
 HOSTILE = (
+    f"{DOUBLING} SELECT * FROM c24",
+    "SELECT people" + ".a" * 9_000 + " FROM people",
+    "SELECT * FROM people AS a0" + "".join(f" JOIN people AS a{i} ON TRUE" for i in range(400)),
     "",
     " ",
     "*",
