@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 import subprocess
 import sys
@@ -82,6 +83,20 @@ def test_commands(server: ServerProcess, tmp_path: Path) -> None:
     assert tableveil("describe", "main.people", server=server.address).stdout == unasked
     taken = tableveil("load", str(file), "main.people", "--all-text", server=server.address)
     assert (taken.exit_code, taken.stderr.splitlines()[0]) == (6, "Conflict (TARGET_EXISTS)")
+
+
+def test_other_encodings(server: ServerProcess, files: Path) -> None:
+    """By either side, and with nothing left of the copies."""
+    file = files / "prices.csv.gz"
+    file.write_bytes(gzip.compress("preis €,b\n1,ü\n".encode("cp1252")))
+    for options, table in (((), "prices_sent"), (("--on-server",), "prices_read")):
+        name = "prices.csv.gz" if options else str(file)
+        loaded = tableveil("load", name, table, "--encoding", "cp1252", "--json", *options, server=server.address)
+        assert [column["name"] for column in loaded.documents[0]["load"]["columns"]] == ["preis €", "b"], loaded
+    refused = tableveil("load", str(file), "prices", "--encoding", "latin-1", server=server.address)
+    assert refused.stderr.splitlines()[0] == "Invalid (CSV_ENCODING)"
+    assert "--encoding cp1252" in refused.stderr
+    assert not list(server.spill_directory.iterdir())
 
 
 def test_a_request_id_loads_once(server: ServerProcess) -> None:

@@ -477,6 +477,7 @@ class CsvFormat(_message.Message):
     MAX_REJECTED_FIELD_NUMBER: _builtins.int
     TYPES_FIELD_NUMBER: _builtins.int
     ALL_TEXT_FIELD_NUMBER: _builtins.int
+    ENCODING_NAME_FIELD_NUMBER: _builtins.int
     delimiter: _builtins.str
     """A single character; empty means a comma."""
     quote: _builtins.str
@@ -488,10 +489,15 @@ class CsvFormat(_message.Message):
     quoted_nulls: _builtins.bool
     """Whether null_text means NULL in quotes, too."""
     encoding: Global___CsvEncoding.ValueType
+    """One of the usual encodings; see encoding_name for all others."""
     max_rejected: _builtins.int
     """How many lines that cannot be read, or do not fit, may be left out."""
     all_text: _builtins.bool
     """Whether all columns that have none in `types` are text."""
+    encoding_name: _builtins.str
+    """The encoding by a name that Python knows, such as cp1252; if there is one, `encoding` says nothing. A file that is
+    packed by gzip is unpacked, whatever its encoding.
+    """
     @_builtins.property
     def types(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Types of columns by their names, as DuckDB spells them. Other types are found by looking at all values."""
@@ -508,10 +514,11 @@ class CsvFormat(_message.Message):
         max_rejected: _builtins.int = ...,
         types: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         all_text: _builtins.bool = ...,
+        encoding_name: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_text", b"all_text", "delimiter", b"delimiter", "encoding", b"encoding", "max_rejected", b"max_rejected", "no_header", b"no_header", "null_text", b"null_text", "quote", b"quote", "quoted_nulls", b"quoted_nulls", "types", b"types"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["all_text", b"all_text", "delimiter", b"delimiter", "encoding", b"encoding", "encoding_name", b"encoding_name", "max_rejected", b"max_rejected", "no_header", b"no_header", "null_text", b"null_text", "quote", b"quote", "quoted_nulls", b"quoted_nulls", "types", b"types"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -17,11 +17,6 @@ from tableveil.cli.verb import Session, verb
 from tableveil.client.verbs.tables import FileFormat, is_parquet
 from tableveil.v1 import table_service_pb2
 
-_ENCODINGS = {
-    "utf-8": table_service_pb2.CSV_ENCODING_UTF_8,
-    "latin-1": table_service_pb2.CSV_ENCODING_LATIN_1,
-    "utf-16": table_service_pb2.CSV_ENCODING_UTF_16,
-}
 _MOST_LINES_SHOWN = 20
 
 
@@ -43,7 +38,9 @@ _MOST_LINES_SHOWN = 20
 @click.option("--no-header", is_flag=True, help="CSV: the first line holds values; columns are column1, column2, …")
 @click.option("--null", "null_text", default="", help="CSV: what stands for NULL.  [default: nothing]")
 @click.option("--quoted-nulls", is_flag=True, help="CSV: it stands for NULL in quotes, too.")
-@click.option("--encoding", type=click.Choice(list(_ENCODINGS)), default="utf-8", show_default=True, help="CSV.")
+@click.option(
+    "--encoding", default="utf-8", show_default=True, help="CSV: any that Python knows, such as cp1252 or utf-16."
+)
 @click.option("--type", "types", multiple=True, metavar="COLUMN=TYPE", help="CSV: a column's type; may be repeated.")
 @click.option("--all-text", is_flag=True, help="CSV: columns without --type are text.")
 @click.option(
@@ -72,7 +69,7 @@ def load(
     if format_name == "parquet":
         how = table_service_pb2.ParquetFormat()
     elif format_name == "csv" or not is_parquet(file):
-        how = table_service_pb2.CsvFormat(types=_types(types), encoding=_ENCODINGS[encoding], **csv)  # type: ignore[arg-type]
+        how = table_service_pb2.CsvFormat(types=_types(types), encoding_name=encoding, **csv)  # type: ignore[arg-type]
     place = named_table(table, schema)
     client, output = session.client, session.output
     with _Sent(output.err) as sent:

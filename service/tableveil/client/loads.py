@@ -15,7 +15,7 @@ from tableveil.backend.interrupter import Interrupter
 from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.convert.loads import csv_format_from_proto, rejected_line_to_proto
 from tableveil.errors import Fault, InvalidError, shortened
-from tableveil.loading import RejectedLine, csv_rows, parquet_rows, reading_parquet
+from tableveil.loading import RejectedLine, Rows, csv_rows, parquet_rows, reading_parquet
 from tableveil.v1 import table_service_pb2 as v1
 
 # Rows; as many as DuckDB's own row groups have.
@@ -105,20 +105,28 @@ def file_requests(start: v1.LoadStart, file: v1.ServerFile, progress: Progress |
         connection.execute("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL arrow_lossless_conversion = true")
         # What is shown on a terminal is the command's business.
         connection.execute("SET enable_progress_bar = false")
-        with Session(connection, interrupter) as session:
-            if file.HasField("csv"):
-                faults: list[Fault] = []
-                how = csv_format_from_proto(file.csv, faults)
-                if faults:
-                    raise InvalidError.about("CSV_FORMAT", "the CSV format is invalid", faults)
-                rows = csv_rows(session, path, how)
-            else:
-                rows = parquet_rows(session, path)
-            with session.batches(rows.query, _ROWS_PER_BATCH) as reader:
-                requests = LoadRequests(told, reader, lambda: rows.rejected(session), progress)
-                try:
-                    with nullcontext() if file.HasField("csv") else reading_parquet(path):
-                        yield requests
-                finally:
-                    # The session must not be closed while another thread reads from it.
-                    requests.end()
+        with (
+            Session(connection, interrupter) as session,
+            _file_rows(session, path, file) as rows,
+            session.batches(rows.query, _ROWS_PER_BATCH) as reader,
+        ):
+            requests = LoadRequests(told, reader, lambda: rows.rejected(session), progress)
+            try:
+                with nullcontext() if file.HasField("csv") else reading_parquet(path):
+                    yield requests
+            finally:
+                # The session must not be closed while another thread reads from it.
+                requests.end()
+
+
+@contextmanager
+def _file_rows(session: Session, path: Path, file: v1.ServerFile) -> Iterator[Rows]:
+    if not file.HasField("csv"):
+        yield parquet_rows(session, path)
+        return
+    faults: list[Fault] = []
+    how = csv_format_from_proto(file.csv, faults)
+    if faults:
+        raise InvalidError.about("CSV_FORMAT", "the CSV format is invalid", faults)
+    with csv_rows(session, path, how) as rows:
+        yield rows

@@ -72,7 +72,7 @@ def csv_format_from_proto(message: v1.CsvFormat, faults: list[Fault]) -> CsvForm
         header=not message.no_header,
         null_text=message.null_text,
         quoted_nulls=message.quoted_nulls,
-        encoding=encoding or CsvEncoding.UTF_8,
+        encoding=message.encoding_name or (encoding or CsvEncoding.UTF_8).value,
         max_rejected=message.max_rejected,
         types=dict(message.types),
         all_text=message.all_text,

@@ -183,7 +183,8 @@ class Loads:
             return
         with allowed_file(request.path, self._directories) as path:
             if isinstance(request.file_format, CsvFormat):
-                yield csv_rows(session, path, request.file_format)
+                with csv_rows(session, path, request.file_format, self._database.spill_directory) as rows:
+                    yield rows
             else:
                 self._check_room(path.stat().st_size // _PARQUET_PER_DATABASE)
                 with reading_parquet(path):

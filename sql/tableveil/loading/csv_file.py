@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ from tableveil.loading.csv_header import DEFAULT_DELIMITER, DEFAULT_QUOTE, csv_c
 from tableveil.loading.csv_types import check_digits, found_types
 from tableveil.loading.model import MOST_LINES_LISTED, CsvFormat, RejectedLine, Rows
 from tableveil.loading.paths import pattern
+from tableveil.loading.unpacked import unpacked
 
 _REASONS = {
     "CAST": "a value that does not fit the type",
@@ -36,13 +38,21 @@ _numbers = itertools.count()
 Result = TypeVar("Result")
 
 
-def csv_rows(session: Session, path: Path, how: CsvFormat) -> Rows:
-    """The rows of a CSV file, with the types that are stated or found.
+@contextmanager
+def csv_rows(session: Session, path: Path, how: CsvFormat, directory: Path | None = None) -> Iterator[Rows]:
+    """The rows of a CSV file, with the types that are stated or found; to be read while the block runs.
+
+    A copy in UTF-8, if one is needed, lies in the directory, by default in one of the system.
 
     Raises:
         InvalidError: it cannot be read as it is said to be written, or more lines than may be are no rows.
     """
     _check_format(how)
+    with unpacked(path, how.encoding, directory, session.control) as readable:
+        yield _rows(session, readable, how)
+
+
+def _rows(session: Session, path: Path, how: CsvFormat) -> Rows:
     names = csv_columns(path, how)
     scales = _check_stated_types(how.types, names)
     types = dict.fromkeys(names, "VARCHAR")
@@ -92,7 +102,6 @@ def _scan(
         "escape": text(how.quote or DEFAULT_QUOTE),
         "nullstr": text(how.null_text),
         "allow_quoted_nulls": exp.convert(how.quoted_nulls),
-        "encoding": text(how.encoding.value),
         "strict_mode": exp.true(),
         "hive_partitioning": exp.false(),
         "store_rejects": exp.true(),

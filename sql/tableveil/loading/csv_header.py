@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 from pathlib import Path
 
 from tableveil.errors import InvalidError, shortened
 from tableveil.loading.columns import check_names
-from tableveil.loading.model import CsvEncoding, CsvFormat
+from tableveil.loading.model import CsvFormat
+from tableveil.loading.unpacked import first_lines
 
 DEFAULT_DELIMITER, DEFAULT_QUOTE = ",", '"'
 
 _USUAL_DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
-_CODECS = {CsvEncoding.UTF_8: "utf-8-sig", CsvEncoding.LATIN_1: "latin-1", CsvEncoding.UTF_16: "utf-16"}
 
 # A first line longer than this is no line.
 _MOST_CHARACTERS = 10_000_000
@@ -23,10 +22,9 @@ def csv_columns(path: Path, how: CsvFormat) -> tuple[str, ...]:
     """The names of the file's columns.
 
     Raises:
-        InvalidError: the file is empty, not in this encoding, or has a first line that names no columns.
+        InvalidError: the file is empty, not in UTF-8, or has a first line that names no columns.
     """
-    _check_encoding(path, how.encoding)
-    text = _first_lines(path, how.encoding)
+    text = first_lines(path, _MOST_CHARACTERS)
     first = next(iter(text.splitlines()), "")
     try:
         cells: list[str] = next(_reader(text, how), [])
@@ -48,36 +46,6 @@ def _reader(text: str, how: CsvFormat) -> csv._reader:  # type: ignore[name-defi
     csv.field_size_limit(_MOST_CHARACTERS)
     delimiter, quote = how.delimiter or DEFAULT_DELIMITER, how.quote or DEFAULT_QUOTE
     return csv.reader(text.splitlines(keepends=True), delimiter=delimiter, quotechar=quote, strict=True)
-
-
-def _first_lines(path: Path, encoding: CsvEncoding) -> str:
-    try:
-        # Without translation of line ends, which may be within quotes.
-        with path.open(encoding=_CODECS[encoding], newline="") as file:
-            return file.read(_MOST_CHARACTERS)
-    except UnicodeDecodeError:
-        raise _wrong_encoding(f"bytes that are not {encoding.value}") from None
-    except UnicodeError:
-        raise _wrong_encoding(f"a file that does not begin as {encoding.value} does") from None
-
-
-def _check_encoding(path: Path, encoding: CsvEncoding) -> None:
-    with path.open("rb") as file:
-        start = file.read(65_536)
-    if encoding is CsvEncoding.UTF_16:
-        return
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise _wrong_encoding("the byte order mark of utf-16")
-    if b"\0" in start:
-        raise _wrong_encoding("NUL bytes, as files in utf-16 have them")
-
-
-def _wrong_encoding(found: str) -> InvalidError:
-    error = InvalidError.of(
-        "CSV_ENCODING", "file", found, "the encoding that was stated", "State another: --encoding utf-8|latin-1|utf-16."
-    )
-    assert isinstance(error, InvalidError)
-    return error
 
 
 def _check_delimiter(first: str, cells: list[str], how: CsvFormat) -> None:

@@ -15,7 +15,7 @@ MOST_LINES_LISTED = 20
 
 
 class CsvEncoding(StrEnum):
-    """How a file spells characters, as DuckDB calls it."""
+    """How a file spells characters, where it is not by a name that Python knows."""
 
     UTF_8 = "utf-8"
     LATIN_1 = "latin-1"
@@ -26,6 +26,7 @@ class CsvEncoding(StrEnum):
 class CsvFormat:
     """How a CSV file is written.
 
+    `encoding` is a name that Python knows.
     An empty `delimiter` or `quote` is the usual one. `types` are those of columns that the user states; what is not
     stated is text if `all_text`, else found by looking at all values. Up to `max_rejected` lines may be left out.
     """
@@ -35,7 +36,7 @@ class CsvFormat:
     header: bool = True
     null_text: str = ""
     quoted_nulls: bool = False
-    encoding: CsvEncoding = CsvEncoding.UTF_8
+    encoding: str = CsvEncoding.UTF_8.value
     max_rejected: int = 0
     types: Mapping[str, str] = field(default_factory=dict)
     all_text: bool = False

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from tableveil.backend import Session
 from tableveil.backend.interrupter import Interrupter
 from tableveil.errors import InvalidError
-from tableveil.loading import CsvEncoding, CsvFormat, RejectedLine, csv_rows
+from tableveil.loading import CsvFormat, RejectedLine, csv_rows, unpacked
 
 INTERRUPTER = Interrupter()
 
@@ -37,9 +39,9 @@ def session() -> Session:
 def read(session: Session, file: Path, content: bytes, how: CsvFormat) -> tuple[list[str], list[tuple[object, ...]]]:
     """Types and rows of a file of which no line is left out."""
     file.write_bytes(content)
-    rows = csv_rows(session, file, how)
-    found = session.rows(rows.query)
-    assert rows.rejected(session) == ()
+    with csv_rows(session, file, how) as rows:
+        found = session.rows(rows.query)
+        assert rows.rejected(session) == ()
     return [type_ for _, type_ in rows.columns], found
 
 
@@ -47,9 +49,9 @@ def fault(session: Session, file: Path, content: bytes, how: CsvFormat | None = 
     """Why the file cannot be loaded."""
     file.write_bytes(content)
     try:
-        rows = csv_rows(session, file, how or CsvFormat())
-        session.rows(rows.query)
-        rows.rejected(session)
+        with csv_rows(session, file, how or CsvFormat()) as rows:
+            session.rows(rows.query)
+            rows.rejected(session)
     except InvalidError as error:
         return error
     pytest.fail("the file can be loaded")
@@ -135,19 +137,69 @@ def test_null_and_empty_text_differ(session: Session, file: Path) -> None:
     assert read(session, file, content, CsvFormat(null_text="NA", quoted_nulls=True))[1] == [("", ""), (None, None)]
 
 
+@pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize(
     ("codec", "encoding"),
     [
-        ("utf-8", CsvEncoding.UTF_8),
-        ("utf-8-sig", CsvEncoding.UTF_8),
-        ("latin-1", CsvEncoding.LATIN_1),
-        ("utf-16", CsvEncoding.UTF_16),
+        ("utf-8", "utf-8"),
+        ("utf-8-sig", "UTF8"),
+        ("latin-1", "latin-1"),
+        ("cp1252", "cp1252"),
+        ("cp850", "cp850"),
+        ("utf-16", "utf-16"),
+        ("utf-16-le", "utf-16-le"),
+        ("utf-32", "utf_32"),
     ],
 )
-def test_encodings(session: Session, file: Path, codec: str, encoding: CsvEncoding) -> None:
-    rows = read(session, file, "é,b\nÄ,1\n".encode(codec), CsvFormat(encoding=encoding))
+def test_encodings(session: Session, file: Path, codec: str, encoding: str, packed: bool) -> None:
+    content = "é,b\nÄ,1\n".encode(codec)
+    how = CsvFormat(encoding=encoding)
+    rows = read(session, file, gzip.compress(content) if packed else content, how)
     assert rows == (["VARCHAR", "BIGINT"], [("Ä", 1)])
-    assert csv_rows(session, file, CsvFormat(encoding=encoding)).columns[0][0] == "é"
+    with csv_rows(session, file, how) as opened:
+        assert opened.columns[0][0] == "é"
+
+
+def test_a_character_on_the_border_of_two_pieces(session: Session, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = "größe\n" + "€\n" * 50
+    for size in range(1, 8):
+        monkeypatch.setattr(unpacked, "_PIECE", size)
+        read_back = read(session, file, content.encode("utf-16"), CsvFormat(encoding="utf-16"))
+        assert read_back == (["VARCHAR"], [("€",)] * 50)
+
+
+def test_a_copy_is_private_and_gone_at_the_end(session: Session, file: Path, tmp_path: Path) -> None:
+    file.write_bytes(gzip.compress(b"a\n1\n"))
+    with csv_rows(session, file, CsvFormat(), tmp_path) as rows:
+        [copy] = tmp_path.iterdir()
+        assert copy.stat().st_mode & 0o777 == 0o600
+        assert session.rows(rows.query) == [(1,)]
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "words"),
+    [
+        ("preis €,b\n1,2\n".encode("cp1252"), "utf-8", "bytes that are not utf-8;.*--encoding cp1252"),
+        ("preis €,b\n1,2\n".encode("cp1252"), "latin-1", "control characters.*in line 1;.*--encoding cp1252"),
+        ("a,b\n1,ж\n".encode("koi8-r"), "ascii", "bytes that are not ascii, in line 2;"),
+        ("a,b\n1,2\n".encode("utf-16"), "utf-8", "the byte order mark of utf-16;"),
+        ("a,b\n1,2\n".encode("utf-32"), "cp1252", "the byte order mark of utf-32;"),
+        (b"a,b\n", "utf-16", "does not begin as utf-16 does"),
+        (b"a,b\n", "no-such", "'no-such'; expected an encoding that Python knows"),
+        (b"a,b\n", "base64", "'base64'; expected an encoding that Python knows"),
+        (b"\0" * 8 + b"DUCK" + b"\0" * 90, "utf-8", "a DuckDB database"),
+        (b"PAR1" + b"\0" * 90, "utf-8", "a Parquet file"),
+        (b"PK\x03\x04" + b"\0" * 90, "cp1252", "a zip archive"),
+        (gzip.compress(b"\0" * 8 + b"DUCK"), "utf-8", "a DuckDB database"),
+        (gzip.compress(b"a,b\n1,2\n")[:-9], "utf-8", "gzip that is damaged"),
+        (b"\x1f\x8bno gzip at all", "utf-8", "gzip that is damaged"),
+    ],
+)
+def test_what_was_found_in_place_of_the_encoding(
+    session: Session, file: Path, content: bytes, encoding: str, words: str
+) -> None:
+    assert re.search(words, str(fault(session, file, content, CsvFormat(encoding=encoding))))
 
 
 def test_one_value_of_another_type_is_named_by_its_line(session: Session, file: Path) -> None:
@@ -166,13 +218,13 @@ def test_lines_are_left_out_up_to_the_number_stated(session: Session, file: Path
     content = b'a,b\n1,"two\nlines"\n2\nx,y\n3,4,5\n6,z\n'
     file.write_bytes(content)
     # A line break within quotes begins no line.
-    rows = csv_rows(session, file, CsvFormat(max_rejected=3))
-    assert session.rows(rows.query) == [(1, "two\nlines"), (6, "z")]
-    assert rows.rejected(session) == (
-        RejectedLine(3, "b", "fewer columns than there are"),
-        RejectedLine(4, "a", "a value that is no BIGINT"),
-        RejectedLine(5, "", "more columns than there are"),
-    )
+    with csv_rows(session, file, CsvFormat(max_rejected=3)) as rows:
+        assert session.rows(rows.query) == [(1, "two\nlines"), (6, "z")]
+        assert rows.rejected(session) == (
+            RejectedLine(3, "b", "fewer columns than there are"),
+            RejectedLine(4, "a", "a value that is no BIGINT"),
+            RejectedLine(5, "", "more columns than there are"),
+        )
     assert len(fault(session, file, content, CsvFormat(max_rejected=2)).faults) == 3
 
 
@@ -244,8 +296,8 @@ def test_stated_types_round_nothing(session: Session, file: Path, type_: str, va
 
 def test_without_a_header_and_without_rows(session: Session, file: Path) -> None:
     file.write_bytes(b"1,x\n")
-    rows = csv_rows(session, file, CsvFormat(header=False))
-    assert rows.columns == (("column1", "BIGINT"), ("column2", "VARCHAR"))
+    with csv_rows(session, file, CsvFormat(header=False)) as rows:
+        assert rows.columns == (("column1", "BIGINT"), ("column2", "VARCHAR"))
     assert read(session, file, b"a,b\n", CsvFormat()) == (["VARCHAR", "VARCHAR"], [])
 
 

@@ -1,0 +1,141 @@
+"""CSV files as the database reads them: in UTF-8 and not packed, whatever they are in."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from gzip import BadGzipFile, GzipFile
+from io import BufferedReader
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import IO
+
+from tableveil.control import Control
+from tableveil.errors import BusyError, InvalidError, shortened
+
+_GZIP = b"\x1f\x8b"
+# By what begins, at a place, the files that are taken for CSV by mistake.
+_OTHER_KINDS = (
+    (8, b"DUCK", "a DuckDB database"),
+    (0, b"PAR1", "a Parquet file"),
+    (0, b"PK\x03\x04", "a zip archive, as Excel's workbooks are"),
+    (0, b"SQLite format 3\0", "an SQLite database"),
+    (0, b"%PDF-", "a PDF document"),
+)
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_PIECE = 1 << 20
+# Bytes whose NULs tell of an encoding; those behind them are of single values.
+_LOOKED_AT = 1 << 16
+
+
+@contextmanager
+def unpacked(path: Path, encoding: str, directory: Path | None, control: Control | None) -> Iterator[Path]:
+    """The file, or a copy of it in UTF-8 that is there while the block runs, in this directory or one for such files.
+
+    Raises:
+        InvalidError: it is not text in this encoding, or there is no such encoding.
+        Stopped: the control said so while it was copied.
+        BusyError: there is no room for the copy.
+    """
+    codec = _codec(encoding)
+    with path.open("rb") as packed:
+        start = packed.read(_PIECE)
+        packed.seek(0)
+        is_packed = start.startswith(_GZIP)
+        if not is_packed and codec == "utf-8-sig":
+            _check_start(start, encoding)
+            yield path
+            return
+        # Its mode is 0600: it holds raw values.
+        with NamedTemporaryFile(dir=directory, suffix=".csv") as copy:
+            with GzipFile(fileobj=packed) if is_packed else packed as content:
+                _copy(content, copy, codec, encoding, control or Control())
+            yield Path(copy.name)
+
+
+def _codec(encoding: str) -> str:
+    try:
+        found = codecs.lookup(encoding)
+        is_text = found._is_text_encoding
+    except (LookupError, ValueError):
+        is_text = False
+    if not is_text:
+        expected = "an encoding that Python knows, such as utf-8, cp1252 or utf-16"
+        raise InvalidError.of("CSV_ENCODING", "encoding", shortened(encoding), expected)
+    return "utf-8-sig" if found.name == "utf-8" else found.name
+
+
+def _copy(content: GzipFile | BufferedReader, copy: IO[bytes], codec: str, encoding: str, control: Control) -> None:
+    decoder = codecs.getincrementaldecoder(codec)()
+    line = 1
+    try:
+        piece = content.read(_PIECE)
+        _check_start(piece, encoding)
+        while piece:
+            control.raise_if_stopped()
+            following = content.read(_PIECE)
+            text = decoder.decode(piece, final=not following)
+            _check_latin_1(text, codec, line)
+            copy.write(text.encode())
+            line += text.count("\n")
+            piece = following
+        copy.flush()
+    except UnicodeDecodeError as error:
+        line += error.object[: error.start].decode(codec, "ignore").count("\n")
+        raise _wrong(f"bytes that are not {encoding}, in line {line:,}") from None
+    except UnicodeError:
+        raise _wrong(f"a file that does not begin as {encoding} does") from None
+    except (EOFError, zlib.error, BadGzipFile):
+        raise InvalidError.of("CSV_UNREADABLE", "file", "gzip that is damaged or cut off", "a whole file") from None
+    except OSError as error:
+        found = f"no room for a copy of it in UTF-8: {error.strerror}"
+        raise BusyError.of("DISK_FULL", "file", found, "free space", "Free space, or save it as UTF-8.") from None
+
+
+def _check_start(start: bytes, encoding: str) -> None:
+    for place, begin, kind in _OTHER_KINDS:
+        if start[place:].startswith(begin):
+            hint = "Is --format right?" if kind == "a Parquet file" else "Export its table as CSV or Parquet."
+            raise InvalidError.of("CSV_ENCODING", "file", kind, "a CSV file", hint)
+    if encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32")):
+        return
+    for mark, name in _MARKS:
+        if start.startswith(mark):
+            raise _wrong(f"the byte order mark of {name}", name)
+    if b"\0" in start[:_LOOKED_AT]:
+        raise _wrong("NUL bytes, which are in no text but in utf-16 and utf-32 without a byte order mark", "utf-16-le")
+
+
+def _check_latin_1(text: str, codec: str, line: int) -> None:
+    """Every byte is a character of latin-1, so that others' are taken for control characters that nobody writes."""
+    if codec != "iso8859-1":
+        return
+    if found := re.search("[\x80-\x9f]", text):
+        line += text.count("\n", 0, found.start())
+        raise _wrong(f"control characters, which no text in latin-1 has, in line {line:,}")
+
+
+def _wrong(found: str, likely: str = "cp1252") -> InvalidError:
+    hint = f"State another one that Python knows, perhaps --encoding {likely}."
+    return InvalidError.of("CSV_ENCODING", "file", found, "the encoding that was stated", hint)
+
+
+def first_lines(path: Path, most: int) -> str:
+    """The first characters of a file in UTF-8, without translation of line ends, which may be within quotes.
+
+    Raises:
+        InvalidError: it is not in UTF-8.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return file.read(most)
+    except UnicodeDecodeError:
+        raise _wrong("bytes that are not utf-8") from None
