@@ -117,10 +117,10 @@ def test_a_preview_of_a_policy(run: Run, tmp_path: Path) -> None:
     [
         ("", (), "ages.csv: no rows"),
         ("a;b;*\nc;*\n", (), "ages.csv, line 2: 2 columns; 1 row unlike the others"),
-        ("a;*\nb;*\na;*\n", (), "ages.csv, line 3, column 1: 'a' as in rows[0]; 1 value repeated"),
+        ("a;*\nb;*\na;*\n", (), "ages.csv, line 3, column 1: the value of rows[0] again; 1 value repeated"),
         ("a,b,*\nc,b,+\n", (), "ages.csv, line 2, column 3: 2 labels at the top"),
         ("a\nb\n", (), "ages.csv: 1 column"),
-        ("a;x;1;*\nb;x;2;*\n", (), "'x' of level 1 under '1'"),
+        ("a;x;1;*\nb;x;2;*\n", (), "a label of level 1 that is under another one"),
         (";".join(map(str, range(10_001))) + "\n", (), "ages.csv: 10,001 columns"),
         ("süß;*\n".encode("latin-1"), (), "bytes that are not UTF-8"),
         ("süß;*\n".encode(), ("--encoding", "latin-one"), "'latin-one'"),

@@ -9,14 +9,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.errors import Fault, shortened
+from tableveil.errors import Fault
 from tableveil.hierarchy.definition import InlineLevels
 from tableveil.hierarchy.labelled import LabelledValues, ValueKind
 
 MOST_COLUMNS = 1000
 """Of a hierarchy written out, the value's own included."""
-
-_LABELS_SHOWN = 3
 
 
 def check_levels(rows: Sequence[Sequence[str | None]], field: str) -> list[Fault]:
@@ -27,8 +25,9 @@ def check_levels(rows: Sequence[Sequence[str | None]], field: str) -> list[Fault
         field: Path of the hierarchy; faults point below it, to `rows[i]` or `rows[i].labels[level]`.
 
     Returns:
-        One fault per kind of defect, with a count and the first example. Labels are compared in the rows that have as
-        many columns as most have, and no NULL.
+        One fault per kind of defect, with a count and the place of the first example: the rows may be those of a table,
+        and what is found is kept with the job. Labels are compared in the rows that have as many columns as most have,
+        and no NULL.
     """
     if not rows:
         return [Fault(f"{field}.rows", "no rows", "a row per value: its text, then its labels up to the top")]
@@ -69,7 +68,7 @@ def _repeated(rows: Sequence[Sequence[str | None]], field: str) -> list[Fault]:
         return []
     first = values.index(repeated[0])
     second = values.index(repeated[0], first + 1)
-    found = f"{shortened(repeated[0])} as in rows[{first}]; {_counted(len(repeated), 'value')} repeated"
+    found = f"the value of rows[{first}] again; {_counted(len(repeated), 'value')} repeated"
     hint = "Remove all but one of them, also if the rows are alike."
     return [Fault(f"{field}.rows[{second}].labels[0]", found, "every value in one row only", hint)]
 
@@ -78,8 +77,7 @@ def _split_top(levels: Sequence[Sequence[str | None]], numbers: Sequence[int], f
     labels = list(dict.fromkeys(levels[-1])) if levels else []
     if len(labels) < 2:
         return []
-    shown = ", ".join(shortened(str(label)) for label in labels[:_LABELS_SHOWN])
-    found = f"{_counted(len(labels), 'label')} at the top: {shown}{', …' if len(labels) > _LABELS_SHOWN else ''}"
+    found = f"{_counted(len(labels), 'label')} at the top"
     path = f"{field}.rows[{numbers[levels[-1].index(labels[1])]}].labels[{len(levels) - 1}]"
     return [Fault(path, found, "one label that all rows share", "End every row with '*', for example.")]
 
@@ -103,10 +101,7 @@ def _not_nesting(levels: Sequence[Sequence[str | None]], numbers: Sequence[int],
         if example is None:
             one, other, *_ = above[split[0]]
             first, second = (numbers[steps.index((split[0], parent))] for parent in (one, other))
-            text = (
-                f"{shortened(str(split[0]))} of level {level} under {shortened(str(one))} in rows[{first}], "
-                f"but under {shortened(str(other))} here"
-            )
+            text = f"a label of level {level} that is under another one in rows[{first}]"
             example = Fault(f"{field}.rows[{second}].labels[{level + 1}]", text, "the same label above equal labels")
     if example is None:
         return []

@@ -87,25 +87,22 @@ def _faults_of_zips(codes: Sequence[str | None], field: str) -> list[Fault]:
     faults = []
     others = [code for code in codes if code is None or not _FIVE_DIGITS.fullmatch(code)]
     if others:
-        shown = "NULL" if others[0] is None else shortened(others[0])
         hint = "Numbers lose their leading zeros: lpad(zip::VARCHAR, 5, '0') is five digits again."
-        found = f"{shown}; {len(others):,} of {len(codes):,} rows are not of five digits"
+        found = f"{len(others):,} of {len(codes):,} rows are not of five digits"
         faults.append(Fault(f"{field}.zip_column", found, "ZIP codes of five digits", hint))
     repeated = [code for code, count in Counter(codes).items() if code is not None and count > 1]
     if repeated:
-        found = f"{shortened(repeated[0])} in several rows; {len(repeated):,} ZIP codes repeated"
+        found = f"{len(repeated):,} ZIP codes in several rows"
         hint = "Make a table that adds up the people of each, and name that."
         faults.append(Fault(f"{field}.zip_column", found, "every ZIP code in one row only", hint))
     return faults
 
 
 def _faults_of_people(people: Sequence[tuple[str | None, int | None]], field: str) -> list[Fault]:
-    others = [(code, number) for code, number in people if number is None or number < 0]
+    others = [number for _, number in people if number is None or number < 0]
     if not others:
         return []
-    code, number = others[0]
-    of = "NULL" if code is None else shortened(code)
-    found = f"{'NULL' if number is None else number} for {of}; {len(others):,} of {len(people):,} rows without a number"
+    found = f"{len(others):,} of {len(people):,} rows without a number"
     return [Fault(f"{field}.population_column", found, "a number of people of at least 0 in every row")]
 
 

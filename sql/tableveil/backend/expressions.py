@@ -44,6 +44,11 @@ def text(value: str) -> exp.Expr:
     return exp.Literal.string(value)
 
 
+def parameter(position: int) -> exp.Expr:
+    """A value that is bound when the statement runs: the parameter at the position, from 1 on."""
+    return exp.Parameter(this=number(position))
+
+
 def cast(expression: exp.Expr, type_: str) -> exp.Expr:
     """`CAST(expression AS type_)`, the type as DuckDB spells it."""
     return exp.Cast(this=expression, to=exp.DataType.build(type_, dialect=DIALECT))

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from tableveil.backend.failures import translated
 from tableveil.backend.interrupter import Interrupter
+from tableveil.backend.redacted import without_literals
 from tableveil.backend.render import render
 from tableveil.backend.trial import Exceeded, Trials
 from tableveil.control import Control, Stopped
@@ -166,8 +167,8 @@ class Session:
         except duckdb.Error as error:
             failure = translated(error)
             if not isinstance(failure, Stopped):
-                # The statement holds names and placeholders, no values; the database's own text may hold values.
-                logger.warning("statement failed: %s: %s", type(error).__name__, " ".join(text.split())[:500])
+                # The database's own text may hold values, and the statement's literals may be some.
+                logger.warning("statement failed: %s: %s", type(error).__name__, without_literals(text))
             raise failure from None
 
     def _unguarded(self, statement: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, drop, number, table
+from tableveil.backend import Session, alias, call, cast, column, drop, number, parameter, table
 from tableveil.hierarchy.labelled import TOP_LABEL
 from tableveil.hierarchy.middles import middle_reader
 from tableveil.usefulness import Association, contingency, cramers_v
@@ -55,18 +55,24 @@ def _measured(session: Session, rows: exp.Expr, columns: Sequence[Compared], *, 
         chosen.set("sample", taken)
     session.stage(sample.name, chosen)
     query = exp.select().from_(exp.alias_(sample.copy(), "rows", table=True))
+    bound: list[float] = []
     for i, compared in enumerate(columns):
-        query = _coded(session, query, compared, i, released=released)
+        query = _coded(session, query, compared, i, bound, released=released)
     coded = table("utility_coded")
-    session.stage(coded.name, query)
+    session.stage(coded.name, query, bound)
     found = _correlations(session, coded, columns) | _contingencies(session, coded, columns)
     for made in (sample, coded, *(table(f"utility_labels_{i}") for i in range(len(columns)))):
         session.execute(drop("TABLE", made.copy(), if_exists=True))
     return found
 
 
-def _coded(session: Session, query: exp.Select, compared: Compared, i: int, *, released: bool) -> exp.Select:
-    """The query with the column's number `x` and its code `c`, each with its position; NULL where nothing is told."""
+def _coded(
+    session: Session, query: exp.Select, compared: Compared, i: int, bound: list[float], *, released: bool
+) -> exp.Select:
+    """The query with the column's number `x` and its code `c`, each with its position; NULL where nothing is told.
+
+    Its parameters are added to `bound`.
+    """
     if compared.has_numbers and not (released and compared.labelled):
         value = compared.number("rows")
         cuts = call(
@@ -75,7 +81,8 @@ def _coded(session: Session, query: exp.Select, compared: Compared, i: int, *, r
         edges = session.value(exp.select(cuts).from_(table("utility_sample", alias="rows"))) or []
         above: exp.Expr = number(0)
         for edge in sorted(set(edges)):
-            more = exp.GT(this=value.copy(), expression=cast(exp.Literal.string(repr(edge)), "DOUBLE"))
+            bound.append(edge)
+            more = exp.GT(this=value.copy(), expression=parameter(len(bound)))
             above = exp.Add(this=above, expression=cast(more, "INTEGER"))
         return query.select(alias(value.copy(), f"x{i}"), alias(above, f"c{i}"))
     joined, labels = f"l{i}", table(f"utility_labels_{i}")
@@ -121,13 +128,13 @@ def _correlations(session: Session, coded: exp.Table, columns: Sequence[Compared
         return {}
     # Divided by the greatest, so that no square overflows; the correlation is the same.
     greatest = exp.select(*(call("max", exp.Abs(this=column(f"x{i}"))) for i in numeric)).from_(coded.copy())
-    scales = dict(zip(numeric, session.row(greatest), strict=True))
+    scales = [scale or 1.0 for scale in session.row(greatest)]
 
     def scaled(i: int) -> exp.Expr:
-        return exp.Div(this=column(f"x{i}"), expression=cast(exp.Literal.string(repr(scales[i] or 1.0)), "DOUBLE"))
+        return exp.Div(this=column(f"x{i}"), expression=parameter(numeric.index(i) + 1))
 
     wanted = [call("corr", scaled(i), scaled(j)) for i, j in pairs]
-    found = session.row(exp.select(*wanted).from_(coded.copy()))
+    found = session.row(exp.select(*wanted).from_(coded.copy()), scales)
     return {
         (i, j, "correlation"): None if value is None or value != value else float(value)
         for (i, j), value in zip(pairs, found, strict=True)

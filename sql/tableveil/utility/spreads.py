@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, number
+from tableveil.backend import Session, alias, call, cast, column, number, parameter
 from tableveil.hierarchy import ValueKind
 from tableveil.hierarchy.labelled import TOP_LABEL
 from tableveil.hierarchy.middles import middle_reader
@@ -94,20 +94,18 @@ def _of_numbers(session: Session, rows: exp.Expr, compared: Compared, grid: _Gri
     count, present = session.row(exp.select(exp.Count(this=exp.Star()), exp.Count(this=column("x"))).from_(numbers))
     if grid is None or not present:
         return Spread(count, count, 0, None, None, (), (Bin(None, count),) if count else ())
-    scaled = exp.Div(this=column("x"), expression=_double(grid.scale))
+    scaled = exp.Div(this=column("x"), expression=parameter(1))
     measures = exp.select(
         call("avg", scaled),
         call("var_pop", scaled.copy()),
         call("quantile_cont", column("x"), exp.Array(expressions=[exp.Literal.number(q) for q in QUANTILES])),
     )
-    mean, variance, quantiles = session.row(measures.from_(numbers.copy()))
+    mean, variance, quantiles = session.row(measures.from_(numbers.copy()), [grid.scale])
     distinct = exp.select(column("x")).distinct().from_(numbers.copy()).where(column("x").is_(exp.null()).not_())
     different = session.value(exp.select(exp.Count(this=exp.Star())).from_(distinct.subquery("different")))
     place = call(
         "floor",
-        exp.Div(
-            this=exp.paren(exp.Sub(this=scaled.copy(), expression=_double(grid.start))), expression=_double(grid.step)
-        ),
+        exp.Div(this=exp.paren(exp.Sub(this=scaled.copy(), expression=parameter(2))), expression=parameter(3)),
     )
     within = call("greatest", number(0), call("least", number(grid.bins - 1), cast(place, "BIGINT")))
     counted = (
@@ -116,7 +114,7 @@ def _of_numbers(session: Session, rows: exp.Expr, compared: Compared, grid: _Gri
         .where(column("x").is_(exp.null()).not_())
         .group_by(number(1))
     )
-    held = dict(session.rows(counted))
+    held = dict(session.rows(counted, [grid.scale, grid.start, grid.step]))
     bins = [Bin(grid.label(i), held.get(i, 0)) for i in range(grid.bins)]
     bins += [Bin(None, count - present)] if count > present else []
     return Spread(
@@ -128,11 +126,6 @@ def _of_numbers(session: Session, rows: exp.Expr, compared: Compared, grid: _Gri
         tuple(quantiles),
         tuple(bins),
     )
-
-
-def _double(value: float) -> exp.Expr:
-    # As text: a literal in decimal notation would be a DECIMAL of limited digits.
-    return cast(exp.Literal.string(repr(value)), "DOUBLE")
 
 
 # --- labels ---------------------------------------------------------------------------------------------------------

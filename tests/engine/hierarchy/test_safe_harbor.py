@@ -86,14 +86,14 @@ def test_zip_codes_are_labelled_by_the_rule_and_nest(people: dict[str, int]) -> 
     ("people", "field", "found"),
     [
         ([], "population", "no rows"),
-        ([("2139", 5), ("10001", 5)], "zip_column", "'2139'; 1 of 2 rows are not of five digits"),
-        ([("02139-1234", 5)], "zip_column", "'02139-1234'; 1 of 1 rows are not of five digits"),
-        ([("٠٢١٣٩", 5)], "zip_column", "'٠٢١٣٩'; 1 of 1 rows are not of five digits"),
-        ([("02139\n", 5)], "zip_column", "'02139\n'; 1 of 1 rows are not of five digits"),
-        ([(None, 5), ("10001", 5), (None, 5)], "zip_column", "NULL; 2 of 3 rows are not of five digits"),
-        ([("10001", 5), ("10001", 6)], "zip_column", "'10001' in several rows; 1 ZIP codes repeated"),
-        ([("10001", None)], "population_column", "NULL for '10001'; 1 of 1 rows without a number"),
-        ([("10001", 0), ("10002", -1)], "population_column", "-1 for '10002'; 1 of 2 rows without a number"),
+        ([("2139", 5), ("10001", 5)], "zip_column", "1 of 2 rows are not of five digits"),
+        ([("02139-1234", 5)], "zip_column", "1 of 1 rows are not of five digits"),
+        ([("٠٢١٣٩", 5)], "zip_column", "1 of 1 rows are not of five digits"),
+        ([("02139\n", 5)], "zip_column", "1 of 1 rows are not of five digits"),
+        ([(None, 5), ("10001", 5), (None, 5)], "zip_column", "2 of 3 rows are not of five digits"),
+        ([("10001", 5), ("10001", 6)], "zip_column", "1 ZIP codes in several rows"),
+        ([("10001", None)], "population_column", "1 of 1 rows without a number"),
+        ([("10001", 0), ("10002", -1)], "population_column", "1 of 2 rows without a number"),
     ],
 )
 def test_faults_of_the_table_of_people(people: list[tuple[str | None, int | None]], field: str, found: str) -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.backend.redacted import without_literals
 from tableveil.control import Control, Stopped
 from tableveil.errors import ConflictError, InternalError
 
@@ -291,3 +292,25 @@ def test_a_stop_inside_a_transaction_is_seen_through_a_relation(session: Session
     session.control.cancel()
     with pytest.raises(Stopped):
         stop_while_registered()
+
+
+@pytest.mark.parametrize(
+    ("statement", "logged"),
+    [
+        ("SELECT 'Smith''s', E'a\\'b', $$Smith$$, x'AB'", "SELECT ? , ? , ? , x ?"),
+        ("SELECT 4711, -4.7e11, 4_711, 0x4711, .4711", "SELECT ? , - ? , ? , ? , . ?"),
+        ('SELECT "name", $1, ? FROM "it\'s" -- Smith', 'SELECT "name" , $ ? , ? FROM "it\'s"'),
+        ("SELECT 'a\\', CAST(\"a\" AS ENUM('Smith', 'Jones'))", 'SELECT ? , CAST ( "a" AS ENUM ( ? , ? ) )'),
+        ("SELECT 'Smith", "(a statement that cannot be read)"),
+    ],
+)
+def test_literals_are_logged_by_their_place(statement: str, logged: str) -> None:
+    assert without_literals(statement) == logged
+
+
+def test_a_failing_statement_is_logged_without_literals(session: Session, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG), pytest.raises(InternalError):
+        session.execute("SELECT CAST('Smith' AS INTEGER) FROM range(4711)")
+    assert "SELECT CAST ( ? AS INTEGER ) FROM range ( ? )" in caplog.text
+    assert "Smith" not in caplog.text
+    assert "4711" not in caplog.text

@@ -130,7 +130,7 @@ def test_everything_wrong_is_found_at_once(session: Session) -> None:
         (
             InlineLevels(ROWS[:2] + ROWS[:1]),
             "code",
-            ("hierarchy.inline.rows[2].labels[0]", "'a' as in rows[0]; 1 value repeated"),
+            ("hierarchy.inline.rows[2].labels[0]", "the value of rows[0] again; 1 value repeated"),
         ),
         (InlineLevels(()), "code", ("hierarchy.inline.rows", "no rows")),
         (StoredLevels("nothing"), "code", ("hierarchy.stored.name", "'nothing'")),
