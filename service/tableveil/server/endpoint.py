@@ -17,12 +17,20 @@ from tableveil.server.classification_service import ClassificationService
 from tableveil.server.draft_service import DraftService
 from tableveil.server.frontier_service import FrontierService
 from tableveil.server.hierarchy_service import HierarchyService
+from tableveil.server.idle import IdleStreams
 from tableveil.server.interceptor import CallInterceptor
 from tableveil.server.job_service import JobService
 from tableveil.server.payout_service import PayoutService
 from tableveil.server.release_service import ReleaseService
 from tableveil.server.risk_service import RiskService
-from tableveil.server.settings import CHECKS_AT_ONCE, LARGEST_MESSAGE, LOADS_AT_ONCE, RESERVED_THREADS, UPLOADS_AT_ONCE
+from tableveil.server.settings import (
+    CHECKS_AT_ONCE,
+    LARGEST_MESSAGE,
+    LOADS_AT_ONCE,
+    RESERVED_THREADS,
+    STREAM_IDLE_SECONDS,
+    UPLOADS_AT_ONCE,
+)
 from tableveil.server.slots import Slots
 from tableveil.server.stores import Stores
 from tableveil.server.table_service import TableService
@@ -87,17 +95,26 @@ _OPTIONS = (
 class Endpoint:
     """Listens from the start, answers after `start`."""
 
-    def __init__(self, jobs: JobManager, stores: Stores, address: str, stream_limit: int) -> None:
+    def __init__(
+        self,
+        jobs: JobManager,
+        stores: Stores,
+        address: str,
+        stream_limit: int,
+        idle_seconds: float = STREAM_IDLE_SECONDS,
+    ) -> None:
         """Binds the port; see `bind` for what it raises. `address` is a checked one."""
         # Streams cannot take all threads, so unary calls and health checks find one at any time.
         self._threads = ThreadPoolExecutor(stream_limit + RESERVED_THREADS, thread_name_prefix="tableveil-call")
         streams = Slots(stream_limit, "open streams")
-        server = grpc.server(self._threads, interceptors=[CallInterceptor(streams)], options=_OPTIONS)
+        self._idle = IdleStreams(idle_seconds)
+        server = grpc.server(self._threads, interceptors=[CallInterceptor(streams, self._idle)], options=_OPTIONS)
         self._server = server
         try:
             self.address = with_port(address, bind(server, address))
         except BaseException:
             self._threads.shutdown()
+            self._idle.close()
             raise
         checks, uploads = Slots(CHECKS_AT_ONCE, "running checks"), Slots(UPLOADS_AT_ONCE, "running uploads")
         job_service_pb2_grpc.add_JobServiceServicer_to_server(JobService(jobs, checks), server)
@@ -137,6 +154,7 @@ class Endpoint:
     def stop(self, grace_seconds: float) -> bool:
         """Takes no more calls, ends those that run after the grace, and returns whether their threads are done."""
         self._server.stop(grace_seconds).wait(grace_seconds + 1.0)
+        self._idle.close()
         # A call may hang in the database; stopping must not.
         waiting = threading.Thread(target=self._threads.shutdown, daemon=True)
         waiting.start()

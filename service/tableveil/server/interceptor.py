@@ -15,6 +15,7 @@ from google.protobuf.message import DecodeError
 from tableveil.control import Stopped
 from tableveil.errors import CancelledError, InternalError, InvalidError, TableveilError
 from tableveil.runtime.model import Failure
+from tableveil.server.idle import IdleStreams
 from tableveil.server.slots import Slots
 from tableveil.server.status import status_of
 
@@ -24,9 +25,10 @@ logger = logging.getLogger("tableveil.server")
 class CallInterceptor(grpc.ServerInterceptor):
     """Wraps the handlers of all services on the server."""
 
-    def __init__(self, streams: Slots) -> None:
-        """`streams` holds a slot for each streaming call, because it holds a thread."""
+    def __init__(self, streams: Slots, idle: IdleStreams) -> None:
+        """`streams` holds a slot for each streaming call, because it holds a thread; `idle` ends those that wait."""
         self._streams = streams
+        self._idle = idle
 
     def intercept_service(
         self,
@@ -62,7 +64,7 @@ class CallInterceptor(grpc.ServerInterceptor):
         def answer(requests: Iterator[bytes], context: grpc.ServicerContext) -> Any:
             with _failures_as_statuses(method, context), self._streams.taken():
                 assert handler.stream_unary is not None
-                return handler.stream_unary((_read(handler, request) for request in requests), context)
+                return handler.stream_unary(self._received(handler, requests, context), context)
 
         return answer
 
@@ -71,7 +73,7 @@ class CallInterceptor(grpc.ServerInterceptor):
         def answer(request: bytes, context: grpc.ServicerContext) -> Iterator[Any]:
             with _failures_as_statuses(method, context), self._streams.taken():
                 assert handler.unary_stream is not None
-                yield from handler.unary_stream(_read(handler, request), context)
+                yield from self._sent(handler.unary_stream(_read(handler, request), context), context)
 
         return answer
 
@@ -79,9 +81,26 @@ class CallInterceptor(grpc.ServerInterceptor):
         def answer(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[Any]:
             with _failures_as_statuses(method, context), self._streams.taken():
                 assert handler.stream_stream is not None
-                yield from handler.stream_stream((_read(handler, request) for request in requests), context)
+                requested = self._received(handler, requests, context)
+                yield from self._sent(handler.stream_stream(requested, context), context)
 
         return answer
+
+    def _received(
+        self, handler: grpc.RpcMethodHandler[Any, Any], requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> Iterator[Any]:
+        while True:
+            with self._idle.waiting(context):
+                request = next(requests, None)
+            if request is None:
+                return
+            yield _read(handler, request)
+
+    def _sent(self, responses: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
+        for response in responses:
+            # gRPC asks for the next one when this one is on its way, which flow control may delay.
+            with self._idle.waiting(context):
+                yield response
 
 
 def _read(handler: grpc.RpcMethodHandler[Any, Any], request: bytes) -> Any:

@@ -32,6 +32,9 @@ LARGEST_HIERARCHY = 512 * 2**20
 LARGEST_PAGE = 3 * 2**20
 """Bytes after which a page of a list ends early: clients accept 4 MiB unless told otherwise."""
 
+STREAM_IDLE_SECONDS = 300.0
+"""How long a stream waits for a client that reads nothing of what it asked for, or sends nothing of an upload."""
+
 STOP_SECONDS = 7.0
 """How long running jobs are waited for when the server stops. They end within half a second unless they are being
 committed; what runs servers may lose patience after ten."""

@@ -23,6 +23,7 @@ from tableveil.lookups import (
 from tableveil.pipelines.draft import Drafts
 from tableveil.runtime import JobManager, Loads, Upkeep
 from tableveil.server.endpoint import Endpoint
+from tableveil.server.settings import STREAM_IDLE_SECONDS
 from tableveil.server.stores import Stores
 
 Start = Callable[..., Endpoint]
@@ -136,8 +137,8 @@ def start(jobs: Mock, stores: Stores) -> Iterator[Start]:
     """Starts an endpoint, and stops it in the end."""
     with ExitStack() as stack:
 
-        def start(stream_limit: int = 8) -> Endpoint:
-            endpoint = Endpoint(jobs, stores, "127.0.0.1:0", stream_limit)
+        def start(stream_limit: int = 8, idle_seconds: float = STREAM_IDLE_SECONDS) -> Endpoint:
+            endpoint = Endpoint(jobs, stores, "127.0.0.1:0", stream_limit, idle_seconds)
             endpoint.start()
             stack.callback(endpoint.stop, 0.0)
             return endpoint
