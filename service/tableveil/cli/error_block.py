@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
@@ -9,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tableveil.cli.wording import printable
+from tableveil.cli.wording import printable, short
 from tableveil.client import UnreachableError
 from tableveil.errors import (
     BusyError,
@@ -23,6 +24,8 @@ from tableveil.errors import (
     TableveilError,
 )
 
+_ATTRIBUTE = re.compile(r"attributes\[(\d{1,9})\]")
+
 _WORDS: dict[type[TableveilError], str] = {
     InvalidError: "Invalid",
     InfeasibleError: "Infeasible",
@@ -34,14 +37,17 @@ _WORDS: dict[type[TableveilError], str] = {
 }
 
 
-def error_block(error: TableveilError) -> RenderableType:
-    """The error; its message is left out where it is that of the only fault."""
+def error_block(error: TableveilError, columns: Sequence[str] = ()) -> RenderableType:
+    """The error; its message is left out where it is that of the only fault.
+
+    `columns` are those of the attributes of the policy in question.
+    """
     heading = Text(_WORDS.get(type(error), "Failed"), style="bold red")
     # A server cuts long texts.
     if len(error.faults) != 1 or not error.message.startswith(f"{error.faults[0].field}: found "):
         heading.append(f": {printable(error.message)}", style="not bold default")
     heading.append(f" ({printable(error.code)})", style="not bold dim")
-    parts = [_fault(fault) for fault in error.faults]
+    parts = [_fault(fault, columns) for fault in error.faults]
     if isinstance(error, InfeasibleError) and error.relaxations:
         parts.append(_relaxations(error.relaxations))
     return Group(heading, *(Padding(part, (0, 0, 0, 2), expand=False) for part in parts))
@@ -57,13 +63,17 @@ def _relaxations(relaxations: Sequence[Relaxation]) -> RenderableType:
     return Group(Text("feasible would be", style="bold"), Padding(rows, (0, 0, 0, 2), expand=False))
 
 
-def _fault(fault: Fault) -> RenderableType:
+def _fault(fault: Fault, columns: Sequence[str]) -> RenderableType:
     details = Table.grid(padding=(0, 2))
     details.add_column(style="dim")
     details.add_column(overflow="fold")
     for word, text in (("found", fault.found), ("expected", fault.expected), ("hint", fault.hint)):
         if text:
             details.add_row(word, Text(printable(text)))
-    return Group(
-        Text(printable(fault.field), style="bold", overflow="fold"), Padding(details, (0, 0, 0, 2), expand=False)
-    )
+    heading = Text(printable(fault.field), style="bold", overflow="fold")
+    attribute = _ATTRIBUTE.match(fault.field)
+    position = int(attribute[1]) if attribute else len(columns)
+    # An attribute that could not be read has no column.
+    if position < len(columns) and columns[position]:
+        heading.append(f"  column {short(columns[position])}", style="not bold dim")
+    return Group(heading, Padding(details, (0, 0, 0, 2), expand=False))

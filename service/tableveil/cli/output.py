@@ -51,6 +51,8 @@ class Output:
     as_json: bool = False
     out: Console = field(default_factory=console)
     err: Console = field(default_factory=lambda: console(stderr=True))
+    columns: list[str] = field(default_factory=list)
+    """Those of the policy that the command is about, once it was read: faults name them by position only."""
 
     def show(self, content: RenderableType) -> None:
         """Writes a result for people."""
@@ -90,7 +92,7 @@ class Output:
 
     def report(self, error: TableveilError) -> None:
         """Shows an error to people."""
-        self.tell(error_block(error))
+        self.tell(error_block(error, self.columns))
 
 
 def _rendered(console: Console, content: RenderableType) -> str:

@@ -57,6 +57,7 @@ def submit(session: Session, policy: Path, wait: bool, request_id: str | None, l
 def queued(session: Session, policy: Path, request_id: str | None, levels_of: str | None) -> job_service_pb2.Job:
     """The job for the policy in a file; what else is given overrides what the file says."""
     message, faults = load_policy(policy)
+    session.output.columns.extend(attribute.column for attribute in message.attributes)
     if faults:
         raise InvalidError.about(
             "POLICY_INVALID", "the policy is invalid", _checked(session.client, message, policy, faults).faults
@@ -85,6 +86,7 @@ def check_policy(session: Session, policy: Path, offline: bool) -> None:
     """List all that is wrong with a policy."""
     output = session.output
     message, faults = load_policy(policy)
+    output.columns.extend(attribute.column for attribute in message.attributes)
     checked = _checked(None if offline else session.client, message, policy, faults)
     if output.as_json:
         output.json(job_service_pb2.CheckPolicyResponse(faults=faults_to(checked.faults), warnings=checked.warnings))

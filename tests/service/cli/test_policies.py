@@ -224,3 +224,11 @@ def test_what_is_no_policy(run: Run, service: FakeService, tmp_path: Path, name:
     # One fault, not one for every field that was not read.
     assert result.stderr.splitlines()[:2] == ["Invalid (POLICY_INVALID)", "  document"]
     assert service.requests == []
+
+
+def test_faults_name_the_column_beside_its_position(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text("attributes:\n  -\n  - {column: zip, role: XX}\n  - {column: age, role: QUASI_IDENTIFIER}\n")
+    lines = run("check-policy", str(file), "--offline").stderr.splitlines()
+    assert {"  attributes[1].role  column zip", "  attributes[2].hierarchy  column age"} <= set(lines)
+    assert "  attributes[0]" in lines, "which has none"
