@@ -159,7 +159,12 @@ def test_all_faults_at_once(run: Run, service: FakeService, tmp_path: Path, comm
     assert result.stdout == ""
     assert result.stderr.splitlines()[0] == "Invalid: the policy is invalid (4 faults) (POLICY_INVALID)"
     fields = [line.strip() for line in result.stderr.splitlines() if line.startswith("  ") and line[2] != " "]
-    assert fields == ["attributes[1].role  column diagnosis", "sufix", "privacy_models[0].k_anonymity.k", "source.table"]
+    assert fields == [
+        "attributes[1].role  column diagnosis",
+        "sufix",
+        "privacy_models[0].k_anonymity.k",
+        "source.table",
+    ]
     assert submitted(service) == []
 
 
