@@ -72,7 +72,7 @@ JOBS = {
     "a NULL that must not be": Job(
         "POLICY_INVALID", at(4, nulls="ERROR"), ("UPDATE patients SET city = NULL WHERE age > 40",)
     ),
-    "a nearly unique column": Job("POLICY_INVALID", at(5, role="INSENSITIVE")),
+    "a nearly unique column": Job("POLICY_INVALID", at(5, acknowledged=False)),
     "a column that gives a hidden one away": Job(
         "COLUMN_DISCLOSES",
         new("home", "INSENSITIVE"),

@@ -53,7 +53,7 @@ def policy(source: str = "people", target: str = "released", **fields: object) -
             attribute("zip", "QUASI_IDENTIFIER", hierarchy={"redaction": {"length": 5, "alphabet_size": 10}}),
             attribute("sex", "QUASI_IDENTIFIER", hierarchy={"suppression_only": {}}),
             attribute("diagnosis", "SENSITIVE"),
-            attribute("ward", "INSENSITIVE"),
+            attribute("ward", "INSENSITIVE", acknowledged=True),
         ],
         "privacy_models": [{"k_anonymity": {"k": 4}}],
         "suppression_limit": "0.05",

@@ -41,7 +41,7 @@ def policy(name: str, target: Document) -> Document:
             attribute(name, "QUASI_IDENTIFIER", hierarchy={"suppression_only": {}}, maximum_level=0),
             attribute(f"{name}.2", "QUASI_IDENTIFIER", hierarchy={"redaction": {"length": 5, "alphabet_size": 10}}),
             attribute(f"{name}.3", "SENSITIVE"),
-            attribute(f"{name}.4", "INSENSITIVE"),
+            attribute(f"{name}.4", "INSENSITIVE", acknowledged=True),
         ],
         "privacy_models": [{"k_anonymity": {"k": 4}}],
         "suppression_limit": "0.5",

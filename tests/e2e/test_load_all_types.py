@@ -52,7 +52,10 @@ def test_all_types_arrive(serve: Serve, tmp_path: Path) -> None:
         attributes = [
             samples.attribute("id", "IDENTIFYING"),
             samples.attribute("sex", "QUASI_IDENTIFIER", hierarchy={"suppression_only": {}}, maximum_level=0),
-            *(samples.attribute(name, ("SENSITIVE", "INSENSITIVE")[i % 2]) for i, name in enumerate(names)),
+            *(
+                samples.attribute(name, ("SENSITIVE", "INSENSITIVE")[i % 2], acknowledged=True)
+                for i, name in enumerate(names)
+            ),
         ]
         job = client.wait(client.submit(samples.message(samples.policy("ty'pe.d", attributes=attributes))).name)
         assert job.state == job_service_pb2.JOB_STATE_SUCCEEDED, job.failure

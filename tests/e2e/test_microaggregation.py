@@ -34,7 +34,7 @@ AGGREGATED = [
         hierarchy={"redaction": {"length": 5, "alphabet_size": 10}},
         aggregation={"scale": "NOMINAL", "function": "COMMON_LABEL"},
     ),
-    samples.attribute("charge", "SENSITIVE"),
+    samples.attribute("charge", "SENSITIVE", acknowledged=True),
 ]
 
 

@@ -78,7 +78,7 @@ from tableveil.policy.validate import validate_policy
 from tableveil.policy.validate_attributes import check_hierarchy
 from tableveil.policy.validate_classification import check_classified_columns
 from tableveil.policy.validate_search import check_common_level, level_field
-from tableveil.policy.warnings import looking_at_values, policy_warnings
+from tableveil.policy.warnings import early_warnings, looking_at_values, policy_warnings
 
 __all__ = [
     "BALANCED",
@@ -153,6 +153,7 @@ __all__ = [
     "check_common_level",
     "check_hierarchy",
     "described",
+    "early_warnings",
     "level_field",
     "looking_at_values",
     "policy_warnings",

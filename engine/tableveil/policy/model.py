@@ -9,7 +9,7 @@ from enum import StrEnum
 from tableveil.hierarchy.definition import SAFE_HARBOR_LEVEL, HierarchyDefinition, SafeHarborHierarchy
 from tableveil.policy.game import Game, RecordLevel
 from tableveil.policy.microaggregation import Aggregation, Microaggregation
-from tableveil.policy.privacy import PrivacyModel, SafeHarbor
+from tableveil.policy.privacy import KAnonymity, PrivacyModel, SafeHarbor, SensitiveModel
 from tableveil.policy.quality import LossModel, QualityModel
 
 
@@ -239,6 +239,11 @@ class Policy:
     source_query: str = ""
 
     @property
+    def k(self) -> int | None:
+        """How many records k-anonymity asks of every class, if the policy asks for it."""
+        return max((model.k for model in self.privacy_models if isinstance(model, KAnonymity)), default=None)
+
+    @property
     def source_field(self) -> str:
         """The field that says what the source is."""
         return "source_query" if self.source_query else "source.table"
@@ -257,6 +262,12 @@ class Policy:
     def sensitive(self) -> tuple[AttributePolicy, ...]:
         """The attributes whose values the privacy models may protect, in policy order."""
         return tuple(a for a in self.attributes if a.role is Role.SENSITIVE)
+
+    @property
+    def unprotected(self) -> tuple[AttributePolicy, ...]:
+        """The sensitive attributes that no privacy model names."""
+        named = {model.column for model in self.privacy_models if isinstance(model, SensitiveModel)}
+        return tuple(attribute for attribute in self.sensitive if attribute.column not in named)
 
     def least_level(self, attribute: AttributePolicy) -> int:
         """The least level that a quasi-identifier may have: its own minimum, or what `safe_harbor` asks for."""

@@ -66,7 +66,12 @@ def _check_quasi_identifier(attribute: AttributePolicy, field: str) -> Iterator[
         yield Fault(f"{field}.weight", str(attribute.weight), "a finite number of at least 0")
     if attribute.acknowledged:
         hint = "Remove it: a quasi-identifier is generalized anyway."
-        yield Fault(f"{field}.acknowledged", "true for a quasi-identifier", "true for insensitive columns only", hint)
+        yield Fault(
+            f"{field}.acknowledged",
+            "true for a quasi-identifier",
+            "true for sensitive and insensitive columns only",
+            hint,
+        )
 
 
 def check_hierarchy(hierarchy: HierarchyDefinition | None, field: str) -> Iterator[Fault]:
@@ -117,8 +122,8 @@ def _check_other(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
         yield Fault(f"{field}.weight", str(attribute.weight), only)
     if attribute.nulls is not NullHandling.VALUE:
         yield Fault(f"{field}.nulls", attribute.nulls, only)
-    if attribute.acknowledged and attribute.role is not Role.INSENSITIVE:
-        expected = "true for insensitive columns only"
+    if attribute.acknowledged and attribute.role is Role.IDENTIFYING:
+        expected = "true for sensitive and insensitive columns only"
         yield Fault(f"{field}.acknowledged", f"true for the role {attribute.role}", expected, "Remove it.")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tableveil.errors import shortened
 from tableveil.policy.model import Choose, Policy, Role
 from tableveil.policy.privacy import SensitiveModel
 from tableveil.policy.quality import FIELDS, ClassificationModel
@@ -17,6 +18,17 @@ def policy_warnings(policy: Policy) -> Iterator[str]:
             f"The levels and the suppressed records are chosen by sensitive values ({', '.join(looking)}). Somebody "
             "who knows all quasi-identifiers and runs the method again may learn more of people's values than the "
             f"privacy models say: docs/threats.md, minimality. {_instead(policy)}"
+        )
+
+
+def early_warnings(policy: Policy) -> Iterator[str]:
+    """The same, with what a release says in figures once its classes are known."""
+    yield from policy_warnings(policy)
+    names = [shortened(attribute.column) for attribute in policy.unprotected]
+    if names:
+        yield (
+            f"No privacy model names these sensitive columns: {', '.join(names)}. If all records of a class have the "
+            "same value, it is known of everybody there. Ask for l-diversity or t-closeness."
         )
 
 

@@ -991,7 +991,9 @@ class Attribute(_message.Message):
     """Factor of this attribute's loss in the quality model: finite, at least 0. Unset: 1."""
     nulls: Global___NullHandling.ValueType
     acknowledged: _builtins.bool
-    """Releases an insensitive column although it is nearly unique or determines a quasi-identifier."""
+    """Releases a sensitive or insensitive column although it is nearly unique, or an insensitive one although a few share
+    each value, it determines a quasi-identifier, or leaves fewer rows of a class than the policy's k.
+    """
     @_builtins.property
     def hierarchy(self) -> Global___Hierarchy:
         """Required for quasi-identifiers; of a sensitive column, what hierarchical distances are measured by."""

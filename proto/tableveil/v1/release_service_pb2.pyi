@@ -750,9 +750,9 @@ class Guarantee(_message.Message):
     BEFORE_FIELD_NUMBER: _builtins.int
     AFTER_FIELD_NUMBER: _builtins.int
     model: _builtins.str
-    """The field of PrivacyModel, such as t_closeness, with what else of it is not as by default."""
+    """The field of PrivacyModel, such as t_closeness, with what else of it is not as by default; or effective_k."""
     column: _builtins.str
-    """The sensitive column; empty for models of identities."""
+    """The sensitive column, or the released one whose effective k it is; empty for models of identities."""
     parameter: _builtins.str
     """The name of the parameter, such as t."""
     before: _builtins.float

@@ -38,6 +38,8 @@ def guarantees(release: release_service_pb2.Release, all_models: bool) -> Render
 
 
 def _asked(one: release_service_pb2.Guarantee, policy: policy_pb2.Policy) -> bool:
+    if one.model.startswith("effective_k"):
+        return True
     if one.model.startswith("publisher_payout"):
         return policy.HasField("game")
     for model in policy.privacy_models:

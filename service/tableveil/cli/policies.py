@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,6 +52,7 @@ def submit(session: Session, policy: Path, wait: bool, request_id: str | None, l
         session.output.json(job_service_pb2.SubmitJobResponse(job=job))
     else:
         session.output.show(f"{job.name} submitted. Follow it with `tableveil watch {job.name}`.")
+        _warn(session, job.warnings)
 
 
 def queued(session: Session, policy: Path, request_id: str | None, levels_of: str | None) -> job_service_pb2.Job:
@@ -92,12 +93,16 @@ def check_policy(session: Session, policy: Path, offline: bool) -> None:
         output.json(job_service_pb2.CheckPolicyResponse(faults=faults_to(checked.faults), warnings=checked.warnings))
     elif not checked.faults:
         output.show("Nothing is wrong with the policy" + (", as far as can be told offline." if offline else "."))
-        for warning in checked.warnings:
-            output.show(Text(f"warning: {wording.printable(warning)}", style="yellow"))
+        _warn(session, checked.warnings)
     if checked.faults:
         error = InvalidError.about("POLICY_INVALID", "the policy is invalid", checked.faults)
         output.report(error)
         sys.exit(of_error(error))
+
+
+def _warn(session: Session, warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        session.output.show(Text(f"warning: {wording.printable(warning)}", style="yellow"))
 
 
 def _checked(client: Client | None, message: policy_pb2.Policy, file: Path, of_document: Sequence[Fault]) -> Checked:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tableveil.client.csv_hierarchies import CsvLevels, csv_attributes, read_csv_hierarchies, with_hierarchies
 from tableveil.convert import policy_from_proto
 from tableveil.errors import Checked, Fault
-from tableveil.policy import policy_warnings
+from tableveil.policy import early_warnings
 from tableveil.v1 import policy_pb2
 
 # A version that no hierarchy ever reaches, so that a stored one of the same name is not taken for the file.
@@ -27,7 +27,7 @@ def checked_on_client(policy: policy_pb2.Policy, base_directory: Path) -> Checke
     """The same faults, with the warnings that show without a database."""
     _, faults = check_on_client(policy, base_directory)
     read, _ = policy_from_proto(policy, before_upload=True)
-    return Checked(tuple(faults), () if read is None else tuple(policy_warnings(read)))
+    return Checked(tuple(faults), () if read is None else tuple(early_warnings(read)))
 
 
 def without_csv(policy: policy_pb2.Policy) -> policy_pb2.Policy:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tableveil.classes import EquivalenceClasses
 from tableveil.errors import Change, Fault, InfeasibleError, Relaxation
-from tableveil.policy import Choose, KAnonymity, NullHandling, Policy, PrivacyModel, Role
+from tableveil.policy import Choose, NullHandling, Policy, PrivacyModel, Role
 from tableveil.policy.validate_search import level_field
 from tableveil.privacy import ReleaseRule, suppressed_pool
 from tableveil.search import Candidate, Infeasible, Problem
@@ -39,7 +39,7 @@ def nothing_valid(
         f"no transformation {found}{_conflict(relaxed)}: {where} {suppressed} would have to be suppressed, "
         f"and {why.allowed:,} may be"
     )
-    smallest = max((model.k for model in policy.privacy_models if isinstance(model, KAnonymity)), default=1)
+    smallest = policy.k or 1
     code = "TOO_FEW_RECORDS" if why.records < smallest else "INFEASIBLE"
     return InfeasibleError(code, message, faults, relaxed.relaxations)
 

@@ -30,7 +30,7 @@ from tableveil.pipelines.privacy import (
     plays_in_population,
 )
 from tableveil.pipelines.report import Report
-from tableveil.policy import KAnonymity, Policy, Role, policy_warnings
+from tableveil.policy import KAnonymity, Policy, Role, early_warnings
 from tableveil.release import check_existing, check_ledger, check_target
 from tableveil.risk import ClassSizes
 from tableveil.source import (
@@ -108,7 +108,7 @@ def check_rows(session: Session, policy: Policy, report: Report) -> tuple[str, .
     with session.transaction():
         _, read = read_dictionaries(session, source, policy, hierarchies)
     check_enough(policy, read)
-    return tuple(policy_warnings(policy))
+    return tuple(early_warnings(policy))
 
 
 def resolve_fully(session: Session, policy: Policy, store: bool) -> tuple[Source, Policy, FoundHierarchies]:
@@ -174,7 +174,7 @@ def dictionaries_of(session: Session, source: Source, policy: Policy, hierarchie
 
 def check_enough(policy: Policy, read: Dictionaries) -> None:
     """Raises `InfeasibleError` if there are fewer records than a class must have, and not all may be suppressed."""
-    smallest = max([model.k for model in policy.privacy_models if isinstance(model, KAnonymity)], default=1)
+    smallest = policy.k or 1
     if read.records < smallest and policy.suppressible(read.records) < read.records:
         raise _too_few(policy, smallest, read.records, read.set_aside)
 

@@ -21,7 +21,7 @@ from tableveil.pipelines.report import Report
 from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.pipelines.risk_subject import resolve_subject
 from tableveil.pipelines.utility_report import run_utility_report
-from tableveil.policy import Policy, Population, ReleaseTarget, TableReference
+from tableveil.policy import Policy, Population, ReleaseTarget, TableReference, early_warnings
 from tableveil.release import check_existing, check_ledger
 from tableveil.release.figures import check_figures
 from tableveil.requests.classification import ClassificationRequest
@@ -58,6 +58,11 @@ class Work(ABC):
     def population(self) -> Population | None:
         """The population, of which a table may be read beside the source's."""
         return None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the owner should know before the job has ended."""
+        return ()
 
     @property
     def source_query(self) -> str:
@@ -141,6 +146,11 @@ class ReleaseWork(_PolicyWork):
     def target(self) -> ReleaseTarget | None:
         """The policy's."""
         return self.policy.release
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The policy's."""
+        return tuple(early_warnings(self.policy))
 
     def admit(self, session: Session) -> TableReference:
         """The source, if the target is free and the ledger allows it; see `Work`."""

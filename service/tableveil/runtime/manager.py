@@ -28,7 +28,7 @@ from tableveil.lookups.releases import Releases, require_current
 from tableveil.pipelines.read import check_request, check_rows
 from tableveil.pipelines.report import Report
 from tableveil.pipelines.work import Work
-from tableveil.policy import Policy, TableReference, policy_warnings
+from tableveil.policy import Policy, TableReference, early_warnings
 from tableveil.policy.reason import says_something
 from tableveil.release import withdraw
 from tableveil.runtime.active import Active, check_release_free, check_table_free, check_target_free, tables_read
@@ -91,13 +91,13 @@ class JobManager:
             session.control = control or Control()
             if not rows:
                 _, policy, faults = check_request(session, policy)
-                return Checked(tuple(faults), tuple(policy_warnings(policy)))
+                return Checked(tuple(faults), tuple(early_warnings(policy)))
             try:
                 return Checked(warnings=check_rows(session, policy, Report()))
             except TableveilError as error:
                 if isinstance(error, (BusyError, InternalError)):
                     raise
-                return Checked(error.faults, tuple(policy_warnings(policy)))
+                return Checked(error.faults, tuple(early_warnings(policy)))
 
     def submit(self, work: Work, control: Control | None = None, *, again: bool = False) -> Job:
         """Queues a job; with a request id that is known, returns the job it named, unless doing it again may help.
@@ -146,7 +146,7 @@ class JobManager:
             # Before it can start, which the log says too.
             with at_hand(request.number):
                 logger.info("jobs/%d queued", request.number)
-            self._queue.add(Active(Job(request, JobState.QUEUED), work, reads, need))
+            self._queue.add(Active(Job(request, JobState.QUEUED, warnings=work.warnings), work, reads, need))
         return self.get(request.number)
 
     def get(self, number: int) -> Job:

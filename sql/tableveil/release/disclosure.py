@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
 from sqlglot import exp
 
 from tableveil.backend import Session, alias, call, column, number
 from tableveil.counting.base import joined_code, joined_value
 from tableveil.errors import Fault, InvalidError, shortened
-from tableveil.policy import Role
+from tableveil.policy import AttributePolicy, Role
+from tableveil.privacy.guarantees import Guarantee
+from tableveil.release.effective import effective_ks
 from tableveil.release.plan import ReleasedColumn, ReleasePlan
+from tableveil.source.spelling import spelling
+
+EFFECTIVE_K = "effective_k"
+"""What the evidence calls it."""
 
 DETERMINED = 0.9
 """Share of the records from which a column counts as determining a quasi-identifier: fewer are coincidence."""
@@ -20,9 +29,13 @@ def check_disclosure(session: Session, plan: ReleasePlan) -> None:
     It does if, for at least `DETERMINED` of the records that have a value in it, that value occurs with only one group
     of the quasi-identifier on the highest level that tells more than the released one. Where records have levels of
     their own that is the highest of them: what determines a label below it, determines the one there as well. Of an
-    aggregated quasi-identifier, which hides any values that differ, it is the value itself.
+    aggregated quasi-identifier, which hides any values that differ, it is the value itself. Suppressed records that are
+    shown have no labels: then every quasi-identifier counts as released at its top.
     """
-    hiding = [released for released in plan.quasi_identifiers() if _hides(released)]
+    identifiers = plan.quasi_identifiers()
+    if plan.shows_suppressed:
+        identifiers = [_at_top(released) for released in identifiers]
+    hiding = [released for released in identifiers if hides(released)]
     faults = []
     for i, attribute in enumerate(plan.policy.attributes):
         if attribute.role is not Role.INSENSITIVE or attribute.acknowledged or not hiding:
@@ -43,11 +56,95 @@ def check_disclosure(session: Session, plan: ReleasePlan) -> None:
         raise InvalidError.about("COLUMN_DISCLOSES", "columns released as they are give away what labels hide", faults)
 
 
-def _hides(released: ReleasedColumn) -> bool:
+def hides(released: ReleasedColumn) -> bool:
     """Whether values that differ are not told apart."""
     if released.aggregated is not None:
         return released.aggregated.distinct > 1
     return _finer_level(released) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What released columns tell, for the owner: the effective k of each, and what is worth a warning."""
+
+    guarantees: tuple[Guarantee, ...]
+    warnings: tuple[str, ...]
+
+
+def check_effective_k(session: Session, plan: ReleasePlan) -> Measured:
+    """Raises `InvalidError` for insensitive columns that are not acknowledged and leave fewer rows than the policy's k.
+
+    Call it once the plan is staged. Without a k, and of sensitive columns, it is a warning.
+    """
+    singly, together = effective_ks(session, plan, [hides(released) for released in plan.quasi_identifiers()])
+    faults, warnings = [], []
+    k = plan.policy.k
+    # Without a k, what the classes have anyway is what a column must not lower.
+    least = k or int(min(plan.classes.counts[plan.kept], default=0))
+    low = [found for found in singly if found.least < least and not found.columns[0].acknowledged]
+    for found in low:
+        (attribute,) = found.columns
+        leaves = f"leaves {_rows(found.least)} by {shortened(found.by)}"
+        if k is not None and attribute.role is Role.INSENSITIVE:
+            told = f"INSENSITIVE for {shortened(attribute.column)}, whose effective k is below {k}: it {leaves}"
+            faults.append(_refused(plan, attribute, told))
+        else:
+            warnings.append(f"{shortened(attribute.column)} has an effective k below {least}: it {leaves}.")
+    if (
+        together is not None
+        and together.least < least
+        and not any(set(f.columns) <= set(together.columns) for f in low)
+    ):
+        names = ", ".join(shortened(attribute.column) for attribute in together.columns)
+        leaves = f"together leave {_rows(together.least)} by {shortened(together.by)}"
+        if k is not None:
+            told = f"INSENSITIVE for {names}, whose effective k is below {k}: they {leaves}"
+            faults.append(_refused(plan, together.columns[0], told))
+        else:
+            warnings.append(f"{names} have an effective k below {least}: they {leaves}.")
+    if faults:
+        raise InvalidError.about("COLUMN_DISCLOSES", "columns released as they are give away what labels hide", faults)
+    guarantees = [Guarantee(EFFECTIVE_K, found.columns[0].column, "k", None, found.least) for found in singly]
+    if together is not None:
+        guarantees.append(Guarantee(f"{EFFECTIVE_K} (insensitive columns together)", "", "k", None, together.least))
+    return Measured(tuple(guarantees), tuple(warnings))
+
+
+def _rows(number: int) -> str:
+    return f"{number} row{'s' * (number != 1)}"
+
+
+def _refused(plan: ReleasePlan, attribute: AttributePolicy, found: str) -> Fault:
+    return Fault(
+        plan.policy.role_field(plan.policy.attributes.index(attribute)),
+        found,
+        "columns that leave everybody as many rows of their class as the policy's k",
+        "Make it a QUASI_IDENTIFIER, or list it with acknowledged: true to release it.",
+    )
+
+
+def single_valued(session: Session, plan: ReleasePlan, rows: exp.Table) -> Iterator[str]:
+    """Warnings of the sensitive columns that no model names: in which share of the released classes all are alike."""
+    for attribute in plan.policy.unprotected:
+        value = spelling(column(attribute.column), plan.source.column(attribute.column))
+        labels = [column(released.name) for released in plan.quasi_identifiers()]
+        ends = [alias(call(end, call("hash", value.copy())), end) for end in ("min", "max")]
+        classes = exp.select(*ends).from_(rows.copy()).group_by(*labels)
+        if plan.marker:
+            classes = classes.where(exp.Not(this=column(plan.marker)))
+        same = call("count_if", exp.EQ(this=column("min"), expression=column("max")))
+        query = exp.select(same, exp.Count(this=exp.Star())).from_(classes.subquery("classes"))
+        single, of = session.row(query)
+        if of:
+            yield (
+                f"No privacy model names the sensitive column {shortened(attribute.column)}. It has a single value in "
+                f"{single / of:.0%} of the released classes: there it is known of everybody."
+            )
+
+
+def _at_top(released: ReleasedColumn) -> ReleasedColumn:
+    dictionary = released.dictionary
+    return released if dictionary is None else replace(released, level=dictionary.levels.top)
 
 
 def _finer_level(released: ReleasedColumn) -> int | None:

@@ -141,6 +141,11 @@ class ReleasePlan:
         return self.records - self.kept_records
 
     @property
+    def shows_suppressed(self) -> bool:
+        """Whether there are suppressed records that are shown, without labels, as one more class."""
+        return self.policy.suppressed_records is SuppressedRecords.KEEP and self.suppressed_records > 0
+
+    @property
     def marker(self) -> str:
         """Name of the column that marks suppressed records, or an empty text if they are dropped."""
         return "" if self.policy.suppressed_records is SuppressedRecords.DROP else self.policy.marker_column

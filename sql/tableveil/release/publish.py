@@ -19,6 +19,7 @@ from tableveil.errors import ConflictError, InternalError
 from tableveil.policy import Policy, PrivacyModel
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import write
+from tableveil.release.disclosure import check_effective_k, single_valued
 from tableveil.release.ledger import check_ledger
 from tableveil.release.marks import mark
 from tableveil.release.objects import public, snapshot, write_objects, written_objects
@@ -79,6 +80,7 @@ def publish(
         InternalError: the verification failed (nothing was written), or the commit left nothing behind.
     """
     write.stage(session, plan)
+    told = check_effective_k(session, plan)
     with writing(database, session), session.transaction():
         _check_unchanged(session, plan, evidence)
         check_ledger(session, plan.policy, plan.source, evidence.fingerprint)
@@ -86,6 +88,12 @@ def publish(
         number = releases.next_number(session)
         objects, sizes, risk = write_objects(session, plan, number)
         objects = tuple(replace(item, mark=mark(session, plan.policy.release.schema, item.name)) for item in objects)
+        single = single_valued(session, plan, public(plan, objects[0].name))
+        evidence = replace(
+            evidence,
+            warnings=(*evidence.warnings, *told.warnings, *single),
+            guarantees=(*evidence.guarantees, *told.guarantees),
+        )
         verifying()
         written = replace(written_objects(session, plan, number), score=evidence.best.score)
         verify(session, plan.policy, plan.records, written)

@@ -225,11 +225,15 @@ def _kept_rows(plan: ReleasePlan, numbered: bool) -> exp.Select:
     return query.select(*(alias(_released(plan, released, positions), released.name) for released in plan.columns()))
 
 
-def _clustered_rows(plan: ReleasePlan, members: Members, numbered: bool) -> exp.Select:
-    """The rows of clusters: what is not aggregated is released as it is."""
+def clustered_rows(plan: ReleasePlan, members: Members, numbered: bool) -> tuple[exp.Select, dict[str, int]]:
+    """The rows of clusters without a select list yet; by name the positions of what is released as it is."""
     own = [released for released in plan.columns() if released.aggregated is None]
-    positions = {released.name: i for i, released in enumerate(own)}
     query = member_rows(plan, members, [_label(released, 0, {}) for released in own], numbered)
+    return query, {released.name: i for i, released in enumerate(own)}
+
+
+def _clustered_rows(plan: ReleasePlan, members: Members, numbered: bool) -> exp.Select:
+    query, positions = clustered_rows(plan, members, numbered)
     for released in plan.columns():
         if released.aggregated is None:
             query = query.select(alias(column(f"v{positions[released.name]}", "rows"), released.name))

@@ -7,14 +7,23 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, column, try_cast
+from tableveil.backend import Session, alias, call, column, number, try_cast
 from tableveil.errors import Fault, shortened
-from tableveil.policy import NullHandling, Policy, Role
+from tableveil.policy import AttributePolicy, NullHandling, Policy, Role
 from tableveil.source.model import PopulationRows, Source
 from tableveil.source.tables import shown_type
 
 NEARLY_UNIQUE = 0.9
-"""Share of distinct values among the non-NULL ones from which an insensitive column singles people out."""
+"""Share of distinct values among the non-NULL ones from which a column that is released singles people out."""
+
+SHARED_BY_FEW = 0.5
+"""Share of the non-NULL values that few records share from which an insensitive column is an identifier of groups."""
+
+KEY = 10
+"""Different values from which a sensitive column can be a key to other tables: fewer are a few people's illnesses."""
+
+FEWEST, MOST_FEW = 3, 10
+"""A value is shared by few records if fewer than the policy's k have it; that number is held between these two."""
 
 CLEARLY_REPEATED = 0.6
 """Estimated share below which a column cannot be nearly unique: DuckDB's estimate is off by a few per cent."""
@@ -31,7 +40,8 @@ class Facts:
 def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
     """Looks at the rows once for everything the policy states about them, and again only where that says so."""
     attributes = list(enumerate(policy.attributes))
-    suspects = [(i, a) for i, a in attributes if a.role is Role.INSENSITIVE and not a.acknowledged]
+    shown = (Role.INSENSITIVE, Role.SENSITIVE)
+    suspects = [(i, a) for i, a in attributes if a.role in shown and not a.acknowledged]
     no_nulls = [(i, a) for i, a in attributes if a.nulls is NullHandling.ERROR and a.role is Role.QUASI_IDENTIFIER]
     person = policy.person_column
     wanted: list[exp.Expr] = [exp.Count(this=exp.Star())]
@@ -51,18 +61,9 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
     estimates, found = found[: len(suspects)], found[len(suspects) :]
     for (i, attribute), estimate, present in zip(suspects, estimates, found, strict=False):
         # Of a single record every value is unique, but that is not what is wrong with it.
-        if records > 1 and present and estimate >= CLEARLY_REPEATED * present:
-            distinct = _distinct(session, source, attribute.column, at_least=NEARLY_UNIQUE * present)
-            if distinct >= NEARLY_UNIQUE * present:
-                faults.append(
-                    Fault(
-                        policy.role_field(i),
-                        f"INSENSITIVE for {shortened(attribute.column)}, "
-                        f"which has {distinct} distinct values in {present} records",
-                        "columns that single nobody out",
-                        "Make it IDENTIFYING or a QUASI_IDENTIFIER, or list it with acknowledged: true to release it.",
-                    )
-                )
+        if records > 1 and present:
+            identifying = _identifying(session, source, policy, attribute, estimate, present)
+            faults += [_identifies(policy.role_field(i), attribute, identifying)] if identifying else []
     for (i, attribute), present in zip(no_nulls, found[len(suspects) :], strict=True):
         if present < records:
             allowing = "Use VALUE or SUPPRESS to allow them."
@@ -76,6 +77,36 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
                 )
             )
     return Facts(records, tuple(faults))
+
+
+def _identifying(
+    session: Session, source: Source, policy: Policy, attribute: AttributePolicy, estimate: int, present: int
+) -> str:
+    """Which of a column's `present` values, about `estimate` of them distinct, single out people or small groups.
+
+    Sensitive columns may have rare values, which models of them are for: they are judged by distinct values only.
+    """
+    few = min(max(policy.k or 0, FEWEST), MOST_FEW)
+    insensitive = attribute.role is Role.INSENSITIVE
+    # At least so many of the values are distinct if so many are shared by few.
+    least = min(NEARLY_UNIQUE, SHARED_BY_FEW / (few - 1)) if insensitive else NEARLY_UNIQUE
+    if estimate < CLEARLY_REPEATED / NEARLY_UNIQUE * least * present:
+        return ""
+    distinct, rare = _shared_by_few(session, source, attribute.column, few)
+    if distinct >= NEARLY_UNIQUE * present and (insensitive or distinct >= KEY):
+        return f"{distinct} distinct values in {present} records"
+    if insensitive and rare >= SHARED_BY_FEW * present:
+        return f"values that fewer than {few} records share in {rare} of {present} records"
+    return ""
+
+
+def _identifies(field: str, attribute: AttributePolicy, identifying: str) -> Fault:
+    return Fault(
+        field,
+        f"{attribute.role} for {shortened(attribute.column)}, which has {identifying}",
+        "columns that single nobody out, nor a few who belong together",
+        "Make it IDENTIFYING or a QUASI_IDENTIFIER, or list it with acknowledged: true to release it.",
+    )
 
 
 def records_in(session: Session, source: Source) -> int:
@@ -163,6 +194,20 @@ def _check_people(session: Session, source: Source, person: str, records: int, p
             "Let a source_query make one row of each person's: GROUP BY the column, or choose one with QUALIFY.",
         )
     ]
+
+
+def _shared_by_few(session: Session, source: Source, name: str, few: int) -> tuple[int, int]:
+    """The number of distinct non-NULL values, and of the records with a value that fewer than `few` records have.
+
+    Hashes of 64 bits stand for the values: they take a fraction of the memory.
+    """
+    values = exp.select(alias(exp.Count(this=exp.Star()), "n")).from_(source.table())
+    values = values.where(column(name).is_(exp.null()).not_()).group_by(call("hash", column(name)))
+    rare = exp.Where(this=exp.LT(this=column("n"), expression=number(few)))
+    records = exp.Coalesce(this=exp.Filter(this=exp.Sum(this=column("n")), expression=rare), expressions=[number(0)])
+    counts = exp.select(exp.Count(this=exp.Star()), records).from_(values.subquery("values_found"))
+    distinct, shared = session.row(counts)
+    return int(distinct), int(shared)
 
 
 def _distinct(session: Session, source: Source, name: str, at_least: float) -> int:

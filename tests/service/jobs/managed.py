@@ -18,6 +18,7 @@ from tableveil.pipelines.work import ReleaseWork
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.runtime import Job, JobManager
 from tableveil.state.jobs import JobPhase
+from tableveil.state.releases import Release
 
 POLICY = Policy(
     source=TableReference("", "main", "patients"),
@@ -89,3 +90,9 @@ class Gate:
         """Waits until so many jobs have started."""
         with self.began:
             assert self.began.wait_for(lambda: len(self.started) >= number, SECONDS)
+
+
+def other_warnings(release: Release) -> tuple[str, ...]:
+    """Those that are not about what columns tell that are released as they are."""
+    about = ("effective k", "No privacy model names")
+    return tuple(text for text in release.warnings if not any(part in text for part in about))

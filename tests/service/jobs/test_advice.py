@@ -28,6 +28,7 @@ from tableveil.policy import (
 )
 from tableveil.state.releases import Release
 from tests.engine.search.changes import with_changes
+from tests.service.jobs.managed import other_warnings
 
 Run = Callable[..., Release]
 
@@ -83,7 +84,7 @@ def asked(**changes: Any) -> Policy:
 
 
 def erased(release: Release) -> list[str]:
-    return [match[1] for text in release.warnings if (match := NOTHING_OF.match(text))]
+    return [match[1] for text in other_warnings(release) if (match := NOTHING_OF.match(text))]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_every_erased_column_is_named_and_what_is_offered_keeps_it(
     gone = [attribute.column for attribute in release.attributes if attribute.distinct_after == 1]
     assert erased(release) == gone != []
     offers = 0
-    for column, warning in zip(gone, [w for w in release.warnings if NOTHING_OF.match(w)], strict=True):
+    for column, warning in zip(gone, [w for w in other_warnings(release) if NOTHING_OF.match(w)], strict=True):
         for changes, score in OFFERED.findall(warning):
             offers += 1
             made = [Change(*change.split(" = ")) for change in changes.split(" and ")]
@@ -133,7 +134,7 @@ def told(session: Session, released: Callable[..., Release]) -> Callable[..., st
 
     def text(rows: list[tuple[int, str | None, str | None]], policy: Policy) -> str:
         create(session, rows)
-        return " ".join(released(policy).warnings)
+        return " ".join(other_warnings(released(policy)))
 
     return text
 

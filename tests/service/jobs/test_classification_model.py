@@ -42,6 +42,8 @@ POLICY = Policy(
         AttributePolicy("sex", Role.QUASI_IDENTIFIER, SuppressionOnly()),
         AttributePolicy("city", Role.QUASI_IDENTIFIER, SuppressionOnly()),
         AttributePolicy("income", Role.SENSITIVE),
+        AttributePolicy("shift", Role.INSENSITIVE, acknowledged=True),
+        AttributePolicy("buys", Role.INSENSITIVE, acknowledged=True),
     ),
     default_role=Role.INSENSITIVE,
     person_column="id",

@@ -152,7 +152,7 @@ def policy_of(names: Names, **options: Any) -> Policy:
             AttributePolicy(ward, Role.QUASI_IDENTIFIER, wards, nulls=NullHandling.SUPPRESS, maximum_level=0),
             AttributePolicy(person, Role.IDENTIFYING),
             AttributePolicy(illness, Role.SENSITIVE),
-            AttributePolicy(note, Role.INSENSITIVE),
+            AttributePolicy(note, Role.INSENSITIVE, acknowledged=True),
         ),
         person_column=person,
         privacy_models=(KAnonymity(3),),

@@ -117,7 +117,7 @@ def test_progress_of_the_search_is_shown(jobs: JobManager, monkeypatch: pytest.M
 def test_warnings_are_kept(jobs: JobManager) -> None:
     job = ended(jobs, submit(jobs, replace(POLICY, privacy_models=(KAnonymity(PATIENTS),))).number)
     assert job.state is JobState.SUCCEEDED
-    assert [warning.split()[0] for warning in job.warnings] == ["'age'", "'ward'"]
+    assert [warning.split()[0] for warning in job.warnings] == ["'age'", "'ward'", "No"]
 
 
 def test_unknown_job(jobs: JobManager) -> None:
@@ -389,11 +389,14 @@ def test_a_job_that_cannot_be_recorded_ends_for_its_watchers(
 
 
 def test_check_reads_the_rows_and_writes_no_release(jobs: JobManager, session: Session) -> None:
-    assert jobs.check(POLICY) == Checked()
+    sound = jobs.check(POLICY)
+    assert sound.faults == ()
+    (warning,) = sound.warnings
+    assert warning.startswith("No privacy model names these sensitive columns: 'illness'.")
     hierarchy = InlineLevels((("20", "*"), ("21", "*")))
     bad = replace(POLICY, attributes=(replace(POLICY.attributes[0], hierarchy=hierarchy), *POLICY.attributes[1:]))
     assert [fault.field for fault in jobs.check(bad).faults] == ["attributes[0].hierarchy"]
-    assert jobs.check(bad, rows=False) == Checked()
+    assert jobs.check(bad, rows=False) == Checked(warnings=(warning,))
     assert [fault.field for fault in jobs.check(to("patients"), rows=False).faults] == ["release.name"]
     assert jobs.page(None, 10) == []
     assert session.rows("SELECT 1 FROM duckdb_tables() WHERE table_name = 'released'") == []

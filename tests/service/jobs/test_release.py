@@ -32,6 +32,7 @@ from tableveil.state.jobs import JobPhase
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import Release
 from tests.inserted import insert
+from tests.service.jobs.managed import other_warnings
 
 Run = Callable[..., Release]
 
@@ -174,7 +175,7 @@ def test_evidence(database: Database, session: Session, run: Run) -> None:
     assert release.source == TableReference("test", "main", "patients")
     assert (release.target_schema, release.target_name, release.kind) == ("main", "released", ReleaseKind.TABLE)
     assert (release.policy, release.repeat_reason, release.current) == (document, "just so", True)
-    assert release.warnings == ()
+    assert other_warnings(release) == ()
     # In the policy's order. |H| = 100 ages: (10 - 1)/99 for 10 records, 1 for 2.
     assert [(a.column, a.level, a.top_level, a.distinct_before, a.distinct_after) for a in release.attributes] == [
         ("age", 1, 3, 6, 3),
@@ -219,7 +220,7 @@ def test_all_suppressed(database: Database, session: Session, run: Run) -> None:
     session.execute("UPDATE patients SET age = id")
     attributes = (POLICY.attributes[0], replace(POLICY.attributes[1], maximum_level=0), *POLICY.attributes[2:])
     release = run(database, replace(POLICY, attributes=attributes, suppression_limit=Decimal(1)))
-    assert release.warnings == ("All records are suppressed: the release is empty.",)
+    assert other_warnings(release) == ("All records are suppressed: the release is empty.",)
     assert (release.suppressed_records, release.score) == (12, 1.0)
     for name in ("released", "released_classes", "released_risk_histogram"):
         assert session.rows(f"SELECT * FROM {name}") == []
@@ -235,7 +236,7 @@ def test_all_suppressed(database: Database, session: Session, run: Run) -> None:
 
 def test_all_at_the_top(database: Database, session: Session, run: Run) -> None:
     release = run(database, replace(POLICY, privacy_models=(KAnonymity(12),)))
-    assert [warning.split(":")[0] for warning in release.warnings] == [
+    assert [warning.split(":")[0] for warning in other_warnings(release)] == [
         f"'{column}' has the same label in all released records" for column in ("age", "ward")
     ]
     assert session.rows("SELECT DISTINCT ward, age FROM released") == [("*", "*")]
@@ -250,7 +251,7 @@ def test_one_row(database: Database, session: Session, run: Run) -> None:
     assert raised.value.code == "TOO_FEW_RECORDS"
     assert objects(session) == set()
     release = run(database, replace(POLICY, suppression_limit=Decimal(1)))
-    assert (release.suppressed_records, len(release.warnings)) == (1, 1)
+    assert (release.suppressed_records, len(other_warnings(release))) == (1, 1)
     assert session.rows("SELECT * FROM released") == []
 
 
@@ -510,7 +511,7 @@ def test_other_rows_of_another_name_are_no_repetition(database: Database, sessio
 def test_a_search_stopped_by_time_says_so(database: Database, run: Run) -> None:
     release = run(database, replace(POLICY, search=SearchOptions(Decimal("0.000000001"))))
     assert not release.proof.optimal
-    (warning, *_) = [text for text in release.warnings if "time limit" in text]
+    (warning, *_) = [text for text in other_warnings(release) if "time limit" in text]
     assert f"{release.proof.lower_bound:.6g}" in warning
     assert release.proof.lower_bound <= release.score
 

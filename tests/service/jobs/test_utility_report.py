@@ -40,6 +40,7 @@ POLICY = Policy(
         AttributePolicy("age", Role.QUASI_IDENTIFIER, Intervals("0", "63", ("16", "32")), minimum_level=1),
         AttributePolicy("sex", Role.QUASI_IDENTIFIER, SuppressionOnly()),
         AttributePolicy("weight", Role.SENSITIVE),
+        AttributePolicy("ward", Role.INSENSITIVE, acknowledged=True),
         AttributePolicy("name", Role.IDENTIFYING),
     ),
     person_column=None,

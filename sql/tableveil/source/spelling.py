@@ -1,0 +1,20 @@
+"""Spellings of one value: texts that differ by case, by spaces, by characters that do not show, or by Unicode form."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from tableveil.backend import call, cast, text
+from tableveil.hierarchy import ValueKind
+from tableveil.source.model import Column
+
+_UNSEEN = r"[\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]"
+"""Spaces, control and format characters such as zero-width ones, fillers, and selectors of variants."""
+
+
+def spelling(value: exp.Expr, of: Column) -> exp.Expr:
+    """An expression that is equal for all spellings of a value of the column; other types than text have one."""
+    if of.kind is not ValueKind.TEXT:
+        return value
+    shown = call("regexp_replace", call("nfc_normalize", cast(value, "VARCHAR")), text(_UNSEEN), text(""), text("g"))
+    return call("nfc_normalize", call("lower", call("upper", shown)))

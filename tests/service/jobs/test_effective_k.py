@@ -1,0 +1,230 @@
+"""How many rows a column leaves of a class: the owner's figure, and what is refused and warned of because of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.errors import InvalidError
+from tableveil.hierarchy import InlineLevels
+from tableveil.policy import (
+    AggregateFunction,
+    Aggregation,
+    AttributePolicy,
+    DistinctLDiversity,
+    KAnonymity,
+    Microaggregation,
+    Policy,
+    ReleaseTarget,
+    Role,
+    Scale,
+    SuppressedRecords,
+    TableReference,
+)
+from tableveil.state.releases import Release
+
+Run = Callable[..., Release]
+
+AGES = InlineLevels(tuple((str(age), f"{age // 10 * 10}s", "*") for age in range(20, 100)))
+SEXES = InlineLevels((("f", "*"), ("m", "*")))
+
+AGE = AttributePolicy("age", Role.QUASI_IDENTIFIER, AGES, minimum_level=1, maximum_level=1)
+POLICY = Policy(
+    source=TableReference("", "main", "people"),
+    attributes=(AGE,),
+    person_column=None,
+    privacy_models=(KAnonymity(70),),
+    release=ReleaseTarget("main", "released"),
+    default_role=Role.IDENTIFYING,
+)
+
+COIN, COHORT, BIRTH_YEAR = "i // 80 % 2", "(age + 2) // 5", "2026 - age - i // 80 % 2"
+
+
+def fill(session: Session, **columns: str) -> None:
+    """4,000 people of 20 to 99 years, 50 of each; columns are expressions over their number i and their age."""
+    shown = "".join(f", {expression} AS {name}" for name, expression in columns.items())
+    session.execute(
+        f"CREATE TABLE people AS SELECT age{shown} FROM (SELECT i, 20 + i % 80 AS age FROM range(4000) r(i))"
+    )
+
+
+def insensitive(*names: str, acknowledged: bool = False) -> tuple[AttributePolicy, ...]:
+    return tuple(AttributePolicy(name, Role.INSENSITIVE, acknowledged=acknowledged) for name in names)
+
+
+def reached(release: Release) -> dict[str, float | None]:
+    return {one.column: one.after for one in release.guarantees if one.model.startswith("effective_k")}
+
+
+def refused(run: Run, database: Database, policy: Policy) -> list[str]:
+    with pytest.raises(InvalidError) as raised:
+        run(database, policy)
+    assert raised.value.code == "COLUMN_DISCLOSES"
+    return [fault.found for fault in raised.value.faults]
+
+
+def test_a_coin_costs_nothing_and_a_birth_year_nearly_everything(
+    database: Database, session: Session, run: Run
+) -> None:
+    fill(session, coin=COIN, cohort=COHORT, birth_year=BIRTH_YEAR)
+    coin, *telling = insensitive("coin", "cohort", "birth_year")
+    for column, least in zip(telling, (100, 75), strict=True):
+        policy = replace(POLICY, attributes=(AGE, column), privacy_models=(KAnonymity(least + 1),))
+        found = f"INSENSITIVE for '{column.column}', whose effective k is below {least + 1}"
+        assert refused(run, database, policy) == [f"{found}: it leaves {least} rows by 'age'"]
+    columns = (coin, *insensitive("cohort", "birth_year", acknowledged=True))
+    release = run(database, replace(POLICY, attributes=(AGE, *columns), privacy_models=(KAnonymity(200),)))
+    assert reached(release) == {"coin": 500, "cohort": 100, "birth_year": 75}
+    assert release.warnings == ()
+
+
+def test_columns_together(database: Database, session: Session, run: Run) -> None:
+    """Each leaves half a decade, and both a fifth; tuples of independent columns cost nothing."""
+    fill(session, half="age // 5", odd="age % 2", coin=COIN, other_coin="i // 160 % 2")
+    policy = replace(POLICY, attributes=(AGE, *insensitive("half", "odd", "coin", "other_coin")))
+    release = run(database, replace(policy, privacy_models=(KAnonymity(100),)))
+    assert reached(release) == {"half": 250, "odd": 250, "coin": 500, "other_coin": 500, "": 100}
+    names = "'half', 'odd', 'coin', 'other_coin'"
+    found = f"INSENSITIVE for {names}, whose effective k is below 101: they together leave 100 rows by 'age'"
+    again = replace(POLICY.release, name="again")
+    policy = replace(policy, privacy_models=(KAnonymity(101),), release=again, repeat_reason="a test")
+    assert refused(run, database, policy) == [found]
+
+
+def test_accidents_do_not_count_and_rare_values_do(database: Database, session: Session, run: Run) -> None:
+    """A few wrong cohorts change nothing; a column whose every value is rare tells nothing of ages."""
+    fill(
+        session,
+        cohort="CASE WHEN i < 80 THEN hash(i) % 20 ELSE age // 5 END",
+        ward="i // 80 % 50",
+    )
+    session.execute("INSERT INTO people SELECT p.* FROM people p, range(99)")
+    columns = insensitive("cohort", "ward", acknowledged=True)
+    release = run(database, replace(POLICY, attributes=(AGE, *columns)))
+    found = reached(release)
+    assert found["ward"] == 50_000
+    assert found["cohort"] is not None
+    assert 20_000 < found["cohort"] < 26_000
+
+
+def test_what_is_warned_of(database: Database, session: Session, run: Run) -> None:
+    """Sensitive columns, and any column if the policy has no k."""
+    fill(session, cohort=COHORT, illness="(age + 2) // 5")
+    columns = (*insensitive("cohort"), AttributePolicy("illness", Role.SENSITIVE))
+    models = (DistinctLDiversity("illness", 2),)
+    release = run(database, replace(POLICY, attributes=(AGE, *columns), privacy_models=models))
+    assert tuple(text for text in release.warnings if "effective" in text) == tuple(
+        f"'{name}' has an effective k below 500: it leaves 100 rows by 'age'." for name in ("cohort", "illness")
+    )
+
+
+def test_shown_suppressed_records_have_no_labels(database: Database, session: Session, run: Run) -> None:
+    """Among them a column tells what its rows' labels would have said, even at level 0."""
+    session.execute(
+        "CREATE TABLE people AS SELECT 20 + i // 100 AS age, CASE WHEN i % 2 = 0 THEN 'f' ELSE 'm' END AS sex, "
+        "CASE WHEN i % 2 = 0 THEN 'she/her' ELSE 'he/him' END AS pronoun FROM range(200) r(i) UNION ALL "
+        "SELECT 50 + i, if(i = 0, 'f', 'm'), if(i = 0, 'she/her', 'he/him') FROM range(5) r(i)"
+    )
+    attributes = (
+        AttributePolicy("age", Role.QUASI_IDENTIFIER, AGES, maximum_level=0),
+        AttributePolicy("sex", Role.QUASI_IDENTIFIER, SEXES, maximum_level=0),
+        *insensitive("pronoun"),
+    )
+    policy = replace(
+        POLICY,
+        attributes=attributes,
+        privacy_models=(KAnonymity(5),),
+        suppression_limit=Decimal("0.1"),
+        suppressed_records=SuppressedRecords.KEEP,
+        marker_column="suppressed",
+    )
+    determined, left = refused_by_both(run, database, policy)
+    assert determined == (
+        "INSENSITIVE for 'pronoun', which determines 'sex' more finely than its released level 1 in 100% of the records"
+    )
+    assert left == [1]
+    dropped = replace(policy, suppressed_records=SuppressedRecords.DROP, marker_column="")
+    dropped = replace(dropped, repeat_reason="again", release=replace(policy.release, name="dropped"))
+    assert reached(run(database, dropped)) == {}
+
+
+def refused_by_both(run: Run, database: Database, policy: Policy) -> tuple[str, list[float | None]]:
+    """What the column determines, and the effective k of it if it is acknowledged."""
+    (determined,) = refused(run, database, policy)
+    attributes = (*policy.attributes[:-1], replace(policy.attributes[-1], acknowledged=True))
+    release = run(
+        database,
+        replace(policy, attributes=attributes, release=replace(policy.release, name="kept"), repeat_reason="again"),
+    )
+    return determined, list(reached(release).values())
+
+
+def test_clusters_have_a_width(database: Database, session: Session, run: Run) -> None:
+    """A birth year tells more of an age than its cluster of k does, a coin as good as nothing."""
+    session.execute(
+        "CREATE TABLE people AS SELECT 20 + i AS age, 2006 - i AS birth_year, i % 2 AS coin FROM range(80) r(i)"
+    )
+    attributes = (
+        AttributePolicy(
+            "age", Role.QUASI_IDENTIFIER, aggregation=Aggregation(function=AggregateFunction.MEAN, scale=Scale.NUMERIC)
+        ),
+        *insensitive("birth_year", acknowledged=True),
+        *insensitive("coin"),
+    )
+    policy = replace(
+        POLICY, attributes=attributes, privacy_models=(KAnonymity(5),), microaggregation=Microaggregation()
+    )
+    release = run(database, policy)
+    # At the ends of a cluster of the ages 20 to 24, two years around 20 are those of three of its members.
+    assert reached(release) == {"birth_year": 3, "coin": 5}
+
+
+def brute_force(rows: list[tuple[int, str, int, int]], k: int) -> list[int]:
+    """The effective k of the columns 2 and 3 of rows of age and sex, by the definition, of classes by decade alone."""
+    sizes = Counter(row[0] // 10 for row in rows)
+    found = []
+    for v in (2, 3):
+        own, values = Counter(row[0] for row in rows), Counter(row[v] for row in rows)
+        pairs = Counter((row[0], row[v]) for row in rows)
+
+        fits = {
+            pair
+            for pair, n in pairs.items()
+            if n >= 0.01 * own[pair[0]] or n >= 0.1 * own[pair[0]] * values[pair[1]] / len(rows)
+        }
+        counts = [
+            sum(other[0] // 10 == row[0] // 10 and (row[0], other[v]) in fits for other in rows)
+            for row in rows
+            if sizes[row[0] // 10] >= k
+        ]
+        found.append(min(counts))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_tables(database: Database, session: Session, run: Run, seed: int) -> None:
+    chance = Random(seed)
+    ages = chance.choices(range(20, 100), k=20)
+    rows = [
+        (age := chance.choice(ages), chance.choice("fm"), age // chance.choice((3, 7)), chance.randrange(6))
+        for _ in range(400)
+    ]
+    frame = pa.table([list(values) for values in zip(*rows, strict=True)], names=["age", "sex", "telling", "dice"])
+    with session.relation("rows_", frame):
+        session.execute("CREATE TABLE people AS FROM rows_")
+    k = 30
+    policy = replace(
+        POLICY,
+        attributes=(AGE, *insensitive("telling", "dice", acknowledged=True)),
+        privacy_models=(KAnonymity(k),),
+        suppression_limit=Decimal(1),
+    )
+    assert list(reached(run(database, policy)).values()) == brute_force(rows, k)
