@@ -201,7 +201,7 @@ class Judge:
         if name != "n_t_closeness":
             return values.holds(name, parameters, part, whole, column)
         distance = distance_of(parameters["distance"], column, whole)
-        crowds = iter([tuple(everybody)]) if found.pool else self._supersets(found)
+        crowds = iter([found.records, tuple(everybody)]) if found.pool else self._supersets(found)
         return any(
             len(crowd) >= parameters["n"]
             and distance(part, self._spread(column.name, crowd)) <= Fraction(parameters["t"])

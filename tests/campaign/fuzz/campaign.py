@@ -45,8 +45,8 @@ from tests.campaign.served import Served, serving
 
 CLIENTS = 4
 SEEDS = 40
-SECONDS_OF_A_CALL = 20.0
-"""After which no call may be unanswered: none of them does work that takes long."""
+SECONDS_OF_A_CALL = 60.0
+"""After which no call may be unanswered, however much else the machine does: alone all end within a few."""
 MOST_MEMORY = 1_500 * 2**20
 MOST_GROWTH = 200 * 2**20
 """Bytes from a third of the calls on."""

@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 DOUBLING = "WITH " + ", ".join(
-    f"c{i} AS (SELECT a.i FROM {before} AS a JOIN {before} AS b USING (i))"
+    f"c{i} AS (SELECT a.tag FROM {before} AS a JOIN {before} AS b USING (tag))"
     for i, before in enumerate(["people", *(f"c{i}" for i in range(24))])
 )
 """Each names the one before twice: what it stands for grows by powers of two."""
@@ -124,8 +124,10 @@ def nest(random: Random, message: Message, field: FieldDescriptor) -> None:
 
 def fill(random: Random, message: Message, field: FieldDescriptor, seeds: Sequence[Message], depth: int) -> None:
     """Gives one field another value."""
-    if _is_map(field):
-        getattr(message, field.name)[random.choice(HOSTILE)] = random.choice(WHOLE[:8])
+    if _is_map(field) and field.message_type is not None:
+        entry = {part.name: part for part in fields_of(GetMessageClass(field.message_type)())}
+        if entry["value"].message_type is None:
+            getattr(message, field.name)[value_of(random, entry["key"])] = value_of(random, entry["value"])
     elif field.message_type is not None:
         if depth > 6:
             return
