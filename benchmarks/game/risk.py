@@ -26,6 +26,7 @@ from benchmarks.section import Section, verdict
 from tableveil import backend
 from tableveil.backend import Database, Session, Settings
 from tableveil.control import Control
+from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.report import Report
 from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.policy import Population, TableReference
@@ -83,7 +84,7 @@ def in_a_process(module: str, work: str, database: Path) -> Measured:
     return Measured(**json.loads(done.stdout))
 
 
-def _grouped(session: Session) -> Measured:
+def _grouped(database: Database, session: Session) -> Measured:
     columns = [backend.column(name) for name in COLUMNS]
     query = exp.select(*columns, backend.alias(exp.Count(this=exp.Star()), "n")).from_(backend.table(TABLE, "main"))
     started = time.monotonic()
@@ -91,14 +92,14 @@ def _grouped(session: Session) -> Measured:
     return Measured(time.monotonic() - started, {}, peak_memory(), {})
 
 
-def _analysis(session: Session) -> Measured:
+def _analysis(database: Database, session: Session) -> Measured:
     migrate(session)
     session.execute(f"ALTER TABLE main.{TABLE} ADD COLUMN weight INTEGER DEFAULT {SAMPLED}")
     rows = session.value(exp.select(exp.Count(this=exp.Star())).from_(backend.table(TABLE, "main")))
     population = Population(size=SAMPLED * rows)
     request = RiskRequest(TableReference("", "main", TABLE), None, COLUMNS, population, weight_column="weight")
     report, started = Report(), time.monotonic()
-    number = run_risk_analysis(session, 1, request, "{}", report)
+    number = run_risk_analysis(JobContext(1, "{}", database, session, Control(), report), request)
     taken, parts = time.monotonic() - started, report.seconds()
     found = risk_analyses.find(session, number)
     assert found is not None
@@ -110,7 +111,7 @@ def _analysis(session: Session) -> Measured:
     return Measured(taken, parts, peak_memory(), facts)
 
 
-_WORK: Mapping[str, Callable[[Session], Measured]] = {"grouped": _grouped, "analysis": _analysis}
+_WORK: Mapping[str, Callable[[Database, Session], Measured]] = {"grouped": _grouped, "analysis": _analysis}
 
 
 if __name__ == "__main__":
@@ -118,5 +119,5 @@ if __name__ == "__main__":
     opened = Database(Settings(Path(path), MEMORY_LIMIT, THREADS))
     with opened.session() as own:
         own.control = Control()
-        print(json.dumps(asdict(_WORK[work](own))))
+        print(json.dumps(asdict(_WORK[work](opened, own))))
     opened.close()

@@ -26,7 +26,7 @@ from tableveil.backend import Database, Session, Settings
 from tableveil.control import Control
 from tableveil.drafting import guessed_quasi_identifiers
 from tableveil.pipelines.draft import Drafts
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.policy import TableReference
 from tableveil.requests.risk_analysis import RiskRequest
@@ -85,7 +85,8 @@ def _guessed(database: Database, session: Session) -> Measured:
     """The analysis; then, by themselves, the guess in it and the draft of a policy."""
     migrate(session)
     started = time.monotonic()
-    run_risk_analysis(session, 1, RiskRequest(_SOURCE, None, ()), "{}", Report())
+    context = JobContext(1, "{}", database, session, Control())
+    run_risk_analysis(context, RiskRequest(_SOURCE, None, ()))
     taken, peak = time.monotonic() - started, peak_memory()
     parts = {}
     for part, work in (

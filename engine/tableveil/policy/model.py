@@ -244,6 +244,13 @@ class Policy:
         return max((model.k for model in self.privacy_models if isinstance(model, KAnonymity)), default=None)
 
     @property
+    def stakes(self) -> Game:
+        """The game; a policy that asks for one of its models was refused without it."""
+        if self.game is None:
+            raise ValueError("the policy has no game")
+        return self.game
+
+    @property
     def source_field(self) -> str:
         """The field that says what the source is."""
         return "source_query" if self.source_query else "source.table"

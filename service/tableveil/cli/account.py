@@ -195,7 +195,7 @@ def _proof(release: release_service_pb2.Release) -> Table:
     if proof.times_counted > proof.transformations_checked:
         checked += f", and {wording.count(proof.times_counted - proof.transformations_checked)} counted for bounds"
     rows = [("verdict", _verdict(release)), ("strategy", wording.printable(proof.strategy))]
-    if not release.policy.HasField("microaggregation"):
+    if proof.lattice_size:
         rows += [("transformations", wording.large_count(proof.lattice_size)), ("checked", checked)]
     for reason, number in sorted(proof.pruned.items()):
         why = _EXCLUDED_BECAUSE.get(reason, wording.printable(reason))

@@ -13,7 +13,7 @@ from tableveil.risk import ProsecutorRisk
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_explanations import Explanation, Neighbour
 from tableveil.state.release_objects import ReleaseObject
-from tableveil.state.releases import Proof, Release
+from tableveil.state.releases import Proof, Release, Searched
 from tableveil.v1 import policy_pb2, release_service_pb2
 
 
@@ -81,25 +81,35 @@ def _attribute(result: AttributeResult) -> release_service_pb2.AttributeResult:
 
 
 def _proof(proof: Proof, score: float) -> release_service_pb2.Proof:
-    return release_service_pb2.Proof(
+    message = release_service_pb2.Proof(
         optimal=proof.optimal,
         lower_bound=proof.lower_bound,
         gap=score - proof.lower_bound,
-        lattice_size=proof.lattice_size,
-        transformations_checked=proof.checked,
-        pruned=proof.pruned,
-        runners_up=[
-            release_service_pb2.RunnerUp(
-                levels=other.levels, score=other.score, suppressed_records=other.suppressed_records
-            )
-            for other in proof.runners_up
-        ],
         counter=proof.counter,
         seconds=proof.seconds,
         strategy=proof.strategy,
-        times_counted=proof.counted,
         counting=proof.counting,
-        best_seconds=proof.best_seconds,
+    )
+    if proof.searched is not None:
+        _add_search(message, proof.searched)
+    return message
+
+
+def _add_search(message: release_service_pb2.Proof, searched: Searched) -> None:
+    message.MergeFrom(
+        release_service_pb2.Proof(
+            lattice_size=searched.lattice_size,
+            transformations_checked=searched.checked,
+            pruned=searched.pruned,
+            runners_up=[
+                release_service_pb2.RunnerUp(
+                    levels=other.levels, score=other.score, suppressed_records=other.suppressed_records
+                )
+                for other in searched.runners_up
+            ],
+            times_counted=searched.counted,
+            best_seconds=searched.best_seconds,
+        )
     )
 
 

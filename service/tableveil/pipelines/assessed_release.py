@@ -12,16 +12,16 @@ from tableveil.dictionary import listed_levels
 from tableveil.errors import ConflictError, Fault, InfeasibleError, InternalError, InvalidError, Nearest, shortened
 from tableveil.hierarchy import InlineLevels
 from tableveil.hierarchy.definition import ListedHierarchy
-from tableveil.pipelines.anonymize import chosen_plan
+from tableveil.pipelines.full_domain import chosen_plan
+from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.microaggregation import Clusterable, clusterable, clustered_plan
 from tableveil.pipelines.read import Counted, FoundHierarchies, dictionaries_of
 from tableveil.pipelines.released_rows import current_release, source_name
-from tableveil.pipelines.report import Report
 from tableveil.policy import Policy, Role
 from tableveil.release.plan import ReleasePlan
 from tableveil.requests.classification import ClassificationRequest
 from tableveil.risk import ClassSizes
-from tableveil.source import Fingerprint, Source, fingerprint, resolve_source
+from tableveil.source import Source, fingerprint, resolve_source
 from tableveil.state import hierarchies
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.releases import Release
@@ -81,45 +81,46 @@ def check_unchanged(session: Session, assessed: Assessed) -> str:
     return mark
 
 
-def count_again(session: Session, assessed: Assessed, source: Source, policy: Policy, mark: str = "") -> Counted:
+def count_again(session: Session, assessed: Assessed, source: Source, policy: Policy) -> Counted:
     """Counts a source by the hierarchies of the release's evidence: all of its source, or some of it."""
     read = dictionaries_of(session, source, policy, _hierarchies(session, assessed))
     base = read.counted(session)
     sizes = ClassSizes(*class_size_histogram(session))
-    return Counted(policy, read.source, Fingerprint(mark), "", base, read.lattice, sizes)
+    return Counted(policy, read.source, base, read.lattice, sizes)
 
 
-def read_again(session: Session, assessed: Assessed, mark: str) -> Counted | Clusterable:
+def read_again(session: Session, assessed: Assessed) -> Counted | Clusterable:
     """Everything that the release was made of."""
-    if assessed.policy.microaggregation is None:
-        return count_again(session, assessed, assessed.source, assessed.as_released, mark)
+    clustering = assessed.policy.microaggregation
+    if clustering is None:
+        return count_again(session, assessed, assessed.source, assessed.as_released)
     read = dictionaries_of(session, assessed.source, assessed.policy, _hierarchies(session, assessed))
-    return clusterable(session, assessed.policy, Fingerprint(mark), read)
+    return clusterable(session, assessed.policy, clustering, read)
 
 
-def rebuilt_plan(session: Session, assessed: Assessed, read: Counted | Clusterable, report: Report) -> ReleasePlan:
+def rebuilt_plan(job: JobContext, assessed: Assessed, read: Counted | Clusterable) -> ReleasePlan:
     """The plan that the release was written by.
 
     Raises:
         ConflictError: the population is another one now.
         InternalError: it does not suppress as many records as the release did, or has other clusters.
     """
-    if isinstance(read, Clusterable):
-        return _rebuilt_clusters(session, assessed.release, read, report)
-    return _rebuilt_classes(session, assessed, read, report)
+    if isinstance(read, Counted):
+        return _rebuilt_classes(job, assessed, read)
+    return _rebuilt_clusters(job, assessed.release, read)
 
 
-def _rebuilt_clusters(session: Session, release: Release, read: Clusterable, report: Report) -> ReleasePlan:
-    plan, score = clustered_plan(session, read, report)
+def _rebuilt_clusters(job: JobContext, release: Release, read: Clusterable) -> ReleasePlan:
+    plan, score = clustered_plan(job, read)
     if not math.isclose(score, release.score, rel_tol=1e-9, abs_tol=1e-12):
         message = f"releases/{release.number} has the score {release.score:g}, rebuilt it has {score:g}"
         raise InternalError("REBUILD_FAILED", message)
     return plan
 
 
-def _rebuilt_classes(session: Session, assessed: Assessed, counted: Counted, report: Report) -> ReleasePlan:
+def _rebuilt_classes(job: JobContext, assessed: Assessed, counted: Counted) -> ReleasePlan:
     try:
-        plan = chosen_plan(session, counted, report)
+        plan = chosen_plan(job, counted)
     except InfeasibleError:
         plan = None
     release = assessed.release

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.backend import Database, Session
 from tableveil.classification import Assessment, ClassifiedRecords
 from tableveil.control import Progress
 from tableveil.errors import Fault, shortened
@@ -22,8 +21,8 @@ from tableveil.pipelines.assessed_release import (
     resolve_assessed,
     unfit,
 )
+from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.levels_inside_folds import ChosenInside
-from tableveil.pipelines.report import Report
 from tableveil.release import writing
 from tableveil.release.figures import check_figures, write_figures
 from tableveil.release.paired import Paired, pair
@@ -47,20 +46,13 @@ class _Looked:
     classes: tuple[Labels, ...]
 
 
-def run_classification(
-    database: Database,
-    session: Session,
-    job: int,
-    request: ClassificationRequest,
-    document: str,
-    policy_of: PolicyOf,
-    report: Report,
-) -> int:
-    """Runs a job on a session of its own and returns the number of the assessment it stored.
+def run_classification(job: JobContext, request: ClassificationRequest, policy_of: PolicyOf) -> int:
+    """Stores an assessment and returns its number.
 
     Raises:
         TableveilError: nothing was stored.
     """
+    session, report = job.session, job.report
     report.phase(JobPhase.READING)
     # One transaction, so that everything is read of the same rows.
     with session.transaction():
@@ -73,19 +65,19 @@ def run_classification(
         if faults := list(_check_records(request, sample, classes)):
             raise unfit(faults)
         report.phase(JobPhase.COUNTING)
-        read = read_again(session, assessed, mark)
-    plan = rebuilt_plan(session, assessed, read, report)
+        read = read_again(session, assessed)
+    plan = rebuilt_plan(job, assessed, read)
     looked = _Looked(sample, pair(session, plan, sample, assessed.features), classes)
-    assessments = _assess(database, session, assessed, request, looked, report)
+    assessments = _assess(job, assessed, request, looked)
     report.phase(JobPhase.WRITING)
-    with writing(database, session) if request.publish else nullcontext(), session.transaction():
+    with writing(job.database, session) if request.publish else nullcontext(), session.transaction():
         # What was assessed is published only as long as it is there.
         release = resolve_assessed(session, request, policy_of).release
         number = classifications.next_number(session)
         published = write_figures(session, release, assessments) if request.publish else ""
         stored = classifications.Classification(
             number=number,
-            job=job,
+            job=job.number,
             created_at=jobs.now(),
             release=release.number,
             source=release.source,
@@ -97,13 +89,13 @@ def run_classification(
             published=published,
             seconds=report.elapsed(),
             warnings=tuple(_warnings(request, looked, assessments)),
-            request=document,
+            request=job.document,
             assessments=assessments,
         )
         classifications.insert(session, stored)
         # The manager looks for the outcome: a commit that reports success may have written nothing.
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, warnings=stored.warnings)
-        jobs.insert_outcome(session, job, outcome, jobs.JobKind.CLASSIFICATION)
+        jobs.insert_outcome(session, job.number, outcome, jobs.JobKind.CLASSIFICATION)
     return number
 
 
@@ -119,34 +111,29 @@ def _check_records(request: ClassificationRequest, sample: Sample, classes: tupl
 
 
 def _assess(
-    database: Database,
-    session: Session,
-    assessed: Assessed,
-    request: ClassificationRequest,
-    looked: _Looked,
-    report: Report,
+    job: JobContext, assessed: Assessed, request: ClassificationRequest, looked: _Looked
 ) -> tuple[Assessment, ...]:
     """One assessment per class column, all of the same records."""
     # Scikit-learn takes longer to load than most jobs take.
     from tableveil.classification.assess import assess
 
-    control = session.control
-    assert control is not None
     paired = looked.paired
     features = tuple(paired.feature(name) for name in assessed.features)
     choose = None
     if request.choose_inside_folds:
-        choose = ChosenInside(database, control, assessed, paired, request.max_records, request.seed)
+        choose = ChosenInside(job, assessed, paired, request.max_records, request.seed)
     found: list[Assessment] = []
 
     def on_progress(trained: int, of: int) -> None:
         total = of * len(assessed.classes)
-        report.on_progress(Progress(len(found) * of + trained, total, None, None, None))
+        job.report.on_progress(Progress(len(found) * of + trained, total, None, None, None))
 
     for name, labels in zip(assessed.classes, looked.classes, strict=True):
         texts = tuple(NULL_CLASS if text is None else text for text in labels.texts)
         records = ClassifiedRecords(features, name, labels.codes, texts, paired.kept)
-        found.append(assess(records, request.classifiers, request.folds, request.seed, control, on_progress, choose))
+        found.append(
+            assess(records, request.classifiers, request.folds, request.seed, job.control, on_progress, choose)
+        )
     return tuple(found)
 
 

@@ -6,13 +6,12 @@ import math
 from dataclasses import replace
 from decimal import Decimal
 
-from tableveil.backend import Session
 from tableveil.counting import open_counter
 from tableveil.errors import InvalidError
+from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.privacy import privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import check_enough, check_people, dictionaries_of, hierarchies_of
-from tableveil.pipelines.report import Report
 from tableveil.policy import Policy, SuppressedRecords
 from tableveil.requests.frontier import FrontierGrid, with_k
 from tableveil.search.frontier import FrontierPoint, FrontierProblem, frontier
@@ -22,12 +21,13 @@ from tableveil.state.jobs import JobPhase
 from tableveil.state.migrate import fingerprint_key
 
 
-def run_frontier(session: Session, job: int, policy: Policy, grid: FrontierGrid, document: str, report: Report) -> int:
-    """Runs a job on a session of its own and returns the number of the frontier it stored.
+def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
+    """Stores a frontier and returns its number.
 
     Raises:
         TableveilError: nothing was stored.
     """
+    session, report = job.session, job.report
     report.phase(JobPhase.READING)
     # More of the grid may be out of reach, but if the least k is, all of it is.
     source, policy, faults = resolve_source(session, with_k(policy, grid.ks[0]))
@@ -56,14 +56,13 @@ def run_frontier(session: Session, job: int, policy: Policy, grid: FrontierGrid,
         keeps_suppressed=policy.suppressed_records is SuppressedRecords.KEEP,
     )
     limit = policy.search.time_limit_seconds
-    assert session.control is not None
-    found = frontier(problem, session.control, None if limit is None else float(limit), report.on_progress)
+    found = frontier(problem, job.control, None if limit is None else float(limit), report.on_progress)
     report.phase(JobPhase.WRITING)
     with session.transaction():
         number = frontiers.next_number(session)
         stored = frontiers.Frontier(
             number=number,
-            job=job,
+            job=job.number,
             created_at=jobs.now(),
             source=source.reference,
             source_fingerprint=mark,
@@ -74,7 +73,7 @@ def run_frontier(session: Session, job: int, policy: Policy, grid: FrontierGrid,
             counter=counter.name,
             search_seconds=found.seconds,
             seconds=report.elapsed(),
-            policy=document,
+            policy=job.document,
             points=tuple(
                 _point(k, suppression_limit, point)
                 for k, row in zip(grid.ks, found.points, strict=True)
@@ -84,7 +83,7 @@ def run_frontier(session: Session, job: int, policy: Policy, grid: FrontierGrid,
         frontiers.insert(session, stored)
         # The manager looks for the outcome: a commit that reports success may have written nothing.
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
-        jobs.insert_outcome(session, job, outcome, jobs.JobKind.FRONTIER)
+        jobs.insert_outcome(session, job.number, outcome, jobs.JobKind.FRONTIER)
     return number
 
 

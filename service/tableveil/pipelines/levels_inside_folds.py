@@ -9,12 +9,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Database, Session, column, table
+from tableveil.backend import Session, column, table
 from tableveil.classification.model import Chosen
-from tableveil.control import Control
 from tableveil.errors import InfeasibleError
-from tableveil.pipelines.anonymize import chosen_plan
 from tableveil.pipelines.assessed_release import Assessed, check_unchanged, count_again
+from tableveil.pipelines.full_domain import chosen_plan
+from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.report import Report
 from tableveil.policy import TableReference
 from tableveil.release.paired import Paired, pair
@@ -31,8 +31,7 @@ class ChosenInside:
     `paired` are the sampled records as the release has them, `most` and `seed` what they were drawn by.
     """
 
-    database: Database
-    control: Control
+    job: JobContext
     assessed: Assessed
     paired: Paired
     most: int
@@ -45,8 +44,8 @@ class ChosenInside:
             InfeasibleError: no transformation of the training records meets the policy.
         """
         # A session of its own: temporary tables of dictionaries are called alike.
-        with self.database.session() as session:
-            session.control = self.control
+        with self.job.database.session() as session:
+            session.control = self.job.control
             with session.transaction():
                 check_unchanged(session, self.assessed)
                 sample = draw_sample(session, self.assessed.source, self.most, self.seed)
@@ -56,7 +55,7 @@ class ChosenInside:
                 except InfeasibleError:
                     raise _infeasible() from None
             try:
-                plan = chosen_plan(session, counted, Report())
+                plan = chosen_plan(replace(self.job, session=session, report=Report()), counted)
             except InfeasibleError:
                 raise _infeasible() from None
             chosen = pair(session, plan, sample, ())

@@ -1,4 +1,4 @@
-"""One job of microaggregation: read, cluster the whole table, aggregate, write, each by who knows how."""
+"""Microaggregation of the whole table: clusters of records, and aggregates in place of their values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from tableveil.aggregation.aggregates import Aggregates, aggregate, all_same
 from tableveil.aggregation.columns import AggregatedColumn
 from tableveil.aggregation.points import Clustered, Points
-from tableveil.backend import Database, Session
+from tableveil.backend import Session
 from tableveil.classes import EquivalenceClasses, SensitiveColumn
 from tableveil.control import Progress
 from tableveil.counting.points import read_points
@@ -20,18 +20,18 @@ from tableveil.microaggregation.classes import before_clustering, cluster_classe
 from tableveil.microaggregation.error import SquaredError, squared_error
 from tableveil.microaggregation.solve import TOGETHER, code_of, counter_of, solve, unmet_together
 from tableveil.pipelines.infeasible import unmet_limit
-from tableveil.pipelines.read import Dictionaries, read_dictionaries, resolve_fully
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.read import Dictionaries
+from tableveil.pipelines.solution import Solution
 from tableveil.policy import KAnonymity, Policy, SensitiveModel, policy_warnings
+from tableveil.policy import Microaggregation as MicroaggregationOptions
 from tableveil.privacy import Facts
 from tableveil.privacy.guarantees import guarantees
-from tableveil.release import Evidence, ReleasePlan, check_disclosure, publish
+from tableveil.release import ReleasePlan
 from tableveil.release.plan import Aggregated, Members
 from tableveil.risk import ClassSizes
-from tableveil.search import Candidate, SearchOutcome
 from tableveil.search.relaxing import refusal
-from tableveil.source import Fingerprint
-from tableveil.state.jobs import JobPhase
+from tableveil.state.releases import Proof
 
 SCORED = "squared error, as a share of that of a single cluster"
 """What the score of a release is."""
@@ -45,7 +45,7 @@ class Clusterable:
     """
 
     policy: Policy
-    fingerprint: Fingerprint
+    options: MicroaggregationOptions
     dictionaries: Dictionaries
     protected: tuple[SensitiveDictionary, ...]
     points: Points
@@ -88,71 +88,49 @@ class _Solved:
     seconds: float
 
 
-def run_microaggregation(
-    database: Database, session: Session, job: int, policy: Policy, document: str, report: Report
-) -> int:
-    """Runs a job on a session of its own and returns the number of the release it wrote.
+@dataclass(frozen=True, slots=True)
+class Microaggregation:
+    """See `Method`."""
 
-    Raises:
-        TableveilError: nothing was written.
-    """
-    read = _read(session, policy, report)
-    _check_limit(read)
-    solved = _solve(session, read, report)
-    report.phase(JobPhase.WRITING)
-    plan = _plan(read, solved)
-    check_disclosure(session, plan)
-    before = cluster_classes(read.points, before_clustering(read.points), read.columns)
-    best = _best(read, solved)
-    evidence = Evidence(
-        job=job,
-        document=document,
-        fingerprint=read.fingerprint,
-        population_fingerprint="",
-        search=_outcome(solved, best),
-        best=best,
-        losses=tuple(
-            read.lost(share, [column])
-            for share, column in zip(solved.error.columns.tolist(), read.points.columns, strict=True)
-        ),
-        quality_model=SCORED,
-        chosen_by=policy.privacy_models,
-        explanation=None,
-        counter="numpy",
-        counting=f"all {len(read.points.counts):,} combinations in numpy",
-        sizes_before=ClassSizes.of(before.counts),
-        warnings=tuple(_warnings(read, solved)),
-        elapsed=report.elapsed,
-        phases=report.seconds,
-        guarantees=guarantees(
-            Facts(counter_of(read.points, read.columns)), policy.privacy_models, before, solved.classes
-        ),
-    )
-    return publish(database, session, plan, evidence, verifying=lambda: report.phase(JobPhase.VERIFYING))
+    options: MicroaggregationOptions
+
+    def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Clusterable:
+        """The points to cluster."""
+        return clusterable(job.session, policy, self.options, read)
+
+    def solve(self, job: JobContext, counts: Clusterable) -> Solution:
+        """Clusters, and aggregates of their values."""
+        _check_limit(counts)
+        solved = _solve(job, counts)
+        before = cluster_classes(counts.points, before_clustering(counts.points), counts.columns)
+        models, facts = counts.policy.privacy_models, Facts(counter_of(counts.points, counts.columns))
+        score = _score(counts, solved)
+        return Solution(
+            plan=_plan(counts, solved),
+            score=score,
+            parts=(),
+            proof=_proof(counts, solved, score),
+            losses=tuple(
+                counts.lost(share, [column])
+                for share, column in zip(solved.error.columns.tolist(), counts.points.columns, strict=True)
+            ),
+            quality_model=SCORED,
+            chosen_by=models,
+            explanation=None,
+            sizes_before=ClassSizes.of(before.counts),
+            guarantees=guarantees(facts, models, before, solved.classes),
+            warnings=tuple(_warnings(counts, solved)),
+        )
 
 
-def _read(session: Session, policy: Policy, report: Report) -> Clusterable:
-    report.phase(JobPhase.READING)
-    source, policy, hierarchies = resolve_fully(session, policy, store=True)
-    # One transaction, so that everything is read of the same rows.
-    with session.transaction():
-        mark, dictionaries = read_dictionaries(session, source, policy, hierarchies)
-        report.phase(JobPhase.COUNTING)
-        return clusterable(session, policy, mark, dictionaries)
-
-
-def clusterable(session: Session, policy: Policy, mark: Fingerprint, dictionaries: Dictionaries) -> Clusterable:
-    """Reads what is clustered of a source with that fingerprint; call it in the transaction of the dictionaries."""
+def clusterable(
+    session: Session, policy: Policy, options: MicroaggregationOptions, dictionaries: Dictionaries
+) -> Clusterable:
+    """Reads what is clustered; call it in the transaction of the dictionaries."""
     asked = {model.column for model in policy.privacy_models if isinstance(model, SensitiveModel)}
     protected = tuple(found for found in dictionaries.sensitive if found.attribute.column in asked)
     points = read_points(session, dictionaries.source, dictionaries.aggregated, protected)
-    return Clusterable(policy, mark, dictionaries, protected, points)
-
-
-def clustered_plan(session: Session, read: Clusterable, report: Report) -> tuple[ReleasePlan, float]:
-    """The plan by which a job writes its release, and the release's score; of the same rows they are the same."""
-    solved = _solve(session, read, report)
-    return _plan(read, solved), _best(read, solved).score
+    return Clusterable(policy, options, dictionaries, protected, points)
 
 
 def _check_limit(read: Clusterable) -> None:
@@ -165,19 +143,20 @@ def _check_limit(read: Clusterable) -> None:
         raise refusal(code_of(read.points, read.k), message, [unmet, *models])
 
 
-def _solve(session: Session, read: Clusterable, report: Report) -> _Solved:
-    report.phase(JobPhase.SEARCHING)
-    policy, points = read.policy, read.points
-    assert session.control is not None
-    assert policy.microaggregation is not None
-    started = session.control.now()
+def clustered_plan(job: JobContext, read: Clusterable) -> tuple[ReleasePlan, float]:
+    """The plan by which a job writes its release, and its score. The same rows give the same plan."""
+    solved = _solve(job, read)
+    return _plan(read, solved), _score(read, solved)
+
+
+def _solve(job: JobContext, read: Clusterable) -> _Solved:
+    points, started = read.points, job.control.now()
 
     def progress(clustered: int, of: int) -> None:
-        report.on_progress(Progress(clustered, of, None, None, None, of_records=True))
+        job.report.on_progress(Progress(clustered, of, None, None, None, of_records=True))
 
-    found = solve(
-        points, read.k, policy.microaggregation, read.columns, policy.privacy_models, session.control, progress
-    )
+    models = read.policy.privacy_models
+    found = solve(points, read.k, read.options, read.columns, models, job.control, progress)
     progress(read.clustered, read.clustered)
     values = [column_values(points, found.clusters, j) for j in range(len(points.columns))]
     return _Solved(
@@ -185,7 +164,7 @@ def _solve(session: Session, read: Clusterable, report: Report) -> _Solved:
         classes=cluster_classes(points, found.clusters, read.columns),
         aggregates=tuple(aggregate(column, of) for column, of in zip(points.columns, values, strict=True)),
         error=squared_error(points, found.clusters),
-        seconds=session.control.now() - started,
+        seconds=job.control.now() - started,
     )
 
 
@@ -214,34 +193,20 @@ def _plan(read: Clusterable, solved: _Solved) -> ReleasePlan:
 # --- the evidence ---------------------------------------------------------------------------------------------------
 
 
-def _best(read: Clusterable, solved: _Solved) -> Candidate:
-    """The clusters, as a candidate of no transformation."""
-    score = read.lost(solved.error.total, [column for column in read.points.columns if column.weight])
-    return Candidate(
-        transformation=(),
-        key=((score,), 0, ()),
-        score=score,
-        values=(),
-        suppressed=read.dictionaries.set_aside,
-        classes=solved.found.clusters.number,
-    )
+def _score(read: Clusterable, solved: _Solved) -> float:
+    return read.lost(solved.error.total, [column for column in read.points.columns if column.weight])
 
 
-def _outcome(solved: _Solved, best: Candidate) -> SearchOutcome:
-    """The search as releases know it, of a lattice that has one element: no column is generalized."""
+def _proof(read: Clusterable, solved: _Solved, score: float) -> Proof:
     optimal = solved.found.optimal
-    return SearchOutcome(
+    return Proof(
+        optimal=optimal,
+        lower_bound=score if optimal else 0.0,
         strategy=solved.found.account,
-        best=best,
-        complete=optimal,
-        lower_bound=best.score if optimal else 0.0,
-        checked=1,
-        counted=1,
-        lattice_size=1,
-        pruned={},
-        runners_up=(),
         seconds=solved.seconds,
-        best_seconds=None,
+        counter="numpy",
+        counting=f"all {len(read.points.counts):,} combinations in numpy",
+        searched=None,
     )
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from tableveil.backend import Session
 from tableveil.counting import BaseHistogram, build_base, read_combinations
 from tableveil.errors import InvalidError
 from tableveil.game.sweep import Sweep, payout_sweep
 from tableveil.hierarchy import UncountableError
 from tableveil.lattice import Lattice
 from tableveil.pipelines.enumerable import check_enumerable
+from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.privacy import check_contained, check_population
 from tableveil.pipelines.quality import uncountable
 from tableveil.pipelines.read import dictionaries_of, hierarchies_of
-from tableveil.pipelines.report import Report
 from tableveil.policy import Policy
 from tableveil.requests.payout_sweep import SweptGains, break_even_of, safe_harbor_of
 from tableveil.source import fingerprint, population_fingerprint, resolve_source
@@ -21,14 +20,13 @@ from tableveil.state.jobs import JobPhase
 from tableveil.state.migrate import fingerprint_key
 
 
-def run_payout_sweep(
-    session: Session, job: int, policy: Policy, swept: SweptGains, document: str, report: Report
-) -> int:
-    """Runs a job on a session of its own and returns the number of the payout sweep it stored.
+def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
+    """Stores a payout sweep and returns its number.
 
     Raises:
         TableveilError: nothing was stored.
     """
+    session, report = job.session, job.report
     report.phase(JobPhase.READING)
     source, policy, faults = resolve_source(session, policy)
     if source is None or faults:
@@ -45,15 +43,14 @@ def run_payout_sweep(
         raise InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)
     check_enumerable(base, lattice)
     report.phase(JobPhase.SEARCHING)
-    found = _sweep(session, policy, swept, base, lattice, report)
+    found = _sweep(job, policy, swept, base, lattice)
     report.phase(JobPhase.WRITING)
-    game = policy.game
-    assert game is not None
+    game = policy.stakes
     with session.transaction():
         number = payout_sweeps.next_number(session)
         stored = payout_sweeps.PayoutSweep(
             number=number,
-            job=job,
+            job=job.number,
             created_at=jobs.now(),
             source=source.reference,
             source_fingerprint=mark,
@@ -69,33 +66,29 @@ def run_payout_sweep(
             counted=found.counted,
             sweep_seconds=found.seconds,
             seconds=report.elapsed(),
-            policy=document,
+            policy=job.document,
             points=found.points,
         )
         payout_sweeps.insert(session, stored)
         # The manager looks for the outcome: a commit that reports success may have written nothing.
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
-        jobs.insert_outcome(session, job, outcome, jobs.JobKind.PAYOUT_SWEEP)
+        jobs.insert_outcome(session, job.number, outcome, jobs.JobKind.PAYOUT_SWEEP)
     return number
 
 
-def _sweep(
-    session: Session, policy: Policy, swept: SweptGains, base: BaseHistogram, lattice: Lattice, report: Report
-) -> Sweep:
-    assert policy.game is not None
-    assert session.control is not None
+def _sweep(job: JobContext, policy: Policy, swept: SweptGains, base: BaseHistogram, lattice: Lattice) -> Sweep:
     try:
         return payout_sweep(
-            read_combinations(session, base),
+            read_combinations(job.session, base),
             base.population is not None,
             base.withheld,
             lattice,
             safe_harbor_of(policy),
-            policy.game,
+            policy.stakes,
             swept.gains,
             break_even_of(policy),
-            session.control,
-            report.on_progress,
+            job.control,
+            job.report.on_progress,
             swept.if_method_known,
         )
     except UncountableError as error:

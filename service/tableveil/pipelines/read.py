@@ -38,7 +38,6 @@ from tableveil.source import (
     Source,
     check_facts,
     full_fingerprint,
-    population_fingerprint,
     records_in,
     resolve_source,
 )
@@ -56,12 +55,10 @@ class FoundHierarchies:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What reading and counting the source gave, all of one snapshot."""
+    """The source, read and counted in one snapshot."""
 
     policy: Policy
     source: Source
-    fingerprint: Fingerprint
-    population_fingerprint: str
     base: BaseHistogram
     lattice: Lattice
     sizes_before: ClassSizes
@@ -102,7 +99,7 @@ def check_request(session: Session, policy: Policy) -> tuple[Source | None, Poli
 
 
 def check_rows(session: Session, policy: Policy, report: Report) -> tuple[str, ...]:
-    """Raises what `run_job` would raise before it counts; the warnings that show by then."""
+    """Raises what `anonymize` would raise before it counts; the warnings that show by then."""
     report.phase(JobPhase.READING)
     source, policy, hierarchies = resolve_fully(session, policy, store=False)
     with session.transaction():
@@ -190,25 +187,15 @@ def _too_few(policy: Policy, smallest: int, records: int, set_aside: int) -> Inf
     )
 
 
-def count(session: Session, policy: Policy, report: Report) -> Counted:
-    """Reads and counts the source of a job that makes a release.
+def count_classes(session: Session, policy: Policy, read: Dictionaries) -> Counted:
+    """Counts the combinations of values, in the transaction that read the dictionaries.
 
     Raises:
-        InvalidError: the policy does not fit the table or its rows.
-        InfeasibleError: there are no records.
-        ConflictError: something is in the release's place.
+        InvalidError: the source's people are not a part of the population.
     """
-    report.phase(JobPhase.READING)
-    source, policy, hierarchies = resolve_fully(session, policy, store=True)
-    # One transaction, so that everything is read of the same rows.
-    with session.transaction():
-        mark, read = read_dictionaries(session, source, policy, hierarchies)
-        report.phase(JobPhase.COUNTING)
-        base = read.counted(session)
-        check_people(session, policy, base)
-        sizes_before = _sizes_before(session, source, policy)
-        population_mark = population_fingerprint(session, source, fingerprint_key(session))
-    return Counted(policy, read.source, mark, population_mark, base, read.lattice, sizes_before)
+    base = read.counted(session)
+    check_people(session, policy, base)
+    return Counted(policy, read.source, base, read.lattice, _sizes_before(session, read.source, policy))
 
 
 def _sizes_before(session: Session, source: Source, policy: Policy) -> ClassSizes:

@@ -1,4 +1,4 @@
-"""One job at the record level: read, count, choose for every combination of values, write, each by who knows how."""
+"""Record-level generalization: every combination of values has the transformation that pays most for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.backend import Database, Session
 from tableveil.classes import EquivalenceClasses, KeyLayout
 from tableveil.control import Control, Progress
 from tableveil.counting import read_combinations
@@ -30,17 +29,18 @@ from tableveil.lattice import Lattice
 from tableveil.pipelines.advice import says_nothing
 from tableveil.pipelines.enumerable import check_enumerable
 from tableveil.pipelines.infeasible import too_few_released
+from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.quality import uncountable
-from tableveil.pipelines.read import Counted, count
+from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import relaxed_record_level
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.solution import Solution
 from tableveil.policy import NoAttack, Policy, Profitability, described
+from tableveil.policy import RecordLevel as RecordLevelOptions
 from tableveil.privacy.guarantees import Guarantee
-from tableveil.release import Evidence, ReleasePlan, check_disclosure, check_one_meaning, mixed_levels, publish
+from tableveil.release import ReleasePlan, check_one_meaning, mixed_levels
 from tableveil.release.plan import OwnLevels
 from tableveil.requests.payout_sweep import break_even_of
-from tableveil.search import Candidate, SearchOutcome
-from tableveil.state.jobs import JobPhase
+from tableveil.state.releases import Proof, Searched
 
 STRATEGY = "every transformation was tried for each combination of values, because of record_level"
 
@@ -66,73 +66,64 @@ class _Solved:
     seconds: float
 
 
-def run_record_level(
-    database: Database, session: Session, job: int, policy: Policy, document: str, report: Report
-) -> int:
-    """Runs a job on a session of its own and returns the number of the release it wrote.
+@dataclass(frozen=True, slots=True)
+class RecordLevel:
+    """See `Method`."""
 
-    Raises:
-        TableveilError: nothing was written.
-    """
-    counted = count(session, policy, report)
-    check_one_meaning(session, counted.policy, counted.dictionaries, counted.lattice)
-    solved = _solve(session, counted, report)
-    plan = _plan(counted, solved)
-    if plan.suppressed_records > counted.policy.suppressible(plan.records):
-        raise _too_many_suppressed(session, counted, solved.own.combinations, plan)
-    report.phase(JobPhase.WRITING)
-    check_disclosure(session, plan)
-    guarantees = tuple(_guarantees(solved))
-    found = _outcome(counted, solved, plan)
-    assert found.best is not None
-    evidence = Evidence(
-        job=job,
-        document=document,
-        fingerprint=counted.fingerprint,
-        population_fingerprint=counted.population_fingerprint,
-        search=found,
-        best=found.best,
-        losses=_losses(solved.own, plan.records),
-        quality_model=described(policy.quality_model),
-        chosen_by=policy.privacy_models,
-        explanation=None,
-        counter="numpy",
-        counting=f"every transformation from the next finer one, {len(solved.own.kept)} combinations in all",
-        sizes_before=counted.sizes_before,
-        warnings=tuple(_warnings(plan, solved.own)),
-        elapsed=report.elapsed,
-        phases=report.seconds,
-        guarantees=guarantees,
-    )
-    return publish(database, session, plan, evidence, verifying=lambda: report.phase(JobPhase.VERIFYING))
+    options: RecordLevelOptions
+
+    def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Counted:
+        """The combinations of values."""
+        return count_classes(job.session, policy, read)
+
+    def solve(self, job: JobContext, counts: Counted) -> Solution:
+        """The transformation that pays most for every combination of values."""
+        policy = counts.policy
+        check_one_meaning(job.session, policy, counts.dictionaries, counts.lattice)
+        solved = _solve(job, counts, self.options)
+        plan = _plan(counts, solved)
+        if plan.suppressed_records > policy.suppressible(plan.records):
+            raise _too_many_suppressed(job, counts, self.options, solved.own.combinations, plan)
+        # The score is what the publisher is not paid of a benefit per record.
+        most = plan.records * solved.stakes.benefit
+        score = most - float(solved.own.combinations.records @ solved.own.assignment.payouts)
+        return Solution(
+            plan=plan,
+            score=score,
+            parts=(),
+            proof=_proof(counts, solved, lower_bound=min(score, most - solved.optimum)),
+            losses=_losses(solved.own, plan.records),
+            quality_model=described(policy.quality_model),
+            chosen_by=policy.privacy_models,
+            explanation=None,
+            sizes_before=counts.sizes_before,
+            guarantees=tuple(_guarantees(solved)),
+            warnings=tuple(_warnings(plan, solved.own)),
+        )
 
 
-def _solve(session: Session, counted: Counted, report: Report) -> _Solved:
-    report.phase(JobPhase.SEARCHING)
+def _solve(job: JobContext, counted: Counted, options: RecordLevelOptions) -> _Solved:
     policy, lattice = counted.policy, counted.lattice
-    assert session.control is not None
-    assert policy.game is not None
-    assert policy.record_level is not None
-    started = session.control.now()
+    started = job.control.now()
     check_enumerable(counted.base, lattice)
-    combinations = read_combinations(session, counted.base)
+    combinations = read_combinations(job.session, counted.base)
 
     def progress(done: int, transformations: int) -> None:
-        report.on_progress(Progress(done, transformations, None, None, None))
+        job.report.on_progress(Progress(done, transformations, None, None, None))
 
     try:
-        published, chosen = _assigned(combinations, lattice, policy, session.control, progress)
+        published, chosen = _assigned(combinations, lattice, policy, options, job.control, progress)
     except UncountableError as error:
         raise uncountable(policy, error, described(policy.quality_model)) from None
-    knows = policy.record_level.adversary_knows_method
+    knows = options.adversary_knows_method
     return _Solved(
         own=OwnLevels(combinations, chosen),
-        stakes=Stakes.of(policy.game),
+        stakes=Stakes.of(policy.stakes),
         knows=knows,
         people=people_of_labels(combinations, chosen) if knows else chosen.sizes,
         pre_images=chosen.sizes if knows else pre_image_sizes(combinations, chosen),
         optimum=float(combinations.records @ published.payouts),
-        seconds=session.control.now() - started,
+        seconds=job.control.now() - started,
     )
 
 
@@ -140,34 +131,31 @@ def _assigned(
     combinations: Combinations,
     lattice: Lattice,
     policy: Policy,
+    options: RecordLevelOptions,
     control: Control,
     on_progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> tuple[Assignment, Assignment]:
     """What pays most against an adversary who does not know the method, and what is chosen: the same if none does."""
-    assert policy.game is not None
-    assert policy.record_level is not None
-    stakes, choice = Stakes.of(policy.game), choice_of(policy)
+    stakes, choice = Stakes.of(policy.stakes), choice_of(policy)
     # What the method would choose for people who are not in the source is part of what an adversary knows of it.
     [published] = best_transformations(
         combinations, lattice, [stakes], choice, control, everyone=True, on_progress=on_progress
     )
-    if not policy.record_level.adversary_knows_method:
+    if not options.adversary_knows_method:
         return published, published
     return published, solve_against_inversion(combinations, lattice, stakes, choice, control)
 
 
 def _too_many_suppressed(
-    session: Session, counted: Counted, combinations: Combinations, plan: ReleasePlan
+    job: JobContext, counted: Counted, options: RecordLevelOptions, combinations: Combinations, plan: ReleasePlan
 ) -> InfeasibleError:
     """The error for more suppressed records than the policy allows, with what would do instead."""
-    control = session.control
-    assert control is not None
 
     def suppressed_by(policy: Policy, lattice: Lattice) -> int:
-        _, chosen = _assigned(combinations, lattice, policy, control)
+        _, chosen = _assigned(combinations, lattice, policy, options, job.control)
         return plan.records - int(combinations.records[chosen.chosen != SUPPRESSED].sum())
 
-    relaxed = relaxed_record_level(session, counted, suppressed_by)
+    relaxed = relaxed_record_level(job, counted, suppressed_by)
     withheld = plan.records - int(combinations.records.sum())
     return too_few_released(counted.policy, plan.suppressed_records, plan.records, withheld, relaxed)
 
@@ -204,31 +192,16 @@ def _plan(counted: Counted, solved: _Solved) -> ReleasePlan:
 # --- the evidence ---------------------------------------------------------------------------------------------------
 
 
-def _outcome(counted: Counted, solved: _Solved, plan: ReleasePlan) -> SearchOutcome:
-    """The search as releases know it; the score is what the publisher is not paid of a benefit per record."""
-    most = plan.records * solved.stakes.benefit
-    score = most - float(solved.own.combinations.records @ solved.own.assignment.payouts)
+def _proof(counted: Counted, solved: _Solved, lower_bound: float) -> Proof:
     size = counted.lattice.size
-    best = Candidate(
-        transformation=plan.transformation,
-        key=((score,), sum(plan.transformation), plan.transformation),
-        score=score,
-        values=(),
-        suppressed=plan.suppressed_records,
-        classes=int(np.count_nonzero(plan.kept)),
-    )
-    return SearchOutcome(
+    return Proof(
+        optimal=not solved.knows,
+        lower_bound=lower_bound,
         strategy=AGAINST_INVERSION if solved.knows else STRATEGY,
-        best=best,
-        complete=not solved.knows,
-        lower_bound=min(score, most - solved.optimum),
-        checked=size,
-        counted=size,
-        lattice_size=size,
-        pruned={},
-        runners_up=(),
         seconds=solved.seconds,
-        best_seconds=None,
+        counter="numpy",
+        counting=f"every transformation from the next finer one, {len(solved.own.kept)} combinations in all",
+        searched=Searched(str(size), checked=size, counted=size),
     )
 
 

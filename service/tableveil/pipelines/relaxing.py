@@ -14,6 +14,7 @@ from tableveil.counting.memory import memory_limit
 from tableveil.errors import InvalidError
 from tableveil.lattice import Lattice
 from tableveil.pipelines.enumerable import check_enumerable
+from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.lattice import lattice_of
 from tableveil.pipelines.privacy import choosing_models, privacy_for
 from tableveil.pipelines.read import Counted
@@ -29,7 +30,7 @@ SHARE_OF_MEMORY = 8
 """The part of the job's memory that remembers classes, because the same transformations are asked for again."""
 
 
-def relaxed(session: Session, policy: Policy, problem: Problem, base: BaseHistogram, proven: bool) -> Relaxed:
+def relaxed(job: JobContext, policy: Policy, problem: Problem, base: BaseHistogram, proven: bool) -> Relaxed:
     """The conflict in the policy and what would do, found in a few seconds, or in as many as the search may take.
 
     `problem` is the one that was searched; if that was to the end, it is `proven` that nothing meets the policy.
@@ -37,32 +38,27 @@ def relaxed(session: Session, policy: Policy, problem: Problem, base: BaseHistog
     Raises:
         CancelledError: the control was cancelled.
     """
-    assert session.control is not None
     tops = _tops(problem)
-    asked = problem_of(session, problem, base)
-    return relax(policy, asked, tops, problem.counter.records, session.control, seconds_for(policy), proven)
+    asked = problem_of(job.session, problem, base)
+    return relax(policy, asked, tops, problem.counter.records, job.control, seconds_for(policy), proven)
 
 
-def chosen_by_all(session: Session, policy: Policy, problem: Problem, base: BaseHistogram) -> Found:
+def chosen_by_all(job: JobContext, policy: Policy, problem: Problem, base: BaseHistogram) -> Found:
     """Whether anything meets a policy whose models all take part in choosing, as far as is found out in that time.
 
     Raises:
         CancelledError: the control was cancelled.
     """
-    assert session.control is not None
-    questions = LatticeQuestions(problem_of(session, problem, base), session.control, seconds_for(policy))
+    questions = LatticeQuestions(problem_of(job.session, problem, base), job.control, seconds_for(policy))
     return questions.find(replace(policy, search=replace(policy.search, choose=Choose.ALL_MODELS)))
 
 
-def relaxed_record_level(
-    session: Session, counted: Counted, suppressed_by: Callable[[Policy, Lattice], int]
-) -> Relaxed:
+def relaxed_record_level(job: JobContext, counted: Counted, suppressed_by: Callable[[Policy, Lattice], int]) -> Relaxed:
     """The same for record-level generalization: `suppressed_by` tells how many records a policy suppresses.
 
     Raises:
         CancelledError: the control was cancelled.
     """
-    assert session.control is not None
     tops = [dictionary.levels.top for dictionary in counted.dictionaries]
     # Whatever the limit is, the same records are suppressed.
     suppressed = lru_cache(maxsize=None)(suppressed_by)
@@ -71,7 +67,7 @@ def relaxed_record_level(
     def possible(lattice: Lattice) -> bool:
         try:
             check_enumerable(counted.base, lattice)
-            check_one_meaning(session, counted.policy, counted.dictionaries, lattice)
+            check_one_meaning(job.session, counted.policy, counted.dictionaries, lattice)
         except InvalidError:
             return False
         return True
@@ -86,7 +82,7 @@ def relaxed_record_level(
         return lost <= policy.suppressible(counted.base.records)
 
     policy = counted.policy
-    return relax_judged(policy, feasible, tops, counted.base.records, session.control, seconds_for(policy))
+    return relax_judged(policy, feasible, tops, counted.base.records, job.control, seconds_for(policy))
 
 
 def seconds_for(policy: Policy) -> float:

@@ -7,11 +7,12 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tableveil.backend import Session, table
+from tableveil.backend import table
+from tableveil.control import Control
 from tableveil.counting import CountedFrequencies, count_frequencies, weight_facts, write_frequencies
 from tableveil.errors import Fault, shortened
+from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.privacy import check_size, people_in
-from tableveil.pipelines.report import Report
 from tableveil.pipelines.risk_measures import (
     compared_measures,
     individual_measures,
@@ -61,12 +62,13 @@ class _Measured:
     estimates: PopulationEstimates | None
 
 
-def run_risk_analysis(session: Session, job: int, request: RiskRequest, document: str, report: Report) -> int:
-    """Runs a job on a session of its own and returns the number of the risk analysis it stored.
+def run_risk_analysis(job: JobContext, request: RiskRequest) -> int:
+    """Stores a risk analysis and returns its number.
 
     Raises:
         TableveilError: nothing was stored.
     """
+    session, report = job.session, job.report
     report.phase(JobPhase.READING)
     # One transaction, so that everything is read of the same rows.
     with session.transaction():
@@ -84,7 +86,7 @@ def run_risk_analysis(session: Session, job: int, request: RiskRequest, document
         raise unfit(faults)
     population = people_in(request.population, frequencies.total, rows)
     report.phase(JobPhase.SEARCHING)
-    measured = _measured(session, request, frequencies, population)
+    measured = _measured(job.control, request, frequencies, population)
     columns = tuple(column.name for column in analyzed.quasi_identifiers)
     warnings = (*filter(None, (guess,)), *_warnings(request, counted, population, measured))
     compared = tuple(_compared(request, frequencies, columns, names, population) for names in request.compare)
@@ -96,7 +98,7 @@ def run_risk_analysis(session: Session, job: int, request: RiskRequest, document
             write_frequencies(session, target, counted, _of_each(frequencies, measured.subsets))
         stored = risk_analyses.RiskAnalysis(
             number=number,
-            job=job,
+            job=job.number,
             created_at=jobs.now(),
             source=shown,
             source_fingerprint=mark,
@@ -108,7 +110,7 @@ def run_risk_analysis(session: Session, job: int, request: RiskRequest, document
             has_record_risks=request.records,
             seconds=report.elapsed(),
             warnings=warnings,
-            request=document,
+            request=job.document,
             measures=measured.measures,
             subsets=subset_rows(measured.subsets, columns),
             compared=compared,
@@ -116,7 +118,7 @@ def run_risk_analysis(session: Session, job: int, request: RiskRequest, document
         risk_analyses.insert(session, stored)
         # The manager looks for the outcome: a commit that reports success may have written nothing.
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, warnings=warnings)
-        jobs.insert_outcome(session, job, outcome, jobs.JobKind.RISK_ANALYSIS)
+        jobs.insert_outcome(session, job.number, outcome, jobs.JobKind.RISK_ANALYSIS)
     return number
 
 
@@ -133,10 +135,9 @@ def _check_rows(request: RiskRequest, name: str, frequencies: Frequencies, rows:
     return faults or list(check_people(frequencies))
 
 
-def _measured(session: Session, request: RiskRequest, frequencies: Frequencies, population: int | None) -> _Measured:
+def _measured(control: Control, request: RiskRequest, frequencies: Frequencies, population: int | None) -> _Measured:
     """All measures, with a look at whether the job is to stop after each."""
-    assert session.control is not None
-    stop = session.control.raise_if_stopped
+    stop = control.raise_if_stopped
     measures = reidentification_measures(reidentification_risk(frequencies, request.thresholds))
     stop()
     sizes, estimates = frequencies.sizes, None

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from tableveil.backend import Session
 from tableveil.control import Progress
 from tableveil.hierarchy import ValueKind
+from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.released_rows import current_release, document, roles_of, rows_of, source_of
-from tableveil.pipelines.report import Report
 from tableveil.policy import Role
 from tableveil.requests.utility import UtilityRequest
 from tableveil.source import columns_of
@@ -21,12 +21,13 @@ from tableveil.usefulness import ColumnUtility, UtilityReport
 from tableveil.utility import MOST_ASSOCIATED, MOST_ROWS, Compared, Sides, associations, spreads
 
 
-def run_utility_report(session: Session, job: int, request: UtilityRequest, document_: str, report: Report) -> int:
-    """Runs a job on a session of its own and returns the number of the report it stored.
+def run_utility_report(job: JobContext, request: UtilityRequest) -> int:
+    """Stores a report and returns its number.
 
     Raises:
         TableveilError: nothing was stored.
     """
+    session, report = job.session, job.report
     report.phase(JobPhase.READING)
     # One transaction, so that everything is read of the same rows.
     with session.transaction():
@@ -44,11 +45,13 @@ def run_utility_report(session: Session, job: int, request: UtilityRequest, docu
     report.phase(JobPhase.WRITING)
     with session.transaction():
         number = utility_reports.next_number(session)
-        stored = utility_reports.Stored(number, job, jobs.now(), release.number, found, report.elapsed(), document_)
+        stored = utility_reports.Stored(
+            number, job.number, jobs.now(), release.number, found, report.elapsed(), job.document
+        )
         utility_reports.insert(session, stored)
         # The manager looks for the outcome: a commit that reports success may have written nothing.
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
-        jobs.insert_outcome(session, job, outcome, jobs.JobKind.UTILITY_REPORT)
+        jobs.insert_outcome(session, job.number, outcome, jobs.JobKind.UTILITY_REPORT)
     return number
 
 

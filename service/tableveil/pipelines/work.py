@@ -7,17 +7,17 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tableveil.backend import Database, Session
+from tableveil.backend import Session
 from tableveil.errors import Fault, InvalidError
 from tableveil.hierarchy import SafeHarborZip, TableLevels
-from tableveil.pipelines.anonymize import run_job
+from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.assessed_release import PolicyOf, resolve_assessed
 from tableveil.pipelines.classification import run_classification
 from tableveil.pipelines.frontier import run_frontier
+from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.payout_sweep import run_payout_sweep
 from tableveil.pipelines.read import check_request
 from tableveil.pipelines.released_rows import current_release
-from tableveil.pipelines.report import Report
 from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.pipelines.risk_subject import resolve_subject
 from tableveil.pipelines.utility_report import run_utility_report
@@ -89,8 +89,8 @@ class Work(ABC):
         """
 
     @abstractmethod
-    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
-        """Does the work on a session of its own, inserts the job's outcome, and returns the number of what came out.
+    def run(self, job: JobContext) -> int:
+        """Does the work, inserts the job's outcome, and returns the number of the result.
 
         Raises:
             TableveilError: nothing was written.
@@ -160,9 +160,9 @@ class ReleaseWork(_PolicyWork):
         check_ledger(session, policy, found, None)
         return found.reference
 
-    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+    def run(self, job: JobContext) -> int:
         """The release's number."""
-        return run_job(database, session, job, self.policy, self.document, report)
+        return anonymize(job, self.policy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +180,9 @@ class FrontierWork(_PolicyWork):
         limits = [f"{limit:f}" for limit in self.grid.suppression_limits]
         return json.dumps({"k": self.grid.ks, "suppression_limits": limits}, separators=(",", ":"))
 
-    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+    def run(self, job: JobContext) -> int:
         """The frontier's number."""
-        return run_frontier(session, job, self.policy, self.grid, self.document, report)
+        return run_frontier(job, self.policy, self.grid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +200,9 @@ class PayoutSweepWork(_PolicyWork):
         gains = [f"{gain:f}" for gain in self.swept.gains]
         return json.dumps({"gains": gains, "if_method_known": self.swept.if_method_known}, separators=(",", ":"))
 
-    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+    def run(self, job: JobContext) -> int:
         """The payout sweep's number."""
-        return run_payout_sweep(session, job, self.policy, self.swept, self.document, report)
+        return run_payout_sweep(job, self.policy, self.swept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,9 +239,9 @@ class RiskAnalysisWork(Work):
         reference, _ = resolve_subject(session, self.request)
         return reference
 
-    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+    def run(self, job: JobContext) -> int:
         """The risk analysis's number."""
-        return run_risk_analysis(session, job, self.request, self.document, report)
+        return run_risk_analysis(job, self.request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,9 +267,9 @@ class UtilityReportWork(Work):
         """The source of the release; see `Work`."""
         return current_release(session, self.request.release).source
 
-    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+    def run(self, job: JobContext) -> int:
         """The utility report's number."""
-        return run_utility_report(session, job, self.request, self.document, report)
+        return run_utility_report(job, self.request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,9 +299,9 @@ class ClassificationWork(Work):
             check_figures(session, release)
         return release.source
 
-    def run(self, database: Database, session: Session, job: int, report: Report) -> int:
+    def run(self, job: JobContext) -> int:
         """The assessment's number."""
-        return run_classification(database, session, job, self.request, self.document, self.policy_of, report)
+        return run_classification(job, self.request, self.policy_of)
 
 
 def _fitting(source: Source | None, faults: list[Fault]) -> Source:

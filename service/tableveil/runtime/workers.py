@@ -9,6 +9,7 @@ from functools import partial
 
 from tableveil.backend import Database
 from tableveil.errors import TableveilError
+from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.report import Report
 from tableveil.runtime.active import Active
 from tableveil.runtime.current_job import at_hand
@@ -77,7 +78,9 @@ class Workers:
                 active.control.raise_if_cancelled()
                 # It may have waited for long.
                 check_room(self._database, session, active.work, active.job.request.source)
-                active.work.run(self._database, session, number, Report(recorder.phase, recorder.progress))
+                report = Report(recorder.phase, recorder.progress)
+                context = JobContext(number, active.work.document, self._database, session, active.control, report)
+                active.work.run(context)
         except Exception as error:
             return failure_of(error, number)
         finally:

@@ -26,14 +26,14 @@ from tableveil.release.objects import public, snapshot, write_objects, written_o
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.target import check_existing
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
-from tableveil.search import Candidate, SearchOutcome, explain
+from tableveil.search import explain
 from tableveil.source import Fingerprint, fingerprint, population_fingerprint, resolve_source
 from tableveil.state import jobs, releases, sketches
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
 from tableveil.state.release_objects import ReleaseObject
-from tableveil.state.releases import Proof, Release, RunnerUp
+from tableveil.state.releases import Proof, Release
 from tableveil.verification import verify
 
 
@@ -41,25 +41,22 @@ from tableveil.verification import verify
 class Evidence:
     """What the job knows about a release before it is written.
 
-    `best` is the transformation of the plan, `losses` its loss per quasi-identifier, those of generalized ones first,
-    `quality_model` what its score is. The rules of the explanation are those of the privacy models that it was
-    `chosen_by`; at the record level, and of clusters, there is none. `counting` says how classes were counted;
-    `document` is the policy as JSON; `elapsed` gives the seconds since the job started, `phases` the seconds of the
-    phases so far; `guarantees` are what every privacy model reaches.
+    `parts` are those of the score, `losses` the loss of each quasi-identifier: generalized ones first. The rules of the
+    explanation are those of the models in `chosen_by`. `document` is the policy as JSON; `elapsed` gives the seconds
+    since the job started, `phases` the seconds of the phases so far; `guarantees` are what every privacy model reaches.
     """
 
     job: int
     document: str
     fingerprint: Fingerprint
     population_fingerprint: str
-    search: SearchOutcome
-    best: Candidate
+    score: float
+    parts: tuple[float, ...]
+    proof: Proof
     losses: tuple[float, ...]
     quality_model: str
     chosen_by: tuple[PrivacyModel, ...]
     explanation: explain.Explanation | None
-    counter: str
-    counting: str
     sizes_before: ClassSizes
     warnings: tuple[str, ...]
     elapsed: Callable[[], float]
@@ -95,7 +92,7 @@ def publish(
             guarantees=(*evidence.guarantees, *told.guarantees),
         )
         verifying()
-        written = replace(written_objects(session, plan, number), score=evidence.best.score)
+        written = replace(written_objects(session, plan, number), score=evidence.score)
         verify(session, plan.policy, plan.records, written)
         release = _release(session, plan, evidence, number, objects, risk)
         releases.insert(session, release, evidence.sizes_before, sizes)
@@ -163,22 +160,8 @@ def _release(
     objects: tuple[ReleaseObject, ...],
     risk_after: ProsecutorRisk,
 ) -> Release:
-    target, search, best = plan.policy.release, evidence.search, evidence.best
+    target = plan.policy.release
     distinct_after = write.distinct_labels(session, plan, public(plan, target.classes_name))
-    proof = Proof(
-        optimal=search.complete,
-        lower_bound=search.lower_bound,
-        lattice_size=str(search.lattice_size),
-        checked=search.checked,
-        pruned={reason: str(count) for reason, count in search.pruned.items()},
-        runners_up=tuple(RunnerUp(c.transformation, c.score, c.suppressed) for c in search.runners_up),
-        counter=evidence.counter,
-        seconds=search.seconds,
-        strategy=search.strategy,
-        counted=search.counted,
-        counting=evidence.counting,
-        best_seconds=search.best_seconds,
-    )
     return Release(
         number=number,
         job=evidence.job,
@@ -193,9 +176,9 @@ def _release(
         records=plan.records,
         suppressed_records=plan.suppressed_records,
         classes=risk_after.classes,
-        score=best.score,
+        score=evidence.score,
         quality_model=evidence.quality_model,
-        proof=proof,
+        proof=evidence.proof,
         attributes=tuple(_attributes(plan, evidence, distinct_after)),
         objects=objects,
         risk_before=prosecutor_risk(evidence.sizes_before, plan.policy.risk_thresholds),
@@ -220,7 +203,7 @@ def _attributes(plan: ReleasePlan, evidence: Evidence, distinct_after: Mapping[s
     aggregated = plan.aggregated.dictionaries if plan.aggregated is not None else ()
     columns: list[Dictionary | AggregatedDictionary] = [*plan.dictionaries, *aggregated]
     # Quality models have parts of all, of the generalized ones, or none.
-    parts = itertools.chain(evidence.best.values, itertools.repeat(None))
+    parts = itertools.chain(evidence.parts, itertools.repeat(None))
     for j, (dictionary, loss, part) in enumerate(zip(columns, evidence.losses, parts, strict=False)):
         column, is_aggregated = dictionary.attribute.column, isinstance(dictionary, AggregatedDictionary)
         yield AttributeResult(

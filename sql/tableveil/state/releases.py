@@ -37,25 +37,35 @@ class RunnerUp:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
-    """What the search established; `pruned` counts transformations by reason, as decimals.
+class Searched:
+    """What a search of the lattice did; `pruned` counts transformations by reason, as decimals.
 
-    `strategy` says which searched and why; classes were `counted` so often, by whom and from what says `counting`;
-    `best_seconds` after it began the search had found the best (None in releases from before that was kept).
+    Classes were `counted` so often: for the checks, and for bounds. The best was found after `best_seconds`.
+    """
+
+    lattice_size: str
+    checked: int
+    counted: int
+    pruned: Mapping[str, str] = field(default_factory=dict)
+    runners_up: tuple[RunnerUp, ...] = ()
+    best_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Why a release is the best, or how far from the best it may be: nothing valid scores less than `lower_bound`.
+
+    `strategy` says which method or search was used and why, `counter` and `counting` who counted classes, from what.
+    `searched` is None if the method does not search the lattice.
     """
 
     optimal: bool
     lower_bound: float
-    lattice_size: str
-    checked: int
-    pruned: Mapping[str, str]
-    runners_up: tuple[RunnerUp, ...]
-    counter: str
-    seconds: float
     strategy: str
-    counted: int
+    seconds: float
+    counter: str
     counting: str
-    best_seconds: float | None
+    searched: Searched | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +109,9 @@ class Release:
     withdrawal: Withdrawal | None = None
 
 
+_NOT_SEARCHED = Searched("", 0, 0)
+
+
 def next_number(session: Session) -> int:
     """A number no release has."""
     number: int = session.value("SELECT nextval('tableveil.release_numbers')")
@@ -108,6 +121,7 @@ def next_number(session: Session) -> int:
 def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_after: ClassSizes) -> None:
     """Writes the ledger entry and the evidence; call it in the transaction that writes the release."""
     proof = release.proof
+    searched = proof.searched or _NOT_SEARCHED
     session.execute(
         "INSERT INTO tableveil.releases BY NAME SELECT "
         "? AS number, ? AS job, ? AS created_at, ? AS source_catalog, ? AS source_schema, ? AS source_table, "
@@ -135,10 +149,10 @@ def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_a
             release.score,
             proof.optimal,
             proof.lower_bound,
-            proof.lattice_size,
-            proof.checked,
-            list(proof.pruned),
-            list(proof.pruned.values()),
+            searched.lattice_size,
+            searched.checked,
+            list(searched.pruned),
+            list(searched.pruned.values()),
             proof.counter,
             proof.seconds,
             release.seconds,
@@ -150,9 +164,9 @@ def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_a
             release.policy,
             release.quality_model,
             proof.strategy,
-            proof.counted,
+            searched.counted,
             proof.counting,
-            proof.best_seconds,
+            searched.best_seconds,
             release.explanation.complete if release.explanation else None,
         ],
     )
@@ -166,7 +180,7 @@ def insert(session: Session, release: Release, sizes_before: ClassSizes, sizes_a
         "release_runners_up",
         [
             (number, rank, list(other.levels), other.score, other.suppressed_records)
-            for rank, other in enumerate(proof.runners_up, start=1)
+            for rank, other in enumerate(searched.runners_up, start=1)
         ],
     )
     if release.explanation:
@@ -297,18 +311,17 @@ def _release(
         score=score,
         quality_model=quality_model,
         proof=Proof(
-            optimal,
-            lower_bound,
-            lattice_size,
-            checked,
-            dict(pruned),
-            tuple(evidence.runners_up[number]),
-            counter,
-            search_seconds,
-            strategy,
-            counted,
-            counting,
-            best_seconds,
+            optimal=optimal,
+            lower_bound=lower_bound,
+            strategy=strategy,
+            seconds=search_seconds,
+            counter=counter,
+            counting=counting,
+            searched=(
+                Searched(lattice_size, checked, counted, dict(pruned), tuple(evidence.runners_up[number]), best_seconds)
+                if lattice_size
+                else None
+            ),
         ),
         attributes=tuple(evidence.attributes[number]),
         objects=tuple(evidence.objects[number]),

@@ -41,7 +41,7 @@ from tableveil.state.jobs import JobPhase, JobState, Request
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
-from tableveil.state.releases import Proof, Release, RunnerUp
+from tableveil.state.releases import Proof, Release, RunnerUp, Searched
 from tableveil.state.withdrawals import Withdrawal
 from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2, release_service_pb2
 
@@ -244,16 +244,11 @@ RELEASE = Release(
     proof=Proof(
         optimal=False,
         lower_bound=0.25,
-        lattice_size="12",
-        checked=8,
-        pruned={"bound": "4"},
-        runners_up=(RunnerUp((1, 2), 0.75, 1),),
-        counter="duckdb",
-        seconds=0.5,
         strategy="anytime: asked for",
-        counted=11,
+        seconds=0.5,
+        counter="duckdb",
         counting="all in numpy",
-        best_seconds=0.0,
+        searched=Searched("12", 8, 11, {"bound": "4"}, (RunnerUp((1, 2), 0.75, 1),), 0.0),
     ),
     attributes=(
         AttributeResult("age", 1, 3, 0.5, 80, 8, "rule", 0.0),

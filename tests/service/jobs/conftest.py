@@ -10,7 +10,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.pipelines import work
-from tableveil.pipelines.anonymize import run_job
+from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.report import Report
 from tableveil.policy import Policy
 from tableveil.runtime import JobManager
@@ -18,6 +18,7 @@ from tableveil.state import jobs as store
 from tableveil.state import releases
 from tableveil.state.releases import Release
 from tests.migrated import opened
+from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import POLICY, SECONDS, Gate, Open, create_patients, ended, submit
 
 
@@ -52,7 +53,7 @@ def run() -> Callable[..., Release]:
                 number, policy.request_id, document, "", source, target.schema, target.name, store.now()
             )
             store.insert_request(own, request)
-            release = run_job(database, own, number, policy, document, report or Report())
+            release = anonymize(context(own, database, number, report, document), policy)
         with database.session() as other:
             found = releases.find(other, release)
         assert found is not None
@@ -101,6 +102,6 @@ def jobs(open_manager: Open) -> JobManager:
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     gate = Gate()
-    monkeypatch.setattr(work, "run_job", gate.run)
+    monkeypatch.setattr(work, "anonymize", gate.run)
     yield gate
     gate.open.set()

@@ -10,10 +10,10 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from tableveil.backend import Database, Session
+from tableveil.backend import Session
 from tableveil.errors import InternalError
 from tableveil.hierarchy import SuppressionOnly
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.work import ReleaseWork
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.runtime import Job, JobManager
@@ -76,14 +76,13 @@ class Gate:
         self.started: list[int] = []
         self.began = threading.Condition()
 
-    def run(self, database: Database, session: Session, job: int, policy: Policy, document: str, report: Report) -> int:
-        report.phase(JobPhase.READING)
+    def run(self, job: JobContext, policy: Policy) -> int:
+        job.report.phase(JobPhase.READING)
         with self.began:
-            self.started.append(job)
+            self.started.append(job.number)
             self.began.notify_all()
-        assert session.control is not None
         while not self.open.wait(0.01):
-            session.control.raise_if_stopped()
+            job.control.raise_if_stopped()
         raise InternalError("TEST", "let through")
 
     def wait_for(self, number: int) -> None:

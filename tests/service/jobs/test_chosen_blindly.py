@@ -13,9 +13,7 @@ from tableveil.backend import Database
 from tableveil.control import Control
 from tableveil.hierarchy import Dates, DateUnit, Intervals, SuppressionOnly
 from tableveil.pipelines import anonymize as run
-from tableveil.pipelines.anonymize import chosen_plan
-from tableveil.pipelines.read import count
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.full_domain import chosen_plan
 from tableveil.policy import (
     Aggregation,
     AttributePolicy,
@@ -37,6 +35,7 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
+from tests.service.jobs.contexts import context, count
 
 POLICY = Policy(
     source=TableReference("", "main", "people"),
@@ -114,7 +113,8 @@ def chosen(database: Database, policy: Policy, rows: list[Row]) -> tuple[Any, ..
         )
         for row in rows:
             session.execute("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?, ?)", list(row))
-        plan = chosen_plan(session, count(session, policy, Report()), Report())
+        job = context(session)
+        plan = chosen_plan(job, count(job, policy))
         return plan.transformation, plan.classes.counts.tolist(), plan.kept.tolist()
 
 

@@ -19,7 +19,6 @@ from tableveil.control import Control
 from tableveil.errors import InfeasibleError, InvalidError
 from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.pipelines.frontier import run_frontier
-from tableveil.pipelines.report import Report
 from tableveil.policy import (
     AttributePolicy,
     BreakEven,
@@ -44,6 +43,7 @@ from tableveil.requests.frontier import FrontierGrid
 from tableveil.state import frontiers, jobs
 from tableveil.state.frontiers import Frontier
 from tableveil.state.releases import Release
+from tests.service.jobs.contexts import context
 
 Run = Callable[..., Release]
 Row = tuple[int, str]
@@ -288,6 +288,6 @@ def frontier_of(database: Database, policy: Policy, grid: FrontierGrid) -> Front
         number = jobs.next_number(session)
         request = jobs.Request(number, "", "{}", "", policy.source, "", "", jobs.now(), jobs.JobKind.FRONTIER)
         jobs.insert_request(session, request)
-        found = frontiers.find(session, run_frontier(session, number, policy, grid, "{}", Report()))
+        found = frontiers.find(session, run_frontier(context(session, number=number), policy, grid))
     assert found is not None
     return found

@@ -16,10 +16,8 @@ from tableveil.control import Control
 from tableveil.errors import CancelledError, Change, InfeasibleError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
 from tableveil.lattice import Transformation
-from tableveil.pipelines.anonymize import _search, chosen_plan
-from tableveil.pipelines.read import count
+from tableveil.pipelines.full_domain import _search, chosen_plan
 from tableveil.pipelines.relaxing import relaxed
-from tableveil.pipelines.report import Report
 from tableveil.policy import (
     AttributePolicy,
     AverageRisk,
@@ -57,6 +55,7 @@ from tableveil.search.relaxing.requirements import requirements_of
 from tableveil.state.releases import Release
 from tests.engine.search.changes import stricter, with_changes
 from tests.inserted import insert
+from tests.service.jobs.contexts import context, count
 
 Run = Callable[..., Release]
 
@@ -148,7 +147,8 @@ def choose(database: Database, policy: Policy) -> None:
     """All of a job up to where it would write; raises what the job would."""
     with database.session() as session:
         session.control = Control()
-        chosen_plan(session, count(session, policy, Report()), Report())
+        job = context(session)
+        chosen_plan(job, count(job, policy))
 
 
 @pytest.mark.parametrize("title", INFEASIBLE)
@@ -278,10 +278,11 @@ def test_what_would_protect_the_values_is_said_and_does(title: str, database: Da
     assert others
     with database.session() as session:
         session.control = Control()
-        counted = count(session, policy, Report())
+        job = context(session)
+        counted = count(job, policy)
 
         def choose_with(changes: Sequence[Change]) -> None:
-            chosen_plan(session, replace(counted, policy=with_changes(policy, changes)), Report())
+            chosen_plan(job, replace(counted, policy=with_changes(policy, changes)))
 
         for relaxation in others:
             assert relaxation.nearest
@@ -329,12 +330,13 @@ def test_a_cancel_ends_the_search_for_hints(database: Database, run: Run, monkey
     policy = INFEASIBLE["t-closeness and k"]
     with database.session() as session:
         session.control = control = Control()
-        read = count(session, policy, Report())
-        problem, found = _search(session, read, Report())
+        job = context(session)
+        read = count(job, policy)
+        problem, found = _search(job, read)
         assert found.best is None
         monkeypatch.setattr(RememberingCounter, "classes", count_one)
         with pytest.raises(CancelledError):
-            relaxed(session, policy, problem, read.base, proven=True)
+            relaxed(job, policy, problem, read.base, proven=True)
     assert len(counted) == 1
 
 
@@ -352,7 +354,8 @@ def test_what_is_remembered_is_a_part_of_the_memory_of_the_job(
     policy = INFEASIBLE["k-anonymity"]
     with database.session() as session:
         session.control, session.memory = Control(), 800
-        read = count(session, policy, Report())
-        problem, _ = _search(session, read, Report())
-        relaxed(session, policy, problem, read.base, proven=True)
+        job = context(session)
+        read = count(job, policy)
+        problem, _ = _search(job, read)
+        relaxed(job, policy, problem, read.base, proven=True)
     assert budgets == [100]

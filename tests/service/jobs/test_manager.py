@@ -29,11 +29,13 @@ from tableveil.errors import (
 from tableveil.hierarchy import InlineLevels, StoredLevels
 from tableveil.lookups import Hierarchies, Releases
 from tableveil.pipelines import work
-from tableveil.pipelines.anonymize import run_job
+from tableveil.pipelines.anonymize import anonymize
+from tableveil.pipelines.job import JobContext
 from tableveil.policy import (
     AttributePolicy,
     IfExists,
     KAnonymity,
+    Policy,
     ReleaseTarget,
     Role,
     TableReference,
@@ -92,15 +94,15 @@ def test_the_log_says_queued_before_started(
 
 def test_progress_of_the_search_is_shown(jobs: JobManager, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = threading.Event()
-    original = run_job
+    original = anonymize
 
-    def report_progress(*arguments: Any) -> int:
-        arguments[-1].phase(JobPhase.SEARCHING)
-        arguments[-1].on_progress(Progress(17, 10**30, 0.5, 0.25, 0.01))
+    def report_progress(job: JobContext, policy: Policy) -> int:
+        job.report.phase(JobPhase.SEARCHING)
+        job.report.on_progress(Progress(17, 10**30, 0.5, 0.25, 0.01))
         assert shown.wait(SECONDS)
-        return original(*arguments)
+        return original(job, policy)
 
-    monkeypatch.setattr(work, "run_job", report_progress)
+    monkeypatch.setattr(work, "anonymize", report_progress)
     job = submit(jobs, POLICY)
     for seen in jobs.watch(job.number, lambda: False):
         if seen.progress is not None and seen.progress.checked == 17:
@@ -274,7 +276,7 @@ def test_a_request_id_starts_anew_what_may_pass_by_itself(jobs: JobManager, monk
     def fail(*arguments: object) -> int:
         raise outcomes[-1]
 
-    monkeypatch.setattr(work, "run_job", fail)
+    monkeypatch.setattr(work, "anonymize", fail)
     for error, again in (
         (BusyError("DISK_FULL", "no space"), True),
         (ConflictError("WRITE_CONFLICT", "another transaction"), True),
@@ -332,8 +334,8 @@ def test_an_unexpected_failure_says_no_value(
         secret = "Smith-4711"
         raise ValueError(f"could not convert {secret!r}")
 
-    original = run_job
-    monkeypatch.setattr(work, "run_job", fail)
+    original = anonymize
+    monkeypatch.setattr(work, "anonymize", fail)
     with caplog.at_level(logging.DEBUG):
         job = ended(jobs, submit(jobs, POLICY).number)
     assert job.state is JobState.FAILED
@@ -341,7 +343,7 @@ def test_an_unexpected_failure_says_no_value(
     assert "Smith" not in caplog.text
     # But where it happened.
     assert "ValueError at fail:" in caplog.text
-    monkeypatch.setattr(work, "run_job", original)
+    monkeypatch.setattr(work, "anonymize", original)
     assert ended(jobs, submit(jobs, POLICY).number).state is JobState.SUCCEEDED
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from tableveil.backend import Database, Session
+from tableveil.backend import Session
 from tableveil.errors import BusyError
 from tableveil.pipelines import work
-from tableveil.pipelines.anonymize import run_job
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.anonymize import anonymize
+from tableveil.pipelines.job import JobContext
 from tableveil.policy import Policy, TableReference
 from tableveil.runtime import manager
 from tableveil.runtime.memory import BYTES_PER_JOB, BYTES_PER_VALUE, MemoryBudget, estimated_need
@@ -78,19 +78,19 @@ class Tight:
         self.failing = {"tight"}
         self.error: Exception = BusyError("OUT_OF_MEMORY", "no memory")
 
-    def run(self, database: Database, session: Session, job: int, policy: Policy, document: str, report: Report) -> int:
+    def run(self, job: JobContext, policy: Policy) -> int:
         name = policy.release.name
-        self.granted.append((name, session.memory))
-        report.phase(JobPhase.READING)
-        if name in self.failing and (session.memory != self.memory or name == "hopeless"):
+        self.granted.append((name, job.session.memory))
+        job.report.phase(JobPhase.READING)
+        if name in self.failing and (job.session.memory != self.memory or name == "hopeless"):
             raise self.error
-        return run_job(database, session, job, policy, document, report)
+        return anonymize(job, policy)
 
 
 @pytest.fixture
 def tight(monkeypatch: pytest.MonkeyPatch) -> Tight:
     found = Tight()
-    monkeypatch.setattr(work, "run_job", found.run)
+    monkeypatch.setattr(work, "anonymize", found.run)
     return found
 
 

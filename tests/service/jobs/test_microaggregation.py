@@ -25,7 +25,8 @@ from tableveil.document import read_policy
 from tableveil.errors import ConflictError, InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels
 from tableveil.pipelines import microaggregation as run_microaggregation
-from tableveil.pipelines.anonymize import run_job
+from tableveil.pipelines.anonymize import anonymize
+from tableveil.pipelines.read import read_dictionaries, resolve_fully
 from tableveil.pipelines.report import Report
 from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.policy import (
@@ -73,6 +74,7 @@ from tests.service.jobs.aggregated_rows import (
     within,
 )
 from tests.service.jobs.managed import other_warnings
+from tests.service.jobs.contexts import context
 
 Run = Callable[..., Release]
 
@@ -407,9 +409,14 @@ def test_the_limit_and_the_models_are_told_together(database: Database, session:
     )
     with database.session() as own:
         own.control = Control()
-        read = run_microaggregation._read(own, with_changes(policy, relaxation.changes), Report())
+        job, changed = context(own), with_changes(policy, relaxation.changes)
+        source, resolved, hierarchies = resolve_fully(own, changed, store=False)
+        assert resolved.microaggregation is not None
+        with own.transaction():
+            _, dictionaries = read_dictionaries(own, source, resolved, hierarchies)
+            read = run_microaggregation.clusterable(own, resolved, resolved.microaggregation, dictionaries)
         run_microaggregation._check_limit(read)
-        assert run_microaggregation._solve(own, read, Report()).found.clusters.number == 1
+        assert run_microaggregation._solve(job, read).found.clusters.number == 1
 
 
 def test_a_null_is_a_fault_unless_allowed(database: Database, session: Session, people: list[Row]) -> None:
@@ -502,7 +509,7 @@ def test_it_tells_how_far_it_is_and_can_be_stopped(database: Database, session: 
     phases: list[JobPhase] = []
     with database.session() as own:
         own.control = Control()
-        run_job(database, own, jobs.next_number(own), POLICY, "{}", Report(phases.append, seen.append))
+        anonymize(context(own, database, jobs.next_number(own), Report(phases.append, seen.append)), POLICY)
     assert phases == list(JobPhase)
     assert seen
     assert all(progress.of_records and progress.lattice_size == 60 for progress in seen)
@@ -519,7 +526,7 @@ def test_it_tells_how_far_it_is_and_can_be_stopped(database: Database, session: 
             own.control = control
             other = replace(POLICY, release=ReleaseTarget("main", "other"))
             with pytest.raises(Stopped):
-                run_job(database, own, jobs.next_number(own), other, "{}", Report(on_phase))
+                anonymize(context(own, database, jobs.next_number(own), Report(on_phase)), other)
     assert session.value("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'other%'") == 0
     assert session.value("SELECT count(*) FROM tableveil.releases") == 0
 
@@ -531,7 +538,7 @@ def test_the_risks_of_a_release_are_those_of_its_classes(
     with database.session() as own:
         own.control = Control()
         request = RiskRequest(table=None, quasi_identifiers=(), release=release.number)
-        number = run_risk_analysis(own, jobs.next_number(own), request, "{}", Report())
+        number = run_risk_analysis(context(own, number=jobs.next_number(own)), request)
     found = risk_analyses.find(session, number)
     assert found is not None
     assert found.quasi_identifiers == ("age", "income")
@@ -574,6 +581,6 @@ def refused(kind: type[Any], database: Database, session: Session, policy: Polic
     with database.session() as own:
         own.control = Control()
         with pytest.raises(kind) as caught:
-            run_job(database, own, jobs.next_number(own), policy, "{}", Report())
+            anonymize(context(own, database, jobs.next_number(own)), policy)
     assert session.value("SELECT count(*) FROM tableveil.releases") == before
     return caught.value

@@ -38,6 +38,8 @@ from tableveil.state import jobs
 from tableveil.state.releases import Release
 from tests.inserted import insert
 from tests.service.jobs.managed import other_warnings
+from tests.searched import searched
+from tests.service.jobs.contexts import context
 
 Run = Callable[..., Release]
 
@@ -128,7 +130,7 @@ def test_aggregates_are_those_of_the_classes_that_labels_make(database: Database
         product *= 1 + part
     assert release.score == pytest.approx(product ** (1 / 4) - 1)
     assert release.proof.optimal
-    assert release.proof.lattice_size == "4"
+    assert searched(release).lattice_size == "4"
 
 
 def test_aggregated_columns_decide_what_is_best(database: Database, session: Session, run: Run) -> None:
@@ -229,6 +231,6 @@ def test_frontiers_have_the_scores_of_releases(database: Database, session: Sess
             number, "", "{}", "", policy.source, policy.release.schema, policy.release.name, jobs.now()
         )
         jobs.insert_request(own, request)
-        run_frontier(own, number, policy, grid, "{}", Report())
+        run_frontier(context(own, number=number), policy, grid)
     rows = session.rows("SELECT k, score FROM tableveil.frontier_points WHERE suppression_limit = '0.2' ORDER BY k")
     assert rows == [(k, run(database, replace(policy, privacy_models=(KAnonymity(k),))).score) for k in (2, 4)]

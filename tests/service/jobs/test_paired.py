@@ -18,7 +18,6 @@ from tableveil.convert import canonical_json, policy_to_proto, stored_policy
 from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, SuppressionOnly
 from tableveil.pipelines.assessed_release import Assessed, check_unchanged, count_again, rebuilt_plan, resolve_assessed
 from tableveil.pipelines.levels_inside_folds import ChosenInside
-from tableveil.pipelines.report import Report
 from tableveil.policy import (
     AggregateFunction,
     Aggregation,
@@ -38,6 +37,7 @@ from tableveil.release.sampled import SAMPLE, draw_sample
 from tableveil.requests.classification import ClassificationRequest
 from tableveil.source import Column, Source, columns_of
 from tableveil.state.releases import Release
+from tests.service.jobs.contexts import context
 
 K = 6
 PARITY = tuple((str(i), "odd" if i % 2 else "even", "*") for i in range(10))
@@ -80,10 +80,10 @@ def paired(
     request = ClassificationRequest(release.number, ("ill",))
     with session.transaction():
         assessed = resolve_assessed(session, request, stored_policy)
-        mark = check_unchanged(session, assessed)
+        check_unchanged(session, assessed)
         sample = draw_sample(session, assessed.source, most, 1)
-        counted = count_again(session, assessed, assessed.source, assessed.as_released, mark)
-    plan = rebuilt_plan(session, assessed, counted, Report())
+        counted = count_again(session, assessed, assessed.source, assessed.as_released)
+    plan = rebuilt_plan(context(session), assessed, counted)
     names = [a.column for a in policy.attributes if a.column != "ill"]
     return release, assessed, pair(session, plan, sample, names)
 
@@ -181,8 +181,7 @@ def test_what_is_chosen_inside_a_fold(
     free = replace(POLICY, suppression_limit=Decimal("0.2"), search=SearchOptions())
     _, assessed, found = paired(run, database, session, free, most=500)
     training = np.arange(500) % 3 > 0
-    assert session.control is not None
-    chosen, kept = ChosenInside(database, session.control, assessed, found, 500, 1)(training)
+    chosen, kept = ChosenInside(context(session, database), assessed, found, 500, 1)(training)
     assert not (kept & ~training).any()
     assert kept.sum() >= 0.8 * training.sum()
     labels = list(zip(*(values.codes.tolist() for values in chosen), strict=True))

@@ -14,13 +14,13 @@ from tableveil.convert.drafts import policy_draft_to_proto
 from tableveil.document import read_policy, to_commented_yaml
 from tableveil.errors import NotFoundError, TableveilError
 from tableveil.pipelines.draft import Drafts
-from tableveil.pipelines.report import Report
 from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.policy import Population, TableReference
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.state import risk_analyses
 from tableveil.state.jobs import next_number
 from tableveil.state.risk_analyses import RiskAnalysis
+from tests.service.jobs.contexts import context
 
 NO_TABLE = TableReference("", "", "")
 QUERY = 'SELECT age, sex, city AS "home, sweet", weight FROM people JOIN cities USING (zip) WHERE age > 20'
@@ -47,7 +47,7 @@ def analyze(database: Database) -> Analyze:
     def analyze(request: RiskRequest) -> RiskAnalysis:
         with database.session() as own:
             own.control = Control()
-            number = run_risk_analysis(own, next_number(own), request, "{}", Report())
+            number = run_risk_analysis(context(own, number=next_number(own)), request)
             found = risk_analyses.find(own, number)
         assert found is not None
         return found

@@ -6,17 +6,18 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from tableveil.backend import Database, Session
+from tableveil.backend import Session
 from tableveil.errors import (
     BusyError,
     ConflictError,
 )
 from tableveil.pipelines import work
+from tableveil.pipelines.job import JobContext
 from tableveil.policy import (
+    Policy,
     ReleaseTarget,
 )
 from tableveil.runtime import FailureKind, JobManager
@@ -130,11 +131,11 @@ def test_cancel_interrupts_a_long_statement_within_half_a_second(
 ) -> None:
     running = threading.Event()
 
-    def run_long(database: Database, own: Session, *arguments: Any) -> int:
+    def run_long(job: JobContext, policy: Policy) -> int:
         running.set()
-        return int(own.value("SELECT count(*) FROM range(1_000_000_000_000) r(i) WHERE hash(i) = 1"))
+        return int(job.session.value("SELECT count(*) FROM range(1_000_000_000_000) r(i) WHERE hash(i) = 1"))
 
-    monkeypatch.setattr(work, "run_job", run_long)
+    monkeypatch.setattr(work, "anonymize", run_long)
     job = submit(jobs, POLICY)
     assert running.wait(SECONDS)
     time.sleep(0.1)

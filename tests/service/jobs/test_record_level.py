@@ -22,9 +22,8 @@ from tableveil.game import Combinations
 from tableveil.hierarchy import Dates, DateUnit, InlineLevels, Intervals, SafeHarborAge, SuppressionOnly
 from tableveil.hierarchy.definition import HierarchyDefinition
 from tableveil.pipelines import record_level as run_record_level
-from tableveil.pipelines.anonymize import run_job
+from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.lattice import lattice_of
-from tableveil.pipelines.read import count
 from tableveil.pipelines.report import Report
 from tableveil.policy import (
     AttributePolicy,
@@ -51,6 +50,8 @@ from tableveil.state.releases import Release
 from tests.engine.search.changes import stricter, with_changes
 from tests.inserted import insert
 from tests.service.jobs.managed import other_warnings
+from tests.searched import searched
+from tests.service.jobs.contexts import context, count
 
 Run = Callable[..., Release]
 Row = tuple[Any, ...]
@@ -174,7 +175,7 @@ def test_every_record_gets_what_pays_most(
     paid = sum(found[row[:2]][0] for row in people)
     assert release.score == pytest.approx(300 * 300 - paid, rel=1e-9)
     assert (release.proof.optimal, release.proof.lower_bound) == (True, release.score)
-    assert release.proof.checked == 12
+    assert searched(release).checked == 12
     # People see at which levels the records are.
     for j, attribute in enumerate(release.attributes):
         levels = Counter(found[row[:2]][1][j] for row in people)
@@ -388,14 +389,17 @@ def test_what_is_said_to_be_feasible_is(
     assert "suppression_limit = 0.325" in relaxations
     with database.session() as own:
         own.control = Control()
-        counted = count(own, narrow, Report())
+        job = context(own)
+        counted = count(job, narrow)
+        assert narrow.record_level is not None
+        options = narrow.record_level
 
         def feasible(changes: Sequence[Change]) -> bool:
             policy = with_changes(narrow, changes)
             lattice, _ = lattice_of(policy, [dictionary.levels.top for dictionary in counted.dictionaries])
             assert lattice is not None
             relaxed = replace(counted, policy=policy, lattice=lattice)
-            plan = run_record_level._plan(relaxed, run_record_level._solve(own, relaxed, Report()))
+            plan = run_record_level._plan(relaxed, run_record_level._solve(job, relaxed, options))
             return plan.suppressed_records <= policy.suppressible(plan.records)
 
         for relaxation in relaxations.values():
@@ -453,7 +457,7 @@ def test_cancelled_it_leaves_nothing(database: Database, session: Session, peopl
                 control.cancel()
 
         with pytest.raises(Stopped):
-            run_job(database, own, 1, POLICY, "{}", Report(on_progress=stop))
+            anonymize(context(own, database, report=Report(on_progress=stop)), POLICY)
     assert seen == [(number, 12) for number in range(1, 6)]
     assert session.rows("SELECT table_name FROM duckdb_tables() WHERE table_name LIKE 'out%'") == []
 

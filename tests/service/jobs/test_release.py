@@ -33,6 +33,7 @@ from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import Release
 from tests.inserted import insert
 from tests.service.jobs.managed import other_warnings
+from tests.searched import searched
 
 Run = Callable[..., Release]
 
@@ -185,9 +186,9 @@ def test_evidence(database: Database, session: Session, run: Run) -> None:
     assert [a.hierarchy for a in release.attributes][1] == "patients.ward@1"
     product = (1 + release.attributes[0].loss) * (1 + release.attributes[1].loss)
     assert release.score == pytest.approx(product**0.5 - 1, rel=1e-12)
-    proof = release.proof
-    assert (proof.optimal, proof.lower_bound, proof.lattice_size) == (True, release.score, "8")
-    assert proof.checked + sum(int(count) for count in proof.pruned.values()) == 8
+    proof, search = release.proof, searched(release)
+    assert (proof.optimal, proof.lower_bound, search.lattice_size) == (True, release.score, "8")
+    assert search.checked + sum(int(count) for count in search.pruned.values()) == 8
     assert release.risk_before.classes == 6
     assert release.risk_before.unique_records == 2
     assert release.risk_after.highest == 1 / 3
@@ -518,7 +519,7 @@ def test_a_search_stopped_by_time_says_so(database: Database, run: Run) -> None:
 
 def test_runners_up_are_kept_in_order(database: Database, run: Run) -> None:
     release = run(database, replace(POLICY, suppression_limit=Decimal(1)))
-    scores = [(other.score, sum(other.levels)) for other in release.proof.runners_up]
+    scores = [(other.score, sum(other.levels)) for other in searched(release).runners_up]
     assert scores == sorted(scores)
     assert all(score >= release.score for score, _ in scores)
     assert len(scores) >= 1

@@ -43,7 +43,7 @@ def test_a_job_that_cannot_be_recorded_ends(tmp_path: Path, monkeypatch: pytest.
     database = Database(Settings(path))
     manager = JobManager(database, concurrent_jobs=1)
     try:
-        monkeypatch.setattr("tableveil.pipelines.work.run_job", _fail)
+        monkeypatch.setattr("tableveil.pipelines.work.anonymize", _fail)
         failed = manager.submit(ReleaseWork(policy("first"), "{}"))
         assert [*manager.watch(failed.number, lambda: False)][-1].state is JobState.FAILED
         monkeypatch.undo()

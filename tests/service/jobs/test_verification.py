@@ -14,8 +14,7 @@ from tableveil.control import Control
 from tableveil.errors import InternalError
 from tableveil.hierarchy import InlineLevels, Intervals
 from tableveil.pipelines import anonymize as run_module
-from tableveil.pipelines.anonymize import run_job
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.anonymize import anonymize
 from tableveil.policy import (
     AttributePolicy,
     DistinctLDiversity,
@@ -32,6 +31,7 @@ from tableveil.release import Evidence, ReleasePlan, publish, write
 from tableveil.state import jobs
 from tableveil.state.releases import Release
 from tests.inserted import insert
+from tests.service.jobs.contexts import context
 
 Run = Callable[..., Release]
 
@@ -121,7 +121,7 @@ def publish_again(shared_database: Database) -> Iterator[Publish]:
         with pytest.MonkeyPatch.context() as patches:
             patches.setattr(run_module, "publish", remember)
             with pytest.raises(Asked):
-                run_job(shared_database, own, jobs.next_number(own), POLICY, "{}", Report())
+                anonymize(context(own, shared_database, jobs.next_number(own)), POLICY)
 
         def again() -> int:
             own.execute(f"DROP TABLE IF EXISTS {write.SUPPRESSED}")

@@ -16,7 +16,7 @@ from tableveil.convert.arrow_pieces import PIECE_SIZE, arrow_pieces
 from tableveil.errors import NotFoundError
 from tableveil.policy import ReleaseKind, TableReference
 from tableveil.risk import ProsecutorRisk
-from tableveil.state.releases import Proof, Release
+from tableveil.state.releases import Proof, Release, Searched
 from tableveil.v1 import release_service_pb2 as v1
 from tableveil.v1 import release_service_pb2_grpc
 
@@ -40,7 +40,7 @@ def release(number: int) -> Release:
         classes=0,
         score=0.0,
         quality_model="loss",
-        proof=Proof(True, 0.0, "1", 1, {}, (), "duckdb", 0.0, "exact", 1, "", 0.0),
+        proof=Proof(True, 0.0, "exact", 0.0, "duckdb", "", Searched("1", 1, 1)),
         attributes=(),
         objects=(),
         risk_before=NO_RISK,

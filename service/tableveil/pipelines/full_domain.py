@@ -1,0 +1,188 @@
+"""Full-domain generalization: one transformation for all records, found by a search of the lattice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tableveil.aggregation.aggregates import aggregate, all_same
+from tableveil.classes import ClassCounter
+from tableveil.counting import BaseHistogram, open_counter
+from tableveil.errors import InfeasibleError
+from tableveil.pipelines.advice import Advice, says_nothing
+from tableveil.pipelines.guarantees import guarantees_of
+from tableveil.pipelines.infeasible import nothing_valid, unprotected_values, values_unprotected
+from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.privacy import choosing_models, judging_models, privacy_for
+from tableveil.pipelines.quality import quality_for
+from tableveil.pipelines.read import Counted, Dictionaries, count_classes
+from tableveil.pipelines.relaxing import chosen_by_all, problem_of, relaxed, seconds_for
+from tableveil.pipelines.solution import Solution
+from tableveil.policy import LossModel, Policy, PrivacyModel, SuppressedRecords, described, policy_warnings
+from tableveil.privacy import ReleaseRule
+from tableveil.quality import Loss
+from tableveil.release import ReleasePlan
+from tableveil.release.plan import Aggregated
+from tableveil.search import Candidate, Problem, SearchOutcome, search, why_infeasible
+from tableveil.search.explain import Explanation, explain
+from tableveil.state.releases import Proof, RunnerUp, Searched
+
+SHARE_FOR_EXPLAINING = 0.1
+LEAST_SECONDS_FOR_EXPLAINING = 1.0
+"""With a time limit, the explanation may take this share of it, but at least so long."""
+
+
+class FullDomain:
+    """See `Method`."""
+
+    def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Counted:
+        """The combinations of values."""
+        return count_classes(job.session, policy, read)
+
+    def solve(self, job: JobContext, counts: Counted) -> Solution:
+        """The best transformation that the search finds."""
+        problem, found = _search(job, counts)
+        best = found.best
+        if best is None:
+            raise _nothing_valid(job, problem, found, counts)
+        _check_judged(job, problem, found, best, counts)
+        proof = _proof(problem, found)
+        explanation = _explain(job, problem, best, counts.policy)
+        advice = _advice(job, counts, problem, best)
+        plan = _plan(counts, problem, best)
+        return Solution(
+            plan=plan,
+            score=best.score,
+            parts=best.values,
+            proof=proof,
+            losses=_losses(counts.base, problem.counter, plan),
+            quality_model=described(counts.policy.quality_model),
+            chosen_by=choosing_models(counts.policy),
+            explanation=explanation,
+            sizes_before=counts.sizes_before,
+            guarantees=guarantees_of(counts.policy, counts.base, problem.counter, plan),
+            warnings=(*_warnings(plan, found), *advice),
+        )
+
+
+def chosen_plan(job: JobContext, counted: Counted) -> ReleasePlan:
+    """What a job would release, without writing it.
+
+    Raises:
+        InfeasibleError: nothing meets the policy; what would is not looked for.
+    """
+    problem, found = _search(job, counted)
+    if found.best is None:
+        raise InfeasibleError("INFEASIBLE", "no transformation that meets the policy was found")
+    best = found.best
+    if unprotected_values(counted.policy, problem, best, *_judging(problem, counted)):
+        raise InfeasibleError("VALUES_UNPROTECTED", "what was chosen does not protect the sensitive values")
+    return _plan(counted, problem, best)
+
+
+def _search(job: JobContext, counted: Counted) -> tuple[Problem, SearchOutcome]:
+    policy, lattice = counted.policy, counted.lattice
+    counter = open_counter(job.session, counted.base, lattice.bottom)
+    suppressible = policy.suppressible(counter.records)
+    quality = quality_for(policy, counted.base, counter, suppressible)
+    privacy = privacy_for(choosing_models(policy), policy, counted.base, counter)
+    keeps = policy.suppressed_records is SuppressedRecords.KEEP
+    problem = Problem(lattice, counter, privacy, quality, suppressible, keeps)
+    return problem, search(problem, policy.search, job.control, job.report.on_progress)
+
+
+def _nothing_valid(job: JobContext, problem: Problem, found: SearchOutcome, counted: Counted) -> InfeasibleError:
+    policy = counted.policy
+    why = why_infeasible(problem)
+    less = relaxed(job, policy, problem, counted.base, proven=found.complete)
+    return nothing_valid(policy, choosing_models(policy), why, problem.counter.withheld, less)
+
+
+def _check_judged(job: JobContext, problem: Problem, found: SearchOutcome, best: Candidate, counted: Counted) -> None:
+    """Raises `InfeasibleError` if a model that took no part in choosing does not release what was found."""
+    policy = counted.policy
+    unmet = unprotected_values(policy, problem, best, *_judging(problem, counted))
+    if unmet:
+        by_all = chosen_by_all(job, policy, problem, counted.base)
+        raise values_unprotected(policy, unmet, by_all, found.complete)
+
+
+def _judging(
+    problem: Problem, counted: Counted
+) -> tuple[tuple[PrivacyModel, ...], Callable[[PrivacyModel], ReleaseRule]]:
+    """The models that take no part in choosing, and the rule of any model."""
+    policy, base = counted.policy, counted.base
+    return judging_models(policy), lambda model: privacy_for((model,), policy, base, problem.counter)
+
+
+def _explain(job: JobContext, problem: Problem, best: Candidate, policy: Policy) -> Explanation:
+    limit = policy.search.time_limit_seconds
+    # A client that limits the search does not want to wait for its explanation instead.
+    seconds = None if limit is None else max(float(limit) * SHARE_FOR_EXPLAINING, LEAST_SECONDS_FOR_EXPLAINING)
+    return explain(problem, best.transformation, job.control, seconds)
+
+
+def _advice(job: JobContext, counted: Counted, problem: Problem, best: Candidate) -> tuple[str, ...]:
+    others = problem_of(job.session, problem, counted.base)
+    return tuple(Advice(counted, problem, best, others, job.control, seconds_for(counted.policy)).warnings())
+
+
+def _losses(base: BaseHistogram, counter: ClassCounter, plan: ReleasePlan) -> tuple[float, ...]:
+    """The loss of each quasi-identifier, by which releases can be compared whatever they were optimized for."""
+    aggregated = base.aggregated_columns
+    unweighted = [1.0] * (len(counter.levels) + len(aggregated))
+    loss = Loss(LossModel(), counter.levels, unweighted, counter.marginals(), counter.withheld, aggregated)
+    return loss.values(plan.transformation, plan.classes, plan.kept)
+
+
+def _proof(problem: Problem, found: SearchOutcome) -> Proof:
+    """The proof of the search, before anything else makes the counter count."""
+    return Proof(
+        optimal=found.complete,
+        lower_bound=found.lower_bound,
+        strategy=found.strategy,
+        seconds=found.seconds,
+        counter=problem.counter.name,
+        counting=problem.counter.account,
+        searched=Searched(
+            lattice_size=str(found.lattice_size),
+            checked=found.checked,
+            counted=found.counted,
+            pruned={reason: str(count) for reason, count in found.pruned.items()},
+            runners_up=tuple(RunnerUp(c.transformation, c.score, c.suppressed) for c in found.runners_up),
+            best_seconds=found.best_seconds,
+        ),
+    )
+
+
+def _plan(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
+    base, classes = counted.base, problem.counter.classes(best.transformation)
+    aggregates = (aggregate(column, classes.values(position)) for position, column in base.aggregated_columns)
+    return ReleasePlan(
+        policy=counted.policy,
+        source=counted.source,
+        dictionaries=counted.dictionaries,
+        transformation=best.transformation,
+        classes=classes,
+        kept=problem.privacy.releasable(classes),
+        records=problem.counter.records,
+        sensitive=base.sensitive,
+        aggregated=Aggregated(base.aggregated, tuple(aggregates)) if base.aggregated else None,
+    )
+
+
+def _warnings(plan: ReleasePlan, found: SearchOutcome) -> tuple[str, ...]:
+    warnings = list(policy_warnings(plan.policy))
+    if plan.kept_records == 0:
+        warnings.append("All records are suppressed: the release is empty.")
+    elif plan.aggregated is not None:
+        warnings += [
+            says_nothing(dictionary.attribute.column, "aggregate")
+            for dictionary, aggregates in zip(plan.aggregated.dictionaries, plan.aggregated.aggregates, strict=True)
+            if dictionary.distinct > 1 and all_same(aggregates, plan.kept)
+        ]
+    if not found.complete:
+        warnings.append(
+            "The time limit ended the search: a transformation whose score is up to "
+            f"{found.gap:.6g} lower may exist (proven bound {found.lower_bound:.6g})."
+        )
+    return tuple(warnings)

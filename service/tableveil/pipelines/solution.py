@@ -1,0 +1,66 @@
+"""A method of anonymization and its solution: what a release pipeline needs of either."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.read import Dictionaries
+from tableveil.policy import Policy, PrivacyModel
+from tableveil.privacy.guarantees import Guarantee
+from tableveil.release import ReleasePlan
+from tableveil.risk import ClassSizes
+from tableveil.search.explain import Explanation
+from tableveil.state.releases import Proof
+
+Counts = TypeVar("Counts")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """A plan that meets the policy, and what the method knows of it.
+
+    Attributes:
+        plan: The release to write.
+        score: Less is better; `quality_model` says what it measures.
+        parts: The score's part of each quasi-identifier; empty if the quality model has no parts.
+        proof: Why the plan is the best, or how far from the best it may be.
+        losses: The loss of each quasi-identifier, those of generalized ones first.
+        quality_model: The quality model in words.
+        chosen_by: The privacy models that took part in the choice.
+        explanation: Why this transformation; None if the method chooses no transformation.
+        sizes_before: The classes of the source.
+        guarantees: What every privacy model reaches, before and after.
+        warnings: For the owner, in whole sentences.
+    """
+
+    plan: ReleasePlan
+    score: float
+    parts: tuple[float, ...]
+    proof: Proof
+    losses: tuple[float, ...]
+    quality_model: str
+    chosen_by: tuple[PrivacyModel, ...]
+    explanation: Explanation | None
+    sizes_before: ClassSizes
+    guarantees: tuple[Guarantee, ...]
+    warnings: tuple[str, ...]
+
+
+class Method(Protocol[Counts]):
+    """A way to make a release. All methods share the reading, the writing and the verification."""
+
+    def count(self, job: JobContext, policy: Policy, read: Dictionaries) -> Counts:
+        """Counts the source; called in the transaction that read it.
+
+        Raises:
+            InvalidError: the policy does not fit the rows.
+        """
+
+    def solve(self, job: JobContext, counts: Counts) -> Solution:
+        """Chooses what to release.
+
+        Raises:
+            InfeasibleError: nothing meets the policy.
+        """

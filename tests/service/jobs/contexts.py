@@ -1,0 +1,32 @@
+"""Jobs that run in the test's own thread: their context, and the source as a full-domain job counts it."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from tableveil.backend import Database, Session
+from tableveil.control import Control
+from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.read import Counted, count_classes, read_dictionaries, resolve_fully
+from tableveil.pipelines.report import Report
+from tableveil.policy import Policy
+
+
+def context(
+    session: Session,
+    database: Database | None = None,
+    number: int = 1,
+    report: Report | None = None,
+    document: str = "{}",
+) -> JobContext:
+    """The context of a job on the session; most need no database beside it."""
+    session.control = session.control or Control()
+    return JobContext(number, document, cast(Any, database), session, session.control, report or Report())
+
+
+def count(job: JobContext, policy: Policy) -> Counted:
+    """The source, read and counted in one transaction."""
+    source, policy, hierarchies = resolve_fully(job.session, policy, store=True)
+    with job.session.transaction():
+        _, read = read_dictionaries(job.session, source, policy, hierarchies)
+        return count_classes(job.session, policy, read)
