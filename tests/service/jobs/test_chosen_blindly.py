@@ -12,7 +12,7 @@ import pytest
 from tableveil.backend import Database
 from tableveil.control import Control
 from tableveil.hierarchy import Dates, DateUnit, Intervals, SuppressionOnly
-from tableveil.pipelines import anonymize as run
+from tableveil.pipelines import full_domain as run
 from tableveil.pipelines.full_domain import chosen_plan
 from tableveil.policy import (
     Aggregation,

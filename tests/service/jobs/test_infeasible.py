@@ -208,7 +208,7 @@ def test_nothing_found_in_time_is_not_nothing(database: Database, run: Run, monk
     def ended(*arguments: Any) -> SearchOutcome:
         return replace(search(*arguments), best=None, complete=False)
 
-    monkeypatch.setattr("tableveil.pipelines.anonymize.search", ended)
+    monkeypatch.setattr("tableveil.pipelines.full_domain.search", ended)
     policy = asking(KAnonymity(2), suppression_limit=Decimal("0.5"), search=SearchOptions(Decimal(1)))
     error = refused(database, run, policy)
     [fault] = error.faults

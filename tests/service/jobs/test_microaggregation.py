@@ -73,8 +73,8 @@ from tests.service.jobs.aggregated_rows import (
     read_rows,
     within,
 )
-from tests.service.jobs.managed import other_warnings
 from tests.service.jobs.contexts import context
+from tests.service.jobs.managed import other_warnings
 
 Run = Callable[..., Release]
 

@@ -37,9 +37,9 @@ from tableveil.requests.frontier import FrontierGrid
 from tableveil.state import jobs
 from tableveil.state.releases import Release
 from tests.inserted import insert
-from tests.service.jobs.managed import other_warnings
 from tests.searched import searched
 from tests.service.jobs.contexts import context
+from tests.service.jobs.managed import other_warnings
 
 Run = Callable[..., Release]
 

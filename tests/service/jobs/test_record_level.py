@@ -49,9 +49,9 @@ from tableveil.release import own_levels, write
 from tableveil.state.releases import Release
 from tests.engine.search.changes import stricter, with_changes
 from tests.inserted import insert
-from tests.service.jobs.managed import other_warnings
 from tests.searched import searched
 from tests.service.jobs.contexts import context, count
+from tests.service.jobs.managed import other_warnings
 
 Run = Callable[..., Release]
 Row = tuple[Any, ...]

@@ -32,8 +32,8 @@ from tableveil.state.jobs import JobPhase
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import Release
 from tests.inserted import insert
-from tests.service.jobs.managed import other_warnings
 from tests.searched import searched
+from tests.service.jobs.managed import other_warnings
 
 Run = Callable[..., Release]
 

@@ -321,8 +321,8 @@ def test_explanations_are_stored_by_release(usual: Release, session: Session) ->
 
 
 def test_a_time_limit_bounds_the_explanation_too(database: Database, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tableveil.pipelines.anonymize.LEAST_SECONDS_FOR_EXPLAINING", 0.0)
-    monkeypatch.setattr("tableveil.pipelines.anonymize.SHARE_FOR_EXPLAINING", 0.0)
+    monkeypatch.setattr("tableveil.pipelines.full_domain.LEAST_SECONDS_FOR_EXPLAINING", 0.0)
+    monkeypatch.setattr("tableveil.pipelines.full_domain.SHARE_FOR_EXPLAINING", 0.0)
     explanation = run(database, searched(time_limit_seconds=Decimal(100))).explanation
     assert explanation is not None
     assert (explanation.complete, explanation.neighbours) == (False, ())
