@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -51,6 +52,12 @@ class Judge:
                 broken = not self._holds(name, parameters)
             if broken:
                 yield f"{name} {parameters} does not hold"
+        k = max(
+            (model["k_anonymity"]["k"] for model in self.case.policy["privacy_models"] if "k_anonymity" in model),
+            default=0,
+        )
+        if self.case.method is Method.FULL_DOMAIN and (left := self._rows_left()) < k:
+            yield f"an effective k of {left}, below {k}, was not acknowledged"
 
     # --- identities and membership ----------------------------------------------------------------------------------
 
@@ -148,6 +155,36 @@ class Judge:
             if share > float(parameters["threshold"]) + SLACK:
                 return False
         return True
+
+    # --- columns that are released as they are ----------------------------------------------------------------------
+
+    def _rows_left(self) -> int:
+        """The least number of rows that insensitive columns leave of a class for somebody with known labels."""
+        columns = [
+            attribute["column"]
+            for attribute in self.case.policy["attributes"]
+            if attribute["role"] == "INSENSITIVE" and not attribute.get("acknowledged")
+        ]
+        rows = self.case.rows
+        least = len(rows)
+        for own in (column.name for column in self.case.quasi_identifiers):
+            known = Counter(row[own] for row in rows)
+            fitting = {column: self._pairs(own, column, known) for column in columns}
+            for found in self.classes:
+                for value in {rows[i][own] for i in found.records}:
+                    left = sum(all((value, rows[i][c]) in fitting[c] for c in columns) for i in found.records)
+                    least = min(least, left)
+        return least
+
+    def _pairs(self, own: str, column: str, known: Counter[Text]) -> set[tuple[Text, Text]]:
+        """What occurs together, but for accidents."""
+        rows = self.case.rows
+        pairs, all_of = Counter((row[own], row[column]) for row in rows), Counter(row[column] for row in rows)
+        return {
+            (value, other)
+            for (value, other), number in pairs.items()
+            if number >= 0.01 * known[value] or number >= 0.1 * known[value] * all_of[other] / len(rows)
+        }
 
     # --- the game ---------------------------------------------------------------------------------------------------
 
