@@ -37,6 +37,15 @@ class Control:
         """Sets the time on `clock` at which work should stop, or None for no deadline."""
         self._deadline = deadline
 
+    def part(self, share: float) -> Control:
+        """A control for work that may take this share of the time left; it is cancelled along with this one."""
+        part = Control(self._clock)
+        part._cancelled = self._cancelled
+        if self._deadline is not None:
+            now = self._clock()
+            part._deadline = now + share * max(self._deadline - now, 0.0)
+        return part
+
     @property
     def must_stop(self) -> bool:
         """Whether the work should stop now, for either reason."""

@@ -18,6 +18,16 @@ class Conjunction(ReleaseRule):
     rules: tuple[ReleaseRule, ...]
 
     @property
+    def looks_at_labels(self) -> bool:  # type: ignore[override]
+        """Whether any rule does."""
+        return any(rule.looks_at_labels for rule in self.rules)
+
+    @property
+    def sizes_only(self) -> bool:  # type: ignore[override]
+        """Whether all rules do."""
+        return all(rule.sizes_only for rule in self.rules)
+
+    @property
     def minimum_class_size(self) -> int:
         """The largest size any of the rules implies."""
         return max((rule.minimum_class_size for rule in self.rules), default=1)

@@ -19,6 +19,8 @@ class KAnonymityRule(ReleaseRule):
 
     model: KAnonymity
 
+    sizes_only = True
+
     @property
     def minimum_class_size(self) -> int:
         """K itself."""

@@ -52,6 +52,8 @@ class EstimatedKMapRule(ReleaseRule):
     model: EstimatedKMap
     facts: Facts
 
+    sizes_only = True
+
     @cached_property
     def minimum_class_size(self) -> int:
         """The size that k comes to in the sample: k'."""

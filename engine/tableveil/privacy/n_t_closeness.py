@@ -41,6 +41,7 @@ class NTClosenessRule(ColumnRule[NTCloseness]):
     size is implied.
     """
 
+    looks_at_labels = True
     monotone = False
 
     @cached_property

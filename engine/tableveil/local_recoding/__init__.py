@@ -1,0 +1,23 @@
+"""Local recoding: a partition of the records into classes, each with levels of its own, and a bound for all of them."""
+
+from tableveil.local_recoding.costs import label_costs
+from tableveil.local_recoding.problem import (
+    CLASS_LOCAL,
+    SUPPRESSED,
+    LabelCosts,
+    LocalProblem,
+    LocalProgress,
+    LocalRecoding,
+)
+from tableveil.local_recoding.solve import recode
+
+__all__ = [
+    "CLASS_LOCAL",
+    "SUPPRESSED",
+    "LabelCosts",
+    "LocalProblem",
+    "LocalProgress",
+    "LocalRecoding",
+    "label_costs",
+    "recode",
+]

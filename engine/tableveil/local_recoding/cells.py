@@ -1,0 +1,124 @@
+"""Finds cells, the sets of combinations with the same labels at some levels, in bands of ascending cost.
+
+The levels are fixed column by column, depth first. On the way down, the combinations are split by the labels fixed so
+far, as if all other columns had the most general label; a set that is too small is left out with everything below it,
+and so is one that costs too much already, or that cannot reach the band. So the lattice is never enumerated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.control import Control, Stopped
+from tableveil.local_recoding.labels import FORBIDDEN, Labels
+
+STEP = 1.12
+"""The ratio of the bounds of a band: finer bands come nearer to the order of the cells' own costs."""
+
+BANDS = 70
+"""The cheapest bands are taken together: what costs next to nothing needs no order."""
+
+MOST_VISITED = 20_000_000_000
+"""Combinations that are looked at, all levels counted, before the search gives up: some twenty minutes."""
+
+ROUNDING = 1e-9
+"""By how much sums of the same costs may differ."""
+
+Found = Callable[[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]], None]
+"""Is given cells: the rows in the order of their cells, where each starts, and the cost of each."""
+
+
+class Cells:
+    """The cells of combinations that hold at least `smallest` records."""
+
+    def __init__(self, labels: Labels, counts: NDArray[np.int64], smallest: int, control: Control) -> None:
+        self._counts = counts
+        self._smallest = smallest
+        self._control = control
+        self._visited = 0
+        random = np.random.default_rng(0)
+        # Columns with many values first: they split most.
+        self._columns = sorted(range(len(labels.columns)), key=lambda j: -labels.columns[j].groups.shape[1])
+        self._costs, self._keys, self._same = [], [], []
+        for j in self._columns:
+            column, values = labels.columns[j], labels.values[:, j]
+            self._costs.append([costs[values] for costs in column.costs[:-1]])
+            # Random keys of labels, that sums of keys tell label combinations apart.
+            keys = [random.integers(0, 2**63, groups.max(initial=0) + 1, np.int64) for groups in column.groups]
+            self._keys.append([key[groups][values] for key, groups in zip(keys, column.groups, strict=True)])
+            self._same.append([groups.max(initial=0) == 0 for groups in column.groups])
+        highest = [max(float(c.max(initial=0)) for c in costs) for costs in self._costs]
+        self._rest = [sum(highest[i:]) for i in range(len(highest) + 1)]
+        lowest = [min(float(c.min(initial=FORBIDDEN)) for c in costs) for costs in self._costs]
+        self._least_rest = [sum(lowest[i:]) for i in range(len(lowest) + 1)]
+
+    def bands(self) -> Iterator[tuple[float, float]]:
+        """All costs that cells may have, from above the first to the second number."""
+        bounds = self._rest[0] * (1 + ROUNDING) / STEP ** np.arange(BANDS, -1, -1)
+        return pairwise([-1.0, *bounds.tolist()])
+
+    def within(
+        self,
+        band: tuple[float, float],
+        rows: NDArray[np.intp],
+        ceilings: NDArray[np.float64],
+        alone: bool,
+        found: Found,
+    ) -> None:
+        """Tells of all cells of the rows whose cost is in the band, above its low and up to its high end.
+
+        Only those are told of in which some combination's ceiling is above the cost. `found` may lower ceilings. If
+        `alone`, combinations whose ceiling is not above the cost are not counted either.
+        """
+        self._descend(0, rows, np.zeros(len(rows), np.int64), np.zeros(len(rows)), band, ceilings, alone, found)
+
+    def _descend(
+        self,
+        depth: int,
+        rows: NDArray[np.intp],
+        keys: NDArray[np.int64],
+        costs: NDArray[np.float64],
+        band: tuple[float, float],
+        ceilings: NDArray[np.float64],
+        alone: bool,
+        found: Found,
+    ) -> None:
+        self._control.raise_if_stopped()
+        self._visited += len(rows) * len(self._costs[depth])
+        if self._visited > MOST_VISITED:
+            raise Stopped
+        low, high = band
+        for level in range(len(self._costs[depth])):
+            now = costs + self._costs[depth][level][rows]
+            chosen = (now + self._least_rest[depth + 1] <= high) & (now + self._rest[depth + 1] > low)
+            if alone:
+                chosen &= ceilings[rows] > now
+            if not chosen.any():
+                continue
+            these, now = rows[chosen], now[chosen]
+            key = keys[chosen]
+            last = depth + 1 == len(self._columns)
+            if not self._same[depth][level] or last or (alone and len(these) < len(rows)):
+                key = key + self._keys[depth][level][these]
+                order = np.argsort(key, kind="stable")
+                ordered = key[order]
+                starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+                these = these[order]
+                kept = np.add.reduceat(self._counts[these], starts) >= self._smallest
+                if not alone:
+                    kept &= np.logical_or.reduceat((ceilings[these] > now[order]), starts)
+                if not kept.any():
+                    continue
+                lengths = np.diff(starts, append=len(these))
+                member = np.repeat(kept, lengths)
+                these, key, now = these[member], ordered[member], now[order][member]
+                if last:
+                    lengths = lengths[kept]
+                    starts = np.cumsum(lengths) - lengths
+                    found(these, starts, now[starts])
+                    continue
+            self._descend(depth + 1, these, key, now, band, ceilings, alone, found)

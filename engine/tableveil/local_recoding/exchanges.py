@@ -1,0 +1,349 @@
+"""Better partitions from a partition: combinations move along paths and cycles of classes, classes are dissolved.
+
+A path frees a combination from a class that can spare it; it takes the place of another in the next class, and so on,
+until the last joins a class. Everything is counted in what the score changes by. This is the multi-exchange
+neighbourhood of Ahuja, Orlin and Sharma (2003) for partitions, over an improvement graph of near classes only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.control import Control
+from tableveil.local_recoding.judge import Judge
+from tableveil.local_recoding.labels import Integers, Labels, Sets, sets_of
+from tableveil.local_recoding.problem import SUPPRESSED
+
+NEAR = 10
+"""Classes that are tried per combination."""
+
+LONGEST = 5
+"""Combinations on a path."""
+
+CHUNK = 1 << 22
+"""Numbers in the matrices by which near classes are found."""
+
+TABLE = 4096
+"""Values of a column up to which shared levels are looked up in a table."""
+
+NEVER = 1e15
+
+EPSILON = 1e-12
+"""Changes of a score below this are rounding."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """`rows[i]` goes to `to[i]`, a class or `SUPPRESSED`; the score changes by `gain` < 0.
+
+    `pair` is the near class that is not tried again if privacy refuses the outcome.
+    """
+
+    gain: float
+    rows: list[int]
+    to: list[int]
+    pair: tuple[int, int]
+
+
+class Exchanges:
+    """Improves the classes of some combinations; `rows` are their positions in the problem."""
+
+    def __init__(
+        self,
+        labels: Labels,
+        counts: NDArray[np.int64],
+        classes: NDArray[np.int64],
+        rows: Integers,
+        judge: Judge,
+        suppressed_cost: float,
+        suppressible: int,
+        control: Control,
+    ) -> None:
+        self.classes = classes
+        self.suppressible = suppressible
+        self._labels = labels
+        self._counts = counts.astype(np.float64)
+        self._rows = rows
+        self._judge = judge
+        self._suppressed = suppressed_cost
+        self._control = control
+        self._tables = [
+            column.shared(*np.ix_(*[np.arange(column.groups.shape[1])] * 2)).astype(np.int8)
+            if column.groups.shape[1] <= TABLE
+            else None
+            for column in labels.columns
+        ]
+        self._several = int(classes.max(initial=-1)) + 1
+        self._own = self._costs_of(np.zeros_like(labels.values, np.int64), labels.values)
+
+    def improve(self, rounds: int, enough: float) -> float:
+        """What the cost falls by: near classes are found once, exchanges made while they save `enough` of a round."""
+        saved = 0.0
+        self._look()
+        if not len(self._starts):
+            return 0.0
+        near = self._nearest()
+        refused = np.zeros(near.shape, np.bool_)
+        for _ in range(rounds):
+            self._control.raise_if_stopped()
+            found = self._accepted(sorted(self._moves(near, refused), key=lambda move: move.gain), refused)
+            saved += found
+            if found <= enough:
+                break
+            self._look()
+        return saved
+
+    def _look(self) -> None:
+        """What follows from the classes: their labels, and those of each without one of its combinations."""
+        inside = np.flatnonzero(self.classes != SUPPRESSED)
+        order, starts = sets_of(self.classes[inside])
+        self._order, self._starts = order, starts = inside[order], starts
+        self._lengths = np.diff(starts, append=len(order))
+        numbers = self.classes[order[starts]]
+        several = self._several
+        member = np.repeat(np.arange(len(starts)), self._lengths)
+        self._sizes = np.zeros(several)
+        if not len(starts):
+            return
+        self._sizes[numbers] = np.add.reduceat(self._counts[order], starts)
+        values = self._labels.values[order]
+        low, high = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+        of = self._labels.between(low, high)
+        self._sets = Sets(
+            np.zeros((several, values.shape[1]), np.int32),
+            np.zeros((several, values.shape[1]), np.int64),
+            np.zeros(several),
+        )
+        self._sets.values[numbers], self._sets.levels[numbers], self._sets.costs[numbers] = (
+            of.values,
+            of.levels,
+            of.costs,
+        )
+        self._first = np.zeros(several, np.int64)
+        self._members = np.zeros(several, np.int64)
+        self._first[numbers], self._members[numbers] = starts, self._lengths
+        # The first and last values of the others: the second ones, if this combination alone has the first.
+        lows, highs = low[member], high[member]
+        only_low = (values == lows) & (np.add.reduceat(values == lows, starts, dtype=np.int32) == 1)[member]
+        only_high = (values == highs) & (np.add.reduceat(values == highs, starts, dtype=np.int32) == 1)[member]
+        second_low = np.minimum.reduceat(np.where(values == lows, np.iinfo(np.int32).max, values), starts)[member]
+        second_high = np.maximum.reduceat(np.where(values == highs, -1, values), starts)[member]
+        alone = np.repeat(self._lengths == 1, self._lengths)[:, None]
+        others = self._labels.between(
+            np.where(only_low & ~alone, second_low, lows), np.where(only_high & ~alone, second_high, highs)
+        )
+        count = len(self.classes)
+        self._without = Sets(
+            np.zeros((count, values.shape[1]), np.int32), np.zeros((count, values.shape[1]), np.int64), np.zeros(count)
+        )
+        self._without.values[order], self._without.levels[order] = others.values, others.levels
+        self._without.costs[order] = others.costs
+        self._alone = np.zeros(count, np.bool_)
+        self._alone[order] = alone[:, 0]
+
+    def _costs_of(self, levels: Integers, values: Integers, joined: Integers | None = None) -> Floats:
+        """The cost per record of sets that one more combination joined."""
+        costs = np.zeros(len(levels))
+        for j, column in enumerate(self._labels.columns):
+            level = levels[:, j]
+            if joined is not None:
+                table = self._tables[j]
+                shared = (
+                    column.shared(values[:, j], joined[:, j])
+                    if table is None
+                    else table.ravel().take(values[:, j].astype(np.int64) * len(table) + joined[:, j])
+                )
+                level = np.maximum(level, shared)
+            costs += column.costs.ravel().take(level * column.costs.shape[1] + values[:, j])
+        return costs
+
+    def _nearest(self) -> NDArray[np.int64]:
+        """Per combination the classes that it would join at least cost, its own left out; shape (combinations, near).
+
+        Costs of joins are products of two matrices: what a class would cost with each value, and who has which value.
+        """
+        present = self.classes[self._order[self._starts]]
+        sets, sizes = self._sets, self._sizes[present].astype(np.float32)
+        left, right = [], []
+        for j, column in enumerate(self._labels.columns):
+            values, number = np.unique(self._labels.values[:, j], return_inverse=True)
+            own = sets.values[present, j]
+            level = np.maximum(sets.levels[present, j][:, None], column.shared(own[:, None], values[None, :]))
+            left.append(column.costs[level, own[:, None]].astype(np.float32))
+            one = np.zeros((len(values), len(number)), np.float32)
+            one[number, np.arange(len(number))] = 1
+            right.append(one)
+        of_classes, of_rows = np.concatenate(left, axis=1), np.concatenate(right, axis=0)
+        costs = (sets.costs[present]).astype(np.float32)
+        position = np.full(len(self._sizes), -1)
+        position[present] = np.arange(len(present))
+        near = min(NEAR, len(present))
+        found = np.empty((len(self.classes), near), np.int64)
+        step = max(1, CHUNK // len(present))
+        for start in range(0, len(found), step):
+            self._control.raise_if_stopped()
+            stop = min(start + step, len(found))
+            counts = self._counts[start:stop].astype(np.float32)
+            joined = of_rows[:, start:stop].T @ of_classes.T
+            changes = joined * counts[:, None] + (joined - costs) * sizes
+            own = self.classes[start:stop]
+            inside = np.flatnonzero(own != SUPPRESSED)
+            changes[inside, position[own[inside]]] = np.inf
+            best = np.argpartition(changes, near - 1, axis=1)[:, :near]
+            found[start:stop] = present[best]
+        return found
+
+    def _moves(self, near: NDArray[np.int64], refused: NDArray[np.bool_]) -> Iterator[_Move]:
+        counts, classes, smallest = self._counts, self.classes, self._judge.smallest
+        everyone = np.arange(len(classes))
+        inside = classes != SUPPRESSED
+        own_sizes = np.where(inside, self._sizes[classes], 0)
+        own_costs = np.where(inside, self._sets.costs[classes], self._suppressed)
+        # What it changes that each leaves its class.
+        without = (own_sizes - counts) * self._without.costs - own_sizes * own_costs
+        spared = np.where(inside & ~self._alone, without, -counts * own_costs)
+        free = ~inside | self._alone | (own_sizes - counts >= smallest)
+        # What it changes that it joins a near class.
+        width = near.shape[1]
+        who = np.repeat(everyone, width)
+        where = near.ravel()
+        barred = refused.ravel() | (where == classes[who]) | (self._sizes[where] == 0)
+        costs = self._costs_of(self._sets.levels[where], self._sets.values[where], self._labels.values[who])
+        joins = (self._sizes[where] + counts[who]) * costs - self._sizes[where] * self._sets.costs[where]
+        joins[barred] = NEVER
+        joins = joins.reshape(near.shape)
+        best = joins.argmin(axis=1)
+        target, cheapest = near[everyone, best], joins[everyone, best]
+        out = inside & (counts * self._suppressed < cheapest) & (counts <= self.suppressible) & (counts > 0)
+        target, cheapest = np.where(out, SUPPRESSED, target), np.where(out, counts * self._suppressed, cheapest)
+        moving = np.where(free, spared, NEVER)
+        for row in np.flatnonzero(moving + cheapest < -EPSILON):
+            yield _Move(moving[row] + cheapest[row], [row], [target[row]], (row, best[row]))
+        if len(self._starts):
+            yield from self._dissolved(cheapest, target, best, out)
+
+        # Edges: `taker` takes the place of `leaver`.
+        pairs = np.flatnonzero(~barred)
+        taken = self._members[where[pairs]]
+        taker, pair = np.repeat(who[pairs], taken), np.repeat(pairs, taken)
+        offset = np.arange(int(taken.sum())) - np.repeat(np.cumsum(taken) - taken, taken)
+        leaver = self._order[np.repeat(self._first[where[pairs]], taken) + offset]
+        order = np.argsort(leaver, kind="stable")
+        taker, leaver, pair = taker[order], leaver[order], pair[order]
+        change = self._replaced(leaver, taker)
+        starts = np.flatnonzero(np.diff(leaver, prepend=-1))
+        if not len(starts):
+            return
+        slots, lengths = leaver[starts], np.diff(starts, append=len(leaver))
+        came: list[NDArray[np.int64]] = []
+        for _ in range(1, LONGEST):
+            cost = moving[taker] + change
+            least = np.minimum.reduceat(cost, starts)
+            edge = np.flatnonzero(cost == np.repeat(least, lengths))
+            edge = edge[np.diff(np.repeat(np.arange(len(starts)), lengths)[edge], prepend=-1) > 0]
+            by = np.full(len(classes), -1)
+            by[slots] = edge
+            came.append(by)
+            moving = np.full(len(classes), NEVER)
+            moving[slots] = least
+            for row in np.flatnonzero(moving + cheapest < -EPSILON):
+                rows, to, at = [int(row)], [int(target[row])], int(row)
+                for back in reversed(came):
+                    to.append(int(classes[at]))
+                    last = int(back[at])
+                    at = int(taker[last])
+                    rows.append(at)
+                first = int(pair[came[-1][row]])
+                yield _Move(moving[row] + cheapest[row], rows, to, divmod(first, width))
+        # Two that change places.
+        hopeful = np.flatnonzero(inside[taker] & (change + without[taker] < -EPSILON))
+        swapped = change[hopeful] + self._replaced(taker[hopeful], leaver[hopeful])
+        for edge, gain in zip(hopeful[swapped < -EPSILON], swapped[swapped < -EPSILON], strict=True):
+            one, other = int(taker[edge]), int(leaver[edge])
+            yield _Move(gain, [one, other], [int(classes[other]), int(classes[one])], divmod(int(pair[edge]), width))
+
+    def _replaced(self, leaver: Integers, taker: Integers) -> Floats:
+        """What it changes in a class that one combination takes another's place."""
+        of = self.classes[leaver]
+        costs = self._costs_of(self._without.levels[leaver], self._without.values[leaver], self._labels.values[taker])
+        costs = np.where(self._alone[leaver], self._own[taker], costs)
+        sizes = self._sizes[of] - self._counts[leaver] + self._counts[taker]
+        change = sizes * costs - self._sizes[of] * self._sets.costs[of]
+        return np.where(sizes >= self._judge.smallest, change, NEVER)
+
+    def _dissolved(self, cheapest: Floats, target: Integers, best: Integers, out: NDArray[np.bool_]) -> Iterator[_Move]:
+        """Classes all of whose combinations join others."""
+        changes = np.add.reduceat(cheapest[self._order], self._starts)
+        numbers = self.classes[self._order[self._starts]]
+        changes -= self._sizes[numbers] * self._sets.costs[numbers]
+        for number in np.flatnonzero(changes < -EPSILON):
+            start = self._starts[number]
+            rows = self._order[start : start + self._lengths[number]]
+            if not out[rows].any():
+                yield _Move(changes[number], rows.tolist(), target[rows].tolist(), (int(rows[0]), int(best[rows[0]])))
+
+    def _accepted(self, moves: list[_Move], refused: NDArray[np.bool_]) -> float:
+        """Makes the best moves that touch different classes, each if it saves what was expected; what they save.
+
+        Classes are costed and judged anew: a path may visit a class twice, and privacy may refuse what comes out.
+        """
+        saved = 0.0
+        while moves:
+            self._control.raise_if_stopped()
+            touched = np.zeros(self._several, np.bool_)
+            # Suppressed combinations are in no class that would show them as touched.
+            moved = np.zeros(len(self.classes), np.bool_)
+            chosen, later = [], []
+            for move in moves:
+                before = self.classes[move.rows]
+                involved = [number for number in {*before.tolist(), *move.to} if number != SUPPRESSED]
+                out = self._suppressed_by(move, before)
+                if len(set(move.rows)) < len(move.rows) or out > self.suppressible:
+                    continue
+                if touched[involved].any() or moved[move.rows].any():
+                    later.append((move, involved))
+                    continue
+                touched[involved] = True
+                moved[move.rows] = True
+                self.suppressible -= max(out, 0)
+                chosen.append((move, before, involved, out))
+            for move, _, _, _ in chosen:
+                self.classes[move.rows] = move.to
+            changes = self._changes(touched)
+            for move, before, involved, out in chosen:
+                change = changes[involved].sum() + out * self._suppressed
+                if change < -EPSILON:
+                    saved -= change
+                    self.suppressible -= min(out, 0)
+                else:
+                    self.classes[move.rows] = before
+                    self.suppressible += max(out, 0)
+                    refused[move.pair] = True
+                    touched[involved] = False
+                    moved[move.rows] = False
+            # Others were held up by a move that was not made.
+            moves = [move for move, involved in later if not (touched[involved].any() or moved[move.rows].any())]
+        return saved
+
+    def _suppressed_by(self, move: _Move, before: NDArray[np.int64]) -> int:
+        """How many more records are suppressed by it."""
+        counts = self._counts[move.rows]
+        return int(counts[np.array(move.to) == SUPPRESSED].sum() - counts[before == SUPPRESSED].sum())
+
+    def _changes(self, touched: NDArray[np.bool_]) -> Floats:
+        """What the touched classes cost more than before; no end if they may not be released."""
+        changes = -self._sizes * self._sets.costs
+        rows = np.flatnonzero((self.classes != SUPPRESSED) & touched[self.classes])
+        if len(rows):
+            order, starts = sets_of(self.classes[rows])
+            rows = rows[order]
+            numbers = self.classes[rows[starts]]
+            costs = self._labels.of_sets(rows, starts).costs * np.add.reduceat(self._counts[rows], starts)
+            changes[numbers] += np.where(self._judge.releasable(self._rows[rows], starts), costs, np.inf)
+        return changes

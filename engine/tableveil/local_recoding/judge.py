@@ -1,0 +1,149 @@
+"""Asks a privacy rule about sets of combinations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import ClassValues, EquivalenceClasses, KeyLayout, SensitiveRows
+from tableveil.lattice import Transformation
+from tableveil.local_recoding.labels import Integers, Labels
+from tableveil.local_recoding.problem import LocalProblem
+from tableveil.privacy import ReleaseRule
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Spread:
+    """Which values of a sensitive column the records of each combination have, sparse."""
+
+    starts: NDArray[np.intp]
+    values: NDArray[np.integer[Any]]
+    counts: NDArray[np.int64]
+    width: int
+
+    @classmethod
+    def of(cls, rows: SensitiveRows, combinations: int, width: int) -> _Spread:
+        return cls(np.searchsorted(rows.rows, np.arange(combinations + 1)), rows.values, rows.counts, width)
+
+    def within(self, rows: Integers, sets: Integers) -> ClassValues:
+        first, lengths = self.starts[rows], self.starts[rows + 1] - self.starts[rows]
+        entries = np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
+        keys = np.repeat(sets, lengths) * np.int64(self.width) + self.values[entries]
+        occurring, inverse = np.unique(keys, return_inverse=True)
+        counts = np.zeros(len(occurring), np.int64)
+        np.add.at(counts, inverse, self.counts[entries])
+        return ClassValues((occurring // self.width).astype(np.intp), (occurring % self.width).astype(np.intp), counts)
+
+
+class Judge:
+    """Knows which sets of a problem's combinations are classes that may be released.
+
+    A set has the population's records of its own combinations: no record is counted for two classes.
+    """
+
+    def __init__(self, problem: LocalProblem) -> None:
+        self._problem = problem
+        self._spreads = [
+            _Spread.of(rows, len(problem.counts), len(column.counts)) for column, rows in problem.sensitive
+        ]
+        self.smallest = max(problem.privacy.minimum_class_size, 1)
+        self.sizes_only = problem.privacy.sizes_only
+
+    def releasable(self, rows: Integers, starts: Integers) -> NDArray[np.bool_]:
+        """Per set, whether it may be released; sets are the rows from one start to the next."""
+        counts = np.add.reduceat(self._problem.counts[rows], starts) if len(starts) else np.zeros(0, np.int64)
+        kept = counts >= self.smallest
+        if self.sizes_only or not kept.any():
+            return kept
+        lengths = np.diff(starts, append=len(rows))
+        chosen = rows[np.repeat(kept, lengths)]
+        sets = np.repeat(np.arange(np.count_nonzero(kept)), lengths[kept])
+        kept[kept] = self._judged(chosen, sets, counts[kept])
+        return kept
+
+    def may_hold_released(self, rows: Integers, starts: Integers) -> NDArray[np.bool_]:
+        """Per set, whether a part of it, or it, could be released: the rules do not know all its records to be lost."""
+        counts = np.add.reduceat(self._problem.counts[rows], starts)
+        possible = counts >= self.smallest
+        if self.sizes_only or not self._problem.privacy.knows_lost:
+            return possible
+        sets = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(rows)))
+        lost = self._problem.privacy.lost(self._classes(rows, sets, counts))
+        return possible if lost is None else possible & (lost < counts)
+
+    def _judged(self, rows: Integers, sets: Integers, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+        rule = self._problem.privacy
+        if rule.looks_at_labels:
+            return self._by_labels(rule, rows, sets, counts)
+        return rule.releasable(self._classes(rows, sets, counts))
+
+    def _classes(self, rows: Integers, sets: Integers, counts: NDArray[np.int64]) -> EquivalenceClasses:
+        """For rules that do not look at labels: all have the most general ones."""
+        top = tuple(attribute.top for attribute in self._problem.levels)
+        details = _Details(self._spreads, self._problem.population, rows, sets, len(counts))
+        layout = KeyLayout.of([1] * len(top))
+        return EquivalenceClasses(layout, (np.zeros(len(counts), np.int64),), counts, top, details)
+
+    def _by_labels(
+        self, rule: ReleaseRule, rows: Integers, sets: Integers, counts: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Sets with the same levels at once: the rule compares their labels with those at other levels."""
+        problem = self._problem
+        starts = np.flatnonzero(np.diff(sets, prepend=-1))
+        first = rows[starts]
+        levels = _levels_of(problem, rows, starts)
+        kept = np.zeros(len(counts), np.bool_)
+        vectors, number = np.unique(levels, axis=0, return_inverse=True)
+        for v, vector in enumerate(vectors):
+            at: Transformation = tuple(int(level) for level in vector)
+            these = np.flatnonzero(number == v)
+            member = np.isin(sets, these)
+            layout = KeyLayout.of([len(a.leaves[level]) for a, level in zip(problem.levels, at, strict=True)])
+            groups = [a.groups[at[j]][problem.codes[first[these], j]] for j, a in enumerate(problem.levels)]
+            local = np.searchsorted(these, sets[member])
+            details = _Details(self._spreads, problem.population, rows[member], local, len(these))
+            kept[these] = rule.releasable(EquivalenceClasses(layout, layout.pack(groups), counts[these], at, details))
+        return kept
+
+
+def _levels_of(problem: LocalProblem, rows: Integers, starts: Integers) -> NDArray[np.int64]:
+    allowed = [range(low, high + 1) for low, high in zip(problem.lowest, problem.highest, strict=True)]
+    labels = Labels.of(problem.levels, problem.codes[rows], problem.costs.labels, allowed)
+    found = labels.of_sets(np.arange(len(rows)), starts).levels + np.array(problem.lowest)
+    return np.minimum(found, [attribute.top for attribute in problem.levels])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Details:
+    """What sets tell beyond their sizes."""
+
+    spreads: Sequence[_Spread]
+    people: NDArray[np.int64] | None
+    rows: Integers
+    sets: Integers
+    number: int
+
+    @property
+    def nbytes(self) -> int:
+        return self.rows.nbytes + self.sets.nbytes
+
+    def values(self, attribute: int) -> ClassValues:
+        return self.spreads[attribute].within(self.rows, self.sets)
+
+    def population(self) -> NDArray[np.int64]:
+        assert self.people is not None, "a rule that asks for the population is given it"
+        return np.bincount(self.sets, self.people[self.rows], self.number).astype(np.int64)
+
+    def population_only(self) -> int:
+        return 0
+
+    def selected(self, mask: NDArray[np.bool_]) -> _Details:
+        member = mask[self.sets]
+        number = np.cumsum(mask) - 1
+        return _Details(
+            self.spreads, self.people, self.rows[member], number[self.sets[member]], int(np.count_nonzero(mask))
+        )

@@ -1,0 +1,132 @@
+"""What local recoding is asked for, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import SensitiveColumn, SensitiveRows
+from tableveil.hierarchy import AttributeLevels
+from tableveil.lattice import Transformation
+from tableveil.policy import (
+    BetaLikeness,
+    DeltaDisclosure,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    EstimatedKMap,
+    KAnonymity,
+    KMap,
+    NTCloseness,
+    PrivacyModel,
+    ProbabilisticLDiversity,
+    RecursiveCLDiversity,
+    TCloseness,
+)
+from tableveil.privacy import ReleaseRule
+
+CLASS_LOCAL: tuple[type[PrivacyModel], ...] = (
+    KAnonymity,
+    KMap,
+    EstimatedKMap,
+    DistinctLDiversity,
+    ProbabilisticLDiversity,
+    EntropyLDiversity,
+    RecursiveCLDiversity,
+    TCloseness,
+    NTCloseness,
+    DeltaDisclosure,
+    BetaLikeness,
+)
+"""The models that judge a class by its own records; the meaning of the others under overlapping labels is open."""
+
+SUPPRESSED = -1
+"""The class of combinations that are not released."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelCosts:
+    """What labels cost: a score is `constant` plus, per record, the costs of its labels or that of suppression.
+
+    Attributes:
+        labels: Per quasi-identifier, per level, per group: what a record with this label adds to the score. A more
+            general label costs no less than the labels in it.
+        suppressed: What a suppressed record adds.
+        constant: What every recoding costs.
+        surrogate: The model that is minimized in place of the policy's own, if that is no sum over records.
+    """
+
+    labels: tuple[tuple[NDArray[np.float64], ...], ...]
+    suppressed: float
+    constant: float = 0.0
+    surrogate: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalProblem:
+    """Partition the combinations into classes that `privacy` releases, with the least cost.
+
+    Attributes:
+        levels: The hierarchies, one per quasi-identifier.
+        codes: Shape (combinations, quasi-identifiers): distinct combinations of codes.
+        counts: Records per combination; 0 if only the population has it.
+        costs: What is minimized.
+        lowest: The least level that labels may have, per quasi-identifier.
+        highest: The highest one.
+        privacy: A rule that judges class by class.
+        suppressible: How many of these records may be suppressed.
+        sensitive: The columns that the rule looks at, in the order of the counter it was made for.
+        population: The population's records per combination.
+        most_levels: At how many different levels a quasi-identifier may be released, by position; 1 holds it at one
+            level for all records.
+    """
+
+    levels: tuple[AttributeLevels, ...]
+    codes: NDArray[np.integer[Any]]
+    counts: NDArray[np.int64]
+    costs: LabelCosts
+    lowest: Transformation
+    highest: Transformation
+    privacy: ReleaseRule
+    suppressible: int = 0
+    sensitive: tuple[tuple[SensitiveColumn, SensitiveRows], ...] = ()
+    population: NDArray[np.int64] | None = None
+    most_levels: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalProgress:
+    """How far the work is: what is done now, and the best score so far, if there is one."""
+
+    phase: str
+    best_score: float | None
+    lower_bound: float | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalRecoding:
+    """A valid partition.
+
+    Attributes:
+        classes: Per combination the number of its class, or `SUPPRESSED`.
+        levels: Shape (classes, quasi-identifiers): the level of each. No two classes have the same labels.
+        score: What the partition costs.
+        lower_bound: No local recoding costs less; None if no bound is known.
+        complete: Whether the work ended by itself, not by the deadline.
+        account: What was done, in one sentence without a full stop.
+    """
+
+    classes: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    score: float
+    lower_bound: float | None
+    complete: bool
+    account: str
+
+    @property
+    def gap(self) -> float | None:
+        """How much less an unknown recoding could cost."""
+        return None if self.lower_bound is None else max(0.0, self.score - self.lower_bound)

@@ -1,0 +1,261 @@
+"""Local recoding: classes with labels of their own, as cheap as time allows, and a bound for what no recoding beats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.control import Control, Stopped
+from tableveil.errors import InfeasibleError
+from tableveil.local_recoding.bound import lower_bound
+from tableveil.local_recoding.cheapest_first import cheapest_first
+from tableveil.local_recoding.exchanges import Exchanges
+from tableveil.local_recoding.held import Allowed, choices, first_choice
+from tableveil.local_recoding.judge import Judge
+from tableveil.local_recoding.labels import FORBIDDEN, Labels, renumbered, sets_of
+from tableveil.local_recoding.merging import merge_until_valid
+from tableveil.local_recoding.problem import SUPPRESSED, LocalProblem, LocalProgress, LocalRecoding
+from tableveil.local_recoding.top_down import top_down
+
+LARGEST_BY_CELL = 200_000
+"""Combinations up to which classes are formed cheapest first by cell; more are specialized top down."""
+
+LARGEST_TOGETHER = 100_000
+"""Combinations up to which exchanges look at all classes at once; more are looked at in neighbourhoods of so many."""
+
+NEIGHBOURHOOD = 20_000
+
+ROUNDS = 8
+"""Exchanges that are made before near classes are looked for again."""
+
+WORTH = 1e-5
+"""The share of the score that a round must save for another."""
+
+CONSTRUCTION = 0.5
+"""The share of the time left in which classes are formed; what is free then is specialized top down."""
+
+
+def recode(
+    problem: LocalProblem,
+    control: Control,
+    incumbent: NDArray[np.int64] | None = None,
+    report: Callable[[LocalProgress], None] = lambda progress: None,
+) -> LocalRecoding:
+    """The best partition found until nothing improves it, or the control's deadline comes.
+
+    Args:
+        problem: What is asked for.
+        control: May stop the work: at a deadline with the best partition so far.
+        incumbent: A valid partition, such as the optimum of full-domain generalization: nothing worse is returned.
+        report: Is told how far the work is.
+
+    Raises:
+        InfeasibleError: No valid partition was found.
+        CancelledError: `control` was cancelled.
+        Stopped: The deadline came before there was any valid partition.
+    """
+    return _Recoding(problem, control, report).run(incumbent)
+
+
+class _Recoding:
+    def __init__(self, problem: LocalProblem, control: Control, report: Callable[[LocalProgress], None]) -> None:
+        self._problem = problem
+        self._control = control
+        self._report = report
+        self._judge = Judge(problem)
+        self._account = ""
+        self._rounds = 0
+        self._best: _Partition | None = None
+
+    def run(self, incumbent: NDArray[np.int64] | None) -> LocalRecoding:
+        allowed = first_choice(self._problem, incumbent)
+        complete = True
+        try:
+            if incumbent is not None:
+                self._keep(_Partition.of(self._problem, allowed, incumbent), "the partition that was known")
+            allowed = self._constructed(allowed)
+            self._improve()
+        except Stopped:
+            complete = False
+        self._control.raise_if_cancelled()
+        if self._best is None:
+            if not complete:
+                raise Stopped
+            raise InfeasibleError(
+                "INFEASIBLE", "no classes were found that the privacy models release within the level limits"
+            )
+        self._tell("bound")
+        bound = lower_bound(self._problem, self._judge, self._best.classes, self._control)
+        self._control.raise_if_cancelled()
+        return self._outcome(bound, complete)
+
+    def _constructed(self, allowed: Allowed) -> Allowed:
+        """Forms classes; for held columns, at one choice of levels after the other while that helps."""
+        self._construct(allowed)
+        held = choices(self._problem)
+        improved = bool(held)
+        while improved:
+            improved = False
+            for j, sets in held.items():
+                for levels in sets:
+                    other = (*allowed[:j], levels, *allowed[j + 1 :])
+                    if levels != allowed[j] and self._construct(other):
+                        allowed, improved = other, True
+        return allowed
+
+    def _construct(self, allowed: Allowed) -> bool:
+        """Whether classes formed at these levels are the best so far."""
+        self._tell("construction")
+        problem, control = self._problem, self._control
+        labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
+        classes = np.full(len(problem.counts), SUPPRESSED)
+        how = "cheapest first by cell"
+        try:
+            if len(classes) > LARGEST_BY_CELL:
+                raise Stopped
+            everything = np.arange(len(classes))
+            cheapest_first(labels, problem.counts, everything, self._judge, control.part(CONSTRUCTION), classes)
+        except Stopped:
+            control.raise_if_cancelled()
+            how = "top-down specialization" if (classes == SUPPRESSED).all() else f"{how}, the rest top down"
+            self._specialize(labels, classes)
+        self._place(labels, classes)
+        return self._keep(_Partition.of(problem, allowed, classes), how)
+
+    def _place(self, labels: Labels, classes: NDArray[np.int64]) -> None:
+        """Puts what is in no class into some: one by one where privacy agrees, else by merging."""
+        problem, left = self._problem, np.flatnonzero((classes == SUPPRESSED) & (self._problem.counts > 0))
+        if not len(left):
+            return
+        if (classes != SUPPRESSED).any():
+            exchanges = self._exchanges(labels, np.arange(len(classes)), classes, FORBIDDEN, 0)
+            exchanges.improve(ROUNDS, 0.0)
+            left = left[classes[left] == SUPPRESSED]
+        if int(problem.counts[left].sum()) > problem.suppressible:
+            classes[left] = (
+                int(classes.max(initial=SUPPRESSED)) + 1 + np.unique(labels.components()[left], return_inverse=True)[1]
+            )
+            classes[:] = merge_until_valid(labels, problem.counts, self._judge, classes, self._control)
+
+    def _specialize(self, labels: Labels, classes: NDArray[np.int64]) -> None:
+        """Forms classes of what is in none."""
+        free = np.flatnonzero(classes == SUPPRESSED)
+        widest = np.full(len(classes), SUPPRESSED)
+        widest[free] = labels.components()[free]
+        formed = renumbered(widest)
+        top_down(labels, self._problem.counts, self._judge, self._control, formed)
+        classes[free] = formed[free] + int(classes.max(initial=SUPPRESSED)) + 1
+
+    def _exchanges(
+        self, labels: Labels, rows: NDArray[np.intp], classes: NDArray[np.int64], suppressed: float, suppressible: int
+    ) -> Exchanges:
+        counts = self._problem.counts[rows]
+        return Exchanges(
+            labels.chosen(rows), counts, classes, rows, self._judge, suppressed, suppressible, self._control
+        )
+
+    def _improve(self) -> None:
+        """Exchanges until they save next to nothing."""
+        best = self._best
+        if best is None:
+            return
+        problem, number = self._problem, 0
+        labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, best.allowed)
+        while True:
+            self._tell("improvement")
+            classes, before = best.classes.copy(), best.score
+            suppressible = problem.suppressible - int(problem.counts[classes == SUPPRESSED].sum())
+            try:
+                for rows in self._neighbourhoods(labels, classes, number):
+                    local = renumbered(classes[rows])
+                    exchanges = self._exchanges(labels, rows, local, problem.costs.suppressed, suppressible)
+                    numbers = np.unique(classes[rows][classes[rows] != SUPPRESSED])
+                    try:
+                        exchanges.improve(ROUNDS, WORTH * best.score * len(rows) / len(classes))
+                    finally:
+                        inside = local != SUPPRESSED
+                        classes[rows[inside]] = numbers[local[inside]]
+                        classes[rows[~inside]] = SUPPRESSED
+                        suppressible = exchanges.suppressible
+            finally:
+                improved = _Partition.of(problem, best.allowed, classes)
+                if improved.score < best.score:
+                    self._best = best = improved
+                    self._rounds += 1
+            number += 1
+            if before - best.score <= WORTH * abs(before):
+                return
+
+    def _neighbourhoods(self, labels: Labels, classes: NDArray[np.int64], number: int) -> list[NDArray[np.intp]]:
+        """Combinations by neighbourhoods of whole classes, in another order of columns each time."""
+        if len(classes) <= LARGEST_TOGETHER:
+            return [np.arange(len(classes))]
+        order, starts = sets_of(classes)
+        columns = np.random.default_rng(number).permutation(len(labels.columns))
+        low = np.minimum.reduceat(labels.values[order], starts, axis=0)
+        ranks = np.empty(len(starts), np.int64)
+        ranks[np.lexsort(low[:, columns].T)] = np.arange(len(starts))
+        by_rank = order[np.argsort(np.repeat(ranks, np.diff(starts, append=len(order))), kind="stable")]
+        edges = np.flatnonzero(np.diff(classes[by_rank], prepend=-2))
+        cuts = edges[np.searchsorted(edges, np.arange(NEIGHBOURHOOD, len(by_rank), NEIGHBOURHOOD), side="right") - 1]
+        return [part for part in np.split(by_rank, np.unique(cuts)) if len(part)]
+
+    def _keep(self, partition: _Partition, how: str) -> bool:
+        """Whether it is the best so far, and valid: of what is suppressed, there is no more than may be."""
+        problem = self._problem
+        suppressed = int(problem.counts[partition.classes == SUPPRESSED].sum())
+        better = suppressed <= problem.suppressible and (self._best is None or partition.score < self._best.score)
+        if better:
+            self._best, self._account = partition, how
+        return better
+
+    def _tell(self, phase: str) -> None:
+        self._report(LocalProgress(phase, None if self._best is None else self._best.score))
+
+    def _outcome(self, bound: float | None, complete: bool) -> LocalRecoding:
+        assert self._best is not None
+        problem, best = self._problem, self._best
+        labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, best.allowed)
+        classes = merge_until_valid(labels, problem.counts, self._judge, best.classes, self._control)
+        # Nobody is released in a class of people of the population only.
+        sizes = np.bincount(classes[classes != SUPPRESSED], problem.counts[classes != SUPPRESSED])
+        classes = renumbered(
+            np.where((classes != SUPPRESSED) & (np.append(sizes, 0)[classes] > 0), classes, SUPPRESSED)
+        )
+        final = _Partition.of(problem, best.allowed, classes)
+        rows = np.flatnonzero(classes != SUPPRESSED)
+        order, starts = sets_of(classes[rows])
+        indices = labels.of_sets(rows[order], starts).levels
+        levels = np.empty_like(indices)
+        for j, allowed in enumerate(best.allowed):
+            levels[:, j] = np.array(allowed)[indices[:, j]]
+        rounds = f"{self._rounds} rounds of exchanges" if self._rounds else "no exchange improved it"
+        account = f"{self._account}, {rounds}"
+        if problem.costs.surrogate is not None:
+            account += f"; minimized was {problem.costs.surrogate}"
+        return LocalRecoding(classes, levels, final.score, bound, complete, account)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Partition:
+    """Classes, the levels that their labels are looked for at, and the score."""
+
+    classes: NDArray[np.int64]
+    allowed: Allowed
+    score: float
+
+    @classmethod
+    def of(cls, problem: LocalProblem, allowed: Allowed, classes: NDArray[np.int64]) -> _Partition:
+        labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
+        inside = classes != SUPPRESSED
+        rows = np.flatnonzero(inside)
+        order, starts = sets_of(classes[rows])
+        rows = rows[order]
+        score = problem.costs.constant + problem.costs.suppressed * int(problem.counts[~inside].sum())
+        if len(rows):
+            sizes = np.add.reduceat(problem.counts[rows], starts)
+            score += float(labels.of_sets(rows, starts).costs @ sizes)
+        return cls(classes, allowed, score)
