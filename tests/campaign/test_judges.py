@@ -1,0 +1,34 @@
+"""The attacker's judges find what is broken: a promise that holds here, and does not there."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.campaign.attacker.cases import Case, Method
+from tests.campaign.attacker.columns import Document, QuasiIdentifier, Text
+from tests.campaign.attacker.judges import Judge, ReleasedClass
+
+LETTERS = "ABCDEF"
+COLUMN = QuasiIdentifier(
+    "q", "VARCHAR", {"suppression_only": {}}, {letter: (letter, "*") for letter in LETTERS}, present=True
+)
+
+
+@pytest.mark.parametrize(
+    ("copied", "model", "problems"),
+    [
+        (False, {"k_anonymity": {"k": 5}}, 0),
+        (False, {"k_anonymity": {"k": 25}}, 2),
+        (True, {"k_anonymity": {"k": 5}}, 1),
+        (False, {"average_risk": {"threshold": "0.05"}}, 0),
+        (False, {"average_risk": {"threshold": "0.04"}}, 1),
+    ],
+)
+def test_judged(copied: bool, model: Document, problems: int) -> None:
+    """One class of 24 records, with an insensitive column that is a copy of the quasi-identifier, or tells nothing."""
+    rows: tuple[dict[str, Text], ...] = tuple(
+        {"q": LETTERS[i % 6], "i": LETTERS[i % 6] if copied else "xy"[i // 6 % 2]} for i in range(24)
+    )
+    policy = {"attributes": [{"column": "i", "role": "INSENSITIVE"}], "privacy_models": [model]}
+    case = Case(0, Method.FULL_DOMAIN, (COLUMN,), (), (), ("i",), rows, None, {}, policy)
+    assert len(list(Judge(case, [ReleasedClass(("*",), (1,), tuple(range(24)))]).problems())) == problems
