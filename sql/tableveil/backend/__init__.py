@@ -3,7 +3,6 @@
 from tableveil.backend.database import Database, Settings, check_path, read_only
 from tableveil.backend.expressions import (
     alias,
-    call,
     cast,
     column,
     conjunction,
@@ -18,6 +17,7 @@ from tableveil.backend.expressions import (
     text,
     try_cast,
 )
+from tableveil.backend.functions import in_composed_form, is_finite, row_hash, rows_of_query
 from tableveil.backend.render import render
 from tableveil.backend.session import Session
 
@@ -26,7 +26,6 @@ __all__ = [
     "Session",
     "Settings",
     "alias",
-    "call",
     "cast",
     "check_path",
     "column",
@@ -34,12 +33,16 @@ __all__ = [
     "create_table",
     "drop",
     "identifier",
+    "in_composed_form",
     "in_one_spelling",
+    "is_finite",
     "number",
     "parameter",
     "read_only",
     "render",
+    "row_hash",
     "row_number",
+    "rows_of_query",
     "table",
     "text",
     "try_cast",

@@ -70,11 +70,6 @@ def in_one_spelling(value: exp.Expr) -> exp.Expr:
     return exp.Case(ifs=equal, default=value)
 
 
-def call(function: str, *arguments: exp.Expr) -> exp.Expr:
-    """A function of the database that sqlglot has no class for, or that needs no translation."""
-    return exp.Anonymous(this=function, expressions=list(arguments))
-
-
 def conjunction(conditions: Iterable[exp.Expr]) -> exp.Expr:
     """All conditions together; true if there are none."""
     found = list(conditions)

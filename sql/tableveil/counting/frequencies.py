@@ -14,13 +14,13 @@ from sqlglot import exp
 from tableveil.backend import (
     Session,
     alias,
-    call,
     cast,
     column,
     conjunction,
     create_table,
     identifier,
     in_one_spelling,
+    is_finite,
     number,
     row_number,
     table,
@@ -61,12 +61,12 @@ def weight_facts(session: Session, analyzed: Analyzed) -> WeightFacts:
     if analyzed.weight is None:
         return WeightFacts(0, 0, 0)
     weight = cast(column(analyzed.weight.name), "DOUBLE")
-    finite = call("isfinite", weight)
+    finite = is_finite(weight)
     below = exp.and_(finite.copy(), exp.LT(this=weight.copy(), expression=number(1)))
     wanted = (
-        call("count_if", weight.copy().is_(exp.null())),
-        call("count_if", exp.Not(this=finite.copy())),
-        call("count_if", below),
+        exp.CountIf(this=weight.copy().is_(exp.null())),
+        exp.CountIf(this=exp.Not(this=finite.copy())),
+        exp.CountIf(this=below),
     )
     null, not_finite, below_one = session.row(exp.select(*wanted).from_(analyzed.source.table()))
     return WeightFacts(null, not_finite, below_one)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, drop, number, table
+from tableveil.backend import Session, alias, cast, column, drop, number, row_hash, table
 from tableveil.classes import EquivalenceClasses, KeyLayout, LevelMaps
 from tableveil.counting.base import unpacked
 from tableveil.hierarchy import AttributeLevels
@@ -44,8 +44,8 @@ class HistogramTables:
     def estimated_rows(self, name: str, at: Transformation, transformation: Transformation) -> int:
         """About how many classes there are at the transformation, for less than half of what counting them takes."""
         query, words = self._keyed(name, at, transformation, self._layout(transformation))
-        key = words[0] if len(words) == 1 else call("hash", *words)
-        return int(self._session.value(query.select(call("approx_count_distinct", key))))
+        key = words[0] if len(words) == 1 else row_hash(*words)
+        return int(self._session.value(query.select(exp.ApproxDistinct(this=key))))
 
     def roll_up(self, name: str, at: Transformation, transformation: Transformation) -> tuple[str, int]:
         """A new table, the histogram at the transformation: its name and its number of rows."""

@@ -5,19 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import (
-    Session,
-    alias,
-    call,
-    cast,
-    column,
-    in_one_spelling,
-    number,
-    row_number,
-    table,
-    text,
-    try_cast,
-)
+from tableveil.backend import Session, alias, cast, column, in_one_spelling, number, row_number, table, text, try_cast
 from tableveil.dictionary.values import readable, uncovered
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import (
@@ -84,7 +72,7 @@ def _place(kind: ValueKind, by: OrderBy) -> exp.Expr:
     if kind is not ValueKind.TEXT or by is OrderBy.TYPE:
         return column("value", "found")
     pattern, type_ = (NUMBERS, "DOUBLE") if by is OrderBy.NUMBER else (DATES, "DATE")
-    reads = call("regexp_full_match", column("text", "found"), text(pattern))
+    reads = exp.RegexpFullMatch(this=column("text", "found"), expression=text(pattern))
     return exp.Case(ifs=[exp.If(this=reads, true=try_cast(column("text", "found"), type_))])
 
 
@@ -118,7 +106,7 @@ def check_distinct(session: Session, placed: str, attribute: AttributePolicy, fi
         .group_by(column("place"))
         .having(exp.GT(this=exp.Count(this=exp.Star()), expression=number(1)))
     )
-    count = session.value(exp.select(call("sum", column("texts"))).from_(shared.subquery("shared")))
+    count = session.value(exp.select(exp.Sum(this=column("texts"))).from_(shared.subquery("shared")))
     if not count:
         return []
     found = f"{count} values of {shortened(attribute.column)} that are the same number of 64 bits as others"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, call, cast, number, text, try_cast
+from tableveil.backend import Session, cast, number, text, try_cast
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.hierarchy.notation import Notation
@@ -52,7 +52,7 @@ def position_of(value: exp.Expr, kind: ValueKind) -> exp.Expr:
     """
     if kind in (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT):
         return cast(value, "DOUBLE")
-    seconds = call("epoch", value)
+    seconds = exp.TimeToUnix(this=value)
     position = exp.Div(this=seconds, expression=number(_DAY)) if kind is ValueKind.DATE else seconds
     return exp.Coalesce(this=position, expressions=[cast(text("nan"), "DOUBLE")])
 

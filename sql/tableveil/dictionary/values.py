@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from tableveil.backend import call, cast, column, number
+from tableveil.backend import cast, column, number
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import (
     InlineLevels,
@@ -31,7 +31,7 @@ def readable(found: Column) -> exp.Expr:
     """
     if found.type == "TIMESTAMP_NS":
         # A cast rounds to microseconds, which moves the last moment of a day into the next one.
-        return cast(call("left", column("text"), number(_DIGITS_OF_MICROSECONDS)), "TIMESTAMP")
+        return cast(exp.Left(this=column("text"), expression=number(_DIGITS_OF_MICROSECONDS)), "TIMESTAMP")
     if found.kind is ValueKind.TIMESTAMP:
         # In UTC: the session's time zone.
         return cast(column("value"), "TIMESTAMP")

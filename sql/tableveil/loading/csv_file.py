@@ -110,7 +110,7 @@ def _scan(
         "rejects_limit": number(most),
     }
     arguments = [exp.EQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()]
-    rows = exp.Anonymous(this="read_csv", expressions=[text(pattern(path)), *arguments])
+    rows = exp.ReadCSV(this=text(pattern(path)), expressions=arguments)
 
     def rejected(session: Session) -> tuple[RejectedLine, ...]:
         found = _rejected(session, table, types, how)

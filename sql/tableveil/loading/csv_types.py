@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, column, number, text, try_cast
+from tableveil.backend import Session, alias, column, is_finite, number, text, try_cast
 from tableveil.errors import Fault, InvalidError, shortened
 
 # What a value may be: a pattern for the whole of it, and the type that it must fit as well.
@@ -62,8 +62,8 @@ def found_types(session: Session, rows: exp.Expr, names: Sequence[str]) -> Mappi
         InvalidError: some have NUL bytes.
     """
     # One below another, so that one expression does for thousands of columns.
-    positions = call("unnest", call("range", number(len(names))))
-    values = call("unnest", exp.Array(expressions=[column(name) for name in names]))
+    positions = exp.Explode(this=exp.GenerateSeries(end=number(len(names)), is_end_exclusive=True))
+    values = exp.Explode(this=exp.Array(expressions=[column(name) for name in names]))
     listed = exp.select(alias(positions, "position"), alias(values, "value")).from_(rows).subquery("listed")
     known = (
         exp.select(column("position"), column("value"), alias(_kind(column("value")), "kind"))
@@ -76,9 +76,9 @@ def found_types(session: Session, rows: exp.Expr, names: Sequence[str]) -> Mappi
             column("position"),
             column("kind"),
             exp.Count(this=exp.Star()),
-            call("max", _digits_of_part(1)),
-            call("max", _digits_of_part(2)),
-            call("bool_and", _exact()),
+            exp.Max(this=_digits_of_part(1)),
+            exp.Max(this=_digits_of_part(2)),
+            exp.LogicalAnd(this=_exact()),
         )
         .from_(known)
         .group_by(number(1), number(2))
@@ -96,7 +96,7 @@ def check_digits(session: Session, rows: exp.Expr, scales: Mapping[str, int], ty
     Raises:
         InvalidError: the database would round some to as many digits behind the point as `scales` says.
     """
-    counts = [call("count_if", _is_rounded(column(name), types[name], scale)) for name, scale in scales.items()]
+    counts = [exp.CountIf(this=_is_rounded(column(name), types[name], scale)) for name, scale in scales.items()]
     found = session.row(exp.select(*(alias(count, f"c{i}") for i, count in enumerate(counts))).from_(rows))
     faults = [
         Fault(
@@ -114,14 +114,18 @@ def check_digits(session: Session, rows: exp.Expr, scales: Mapping[str, int], ty
 
 def _is_rounded(value: exp.Expr, type_: str, scale: int) -> exp.Expr:
     """Whether a cast leaves digits behind the point out; what cannot be cast is not rounded."""
-    behind = call("rtrim", call("split_part", call("trim", value.copy()), text("."), number(2)), text("0"))
+    behind = exp.Trim(
+        this=exp.SplitPart(this=exp.Trim(this=value.copy()), delimiter=text("."), part_index=number(2)),
+        expression=text("0"),
+        position="TRAILING",
+    )
     by_value = exp.NEQ(
         this=exp.cast(try_cast(value.copy(), type_), "DOUBLE"), expression=try_cast(value.copy(), "DOUBLE")
     )
     rounded = (
         exp.Case()
-        .when(call("regexp_matches", value.copy(), text("[eE]")), by_value)
-        .else_(call("length", behind) > number(scale))
+        .when(exp.RegexpLike(this=value.copy(), expression=text("[eE]")), by_value)
+        .else_(exp.Length(this=behind) > number(scale))
     )
     return exp.and_(try_cast(value.copy(), type_).is_(exp.null()).not_(), rounded)
 
@@ -140,25 +144,25 @@ def _kind(value: exp.Expr) -> exp.Expr:
     """What a value is, as one of the names above, or else `text`, or `nul` if it has such a byte."""
     case = exp.Case()
     for name, pattern, type_ in _KINDS:
-        matches: exp.Expr = call("regexp_full_match", value.copy(), text(pattern))
+        matches: exp.Expr = exp.RegexpFullMatch(this=value.copy(), expression=text(pattern))
         if type_:
             matches = exp.and_(matches, try_cast(value.copy(), type_).is_(exp.null()).not_())
         case = case.when(matches, text(name), copy=False)
     # What the database would take for a number although it is not written as one: with spaces or underscores.
-    lax = call("isfinite", try_cast(value.copy(), "DOUBLE"))
-    nul = call("contains", value, call("chr", number(0)))
+    lax = is_finite(try_cast(value.copy(), "DOUBLE"))
+    nul = exp.Contains(this=value, expression=exp.Chr(expressions=[number(0)]))
     return case.when(nul, text("nul"), copy=False).when(lax, text("code"), copy=False).else_(text("text"), copy=False)
 
 
 def _digits_of_part(part: int) -> exp.Expr:
     """How many digits a number has before (1) or behind (2) its point."""
-    digits = call("split_part", column("value"), text("."), number(part))
-    return call("length", call("ltrim", digits, text("+-0")) if part == 1 else digits)
+    digits = exp.SplitPart(this=column("value"), delimiter=text("."), part_index=number(part))
+    return exp.Length(this=exp.Trim(this=digits, expression=text("+-0"), position="LEADING") if part == 1 else digits)
 
 
 def _exact() -> exp.Expr:
     """Whether a value that is a number comes back from a DOUBLE with the same digits."""
-    is_short = call("length", column("value")) <= number(_ALWAYS_EXACT)
+    is_short = exp.Length(this=column("value")) <= number(_ALWAYS_EXACT)
     without_exponent = column("kind").isin(text("integer"), text("decimal"))
     again = exp.cast(exp.cast(column("value"), "DOUBLE"), "VARCHAR")
     return (
@@ -171,9 +175,9 @@ def _exact() -> exp.Expr:
 
 def _significant(value: exp.Expr) -> exp.Expr:
     """The digits of a number, but for its exponent and zeros at both ends."""
-    mantissa = call("regexp_replace", value, text("[eE].*"), text(""))
-    digits = call("regexp_replace", mantissa, text("[^0-9]"), text(""), text("g"))
-    return call("trim", digits, text("0"))
+    mantissa = exp.RegexpReplace(this=value, expression=text("[eE].*"), replacement=text(""))
+    digits = exp.RegexpReplace(this=mantissa, expression=text("[^0-9]"), replacement=text(""))
+    return exp.Trim(this=digits, expression=text("0"))
 
 
 def _type(kinds: Mapping[str, _Found]) -> str:

@@ -31,7 +31,7 @@ def parquet_rows(session: Session, path: Path) -> Rows:
     check_names(names)
     # Folders called year=2020 are no columns of the file.
     option = exp.EQ(this=exp.to_identifier("hive_partitioning"), expression=exp.false())
-    query = exp.select("*").from_(exp.Anonymous(this="read_parquet", expressions=[text(pattern(path)), option]))
+    query = exp.select("*").from_(exp.ReadParquet(expressions=[text(pattern(path)), option]))
     return Rows(query, check_types(session, query), lambda _: ())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, create_table, drop, table, try_cast
+from tableveil.backend import Session, alias, cast, column, create_table, drop, table, try_cast
 from tableveil.errors import ConflictError, Fault, InvalidError, Nearest, NotFoundError, nearest, shortened
 from tableveil.policy import TableReference
 from tableveil.source.tables import without_values
@@ -77,7 +77,7 @@ def _check_fit(session: Session, staged: exp.Table, columns: Sequence[tuple[str,
     if not changed:
         return
     counts = [
-        call("count_if", exp.NullSafeNEQ(this=try_cast(try_cast(column(name), to), from_), expression=column(name)))
+        exp.CountIf(this=exp.NullSafeNEQ(this=try_cast(try_cast(column(name), to), from_), expression=column(name)))
         for name, from_, to in changed
     ]
     figures = session.row(exp.select(*(alias(e, f"f{i}") for i, e in enumerate(counts))).from_(staged))

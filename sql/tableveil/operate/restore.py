@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, check_path, read_only, table
+from tableveil.backend import Session, alias, check_path, read_only, row_hash, table
 from tableveil.errors import ConflictError, InternalError, InvalidError, NotFoundError, TableveilError, shortened
 from tableveil.operate.disk import failed_writing, publish_file
 from tableveil.operate.examine import examine_state
@@ -113,5 +113,5 @@ def _read_all(session: Session) -> None:
     own = session.catalog
     names = session.rows("SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ?", [own])
     for schema, name in names:
-        rows = exp.select(alias(call("BIT_XOR", call("HASH", exp.column("row"))), "read"))
+        rows = exp.select(alias(exp.BitwiseXorAgg(this=row_hash(exp.column("row"))), "read"))
         session.value(rows.from_(table(name, schema, own, "row")))

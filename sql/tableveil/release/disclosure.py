@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, column, number
+from tableveil.backend import Session, alias, column, number, row_hash
 from tableveil.counting.base import joined_code, joined_value
 from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.policy import AttributePolicy, Role
@@ -18,6 +18,9 @@ from tableveil.source.spelling import spelling
 
 EFFECTIVE_K = "effective_k"
 """What the evidence calls it."""
+
+_ENDS = {"min": exp.Min, "max": exp.Max}
+"""Values are all alike if both ends of them are."""
 
 DETERMINED = 0.9
 """Share of the records from which a column counts as determining a quasi-identifier: fewer are coincidence."""
@@ -128,11 +131,11 @@ def single_valued(session: Session, plan: ReleasePlan, rows: exp.Table) -> Itera
     for attribute in plan.policy.unprotected:
         value = spelling(column(attribute.column), plan.source.column(attribute.column))
         labels = [column(released.name) for released in plan.quasi_identifiers()]
-        ends = [alias(call(end, call("hash", value.copy())), end) for end in ("min", "max")]
+        ends = [alias(end(this=row_hash(value.copy())), name) for name, end in _ENDS.items()]
         classes = exp.select(*ends).from_(rows.copy()).group_by(*labels)
         if plan.marker:
             classes = classes.where(exp.Not(this=column(plan.marker)))
-        same = call("count_if", exp.EQ(this=column("min"), expression=column("max")))
+        same = exp.CountIf(this=exp.EQ(this=column("min"), expression=column("max")))
         query = exp.select(same, exp.Count(this=exp.Star())).from_(classes.subquery("classes"))
         single, of = session.row(query)
         if of:
@@ -169,7 +172,9 @@ def _determined(session: Session, plan: ReleasePlan, name: str, hiding: list[Rel
         assert level is not None
         query, group = joined_code(query, released.dictionary, "source", f"d{j}", level)
         groups.append(group)
-    ranges = [alias(call(f, group.copy()), f"{f}{j}") for j, group in enumerate(groups) for f in ("min", "max")]
+    ranges = [
+        alias(end(this=group.copy()), f"{name}{j}") for j, group in enumerate(groups) for name, end in _ENDS.items()
+    ]
     per_value = query.select(alias(exp.Count(this=exp.Star()), "n"), *ranges).group_by(column(name, "source"))
     determined = [
         exp.Coalesce(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, conjunction, number, table
+from tableveil.backend import Session, alias, cast, column, conjunction, number, row_hash, table
 from tableveil.counting.base import joined_code, joined_value, summed
 from tableveil.dictionary import AggregatedDictionary
 from tableveil.policy import AttributePolicy, Role, Scale
@@ -118,7 +118,7 @@ def _ordered(released: ReleasedColumn) -> bool:
 
 def _stage_rows(session: Session, plan: ReleasePlan, measured: Sequence[AttributePolicy]) -> None:
     """A table of the source's rows: `class`, how it is `shown`, own values `q<j>` and hashed values `v<i>`."""
-    values = [alias(call("hash", column(a.column, "source")), f"v{i}") for i, a in enumerate(measured)]
+    values = [alias(row_hash(column(a.column, "source")), f"v{i}") for i, a in enumerate(measured)]
     if plan.aggregated is not None and plan.aggregated.members is not None:
         query = _clustered(session, plan, plan.aggregated.members, measured)
     else:
@@ -166,7 +166,7 @@ def _labelled(session: Session, plan: ReleasePlan) -> exp.Select:
     withheld = [column(d.column.name, "source").is_(exp.null()) for d in plan.dictionaries if d.withholds]
     released = conjunction([kept, *(exp.Not(this=condition) for condition in withheld)])
     # Suppressed records are one more class.
-    class_ = exp.Case(ifs=[exp.If(this=released, true=call("hash", *labels))], default=cast(number(0), "UBIGINT"))
+    class_ = exp.Case(ifs=[exp.If(this=released, true=row_hash(*labels))], default=cast(number(0), "UBIGINT"))
     shown = exp.Case(ifs=[exp.If(this=released.copy(), true=number(_KEPT))], default=number(_POOL))
     return query.select(alias(class_, "class"), alias(shown, "shown"), *_own(plan, own))
 
@@ -181,9 +181,9 @@ def _clustered(
 ) -> exp.Select:
     query, positions = clustered_rows(plan, members, split(session))
     own = {found.column.name: column(f"c{i}", "rows") for i, found in enumerate(plan.aggregated_columns)}
-    values = [call("hash", column(f"v{positions[a.column]}", "rows")) for a in measured]
+    values = [row_hash(column(f"v{positions[a.column]}", "rows")) for a in measured]
     return query.select(
-        alias(call("hash", column("class", MEMBERS)), "class"),
+        alias(row_hash(column("class", MEMBERS)), "class"),
         alias(number(_KEPT), "shown"),
         *_own(plan, own),
         *(alias(value, f"v{i}") for i, value in enumerate(values)),

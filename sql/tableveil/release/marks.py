@@ -6,7 +6,7 @@ import hashlib
 
 from sqlglot import exp
 
-from tableveil.backend import Session, call, column, table
+from tableveil.backend import Session, column, row_hash, table
 
 
 def mark(session: Session, schema: str, name: str) -> str:
@@ -17,7 +17,7 @@ def mark(session: Session, schema: str, name: str) -> str:
     # By its full name: a job's own temporary table may be called the same.
     found = table(name, schema, session.catalog)
     columns = session.described(exp.select("*").from_(found))
-    hashes = exp.select(exp.alias_(call("hash", *(column(column_name) for column_name, _ in columns)), "h"))
-    totals = exp.select(exp.Count(this=exp.Star()), call("sum", column("h")), call("bit_xor", column("h")))
+    hashes = exp.select(exp.alias_(row_hash(*(column(column_name) for column_name, _ in columns)), "h"))
+    totals = exp.select(exp.Count(this=exp.Star()), exp.Sum(this=column("h")), exp.BitwiseXorAgg(this=column("h")))
     row = session.row(totals.from_(hashes.from_(found).subquery("hashed")))
     return hashlib.sha256(repr((columns, row)).encode()).hexdigest()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, number, row_number, table
+from tableveil.backend import Session, alias, cast, column, number, row_hash, row_number, table
 from tableveil.source import Source
 
 SAMPLE = "sampled_records"
@@ -49,11 +49,11 @@ def draw_sample(session: Session, source: Source, most: int, seed: int) -> Sampl
     names = [found.name for found in whole.columns]
     drawn, place, hashed, occurrence, position = _free_names(names, "drawn", "place", "hashed", "occurrence", "record")
     values = [column(name) for name in names]
-    rows = exp.select(*values, alias(call("hash", number(seed), *(value.copy() for value in values)), hashed))
+    rows = exp.select(*values, alias(row_hash(number(seed), *(value.copy() for value in values)), hashed))
     # Equal rows are drawn one by one, not all or none.
     same = exp.Window(this=exp.RowNumber(), partition_by=[column(hashed)])
     numbered = exp.select("*", alias(same, occurrence)).from_(rows.from_(whole.table()).subquery("hashed_rows"))
-    placed = exp.select("*", alias(call("hash", column(hashed), column(occurrence)), place))
+    placed = exp.select("*", alias(row_hash(column(hashed), column(occurrence)), place))
     placed = placed.from_(numbered.subquery("numbered_rows"))
     order = [column(place), column(hashed), column(occurrence)]
     first = exp.select("*").from_(placed.subquery("placed_rows")).order_by(*order).limit(most)
@@ -74,7 +74,7 @@ def _free_names(taken: Sequence[str], *wanted: str) -> list[str]:
 def labels_of(session: Session, sample: Sample, name: str) -> Labels:
     """The values of a column, whose codes are in the order of the values, NULL last."""
     order = [exp.Ordered(this=column(name), nulls_first=False)]
-    rank = exp.Window(this=call("dense_rank"), order=exp.Order(expressions=order))
+    rank = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=order))
     code = cast(exp.Sub(this=rank, expression=number(1)), "INTEGER")
     ranked = exp.select(alias(code, "code"), alias(column(sample.position), "position")).from_(sample.table())
     codes = session.arrays(ranked.order_by(column("position")))["code"]

@@ -7,18 +7,7 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import (
-    Session,
-    alias,
-    call,
-    cast,
-    column,
-    create_table,
-    in_one_spelling,
-    number,
-    table,
-    text,
-)
+from tableveil.backend import Session, alias, cast, column, create_table, in_one_spelling, number, table, text
 from tableveil.counting.base import joined_code
 from tableveil.dictionary import AggregatedDictionary
 from tableveil.hierarchy import ValueKind
@@ -121,7 +110,7 @@ def _diversity(plan: ReleasePlan, rows: exp.Table, labels: list[str], sensitive:
     logarithms = exp.Sum(this=exp.Mul(this=column("n"), expression=exp.Ln(this=column("n"))))
     bits = exp.Sub(this=exp.Ln(this=total), expression=exp.Div(this=logarithms, expression=total.copy()))
     # The last digits depend on the order of summation.
-    achieved = call("round", exp.Exp(this=bits), number(ENTROPY_DIGITS))
+    achieved = exp.Round(this=exp.Exp(this=bits), decimals=number(ENTROPY_DIGITS))
     keys = [column(f"v{i}") for i in range(len(labels))]
     query = exp.select(*keys, alias(exp.Count(this=exp.Star()), "different"), alias(achieved, "achieved"))
     return query.from_(spread.subquery("spread")).group_by(*(key.copy() for key in keys))
@@ -245,7 +234,7 @@ def _clustered_rows(plan: ReleasePlan, members: Members, numbered: bool) -> exp.
 def _suppressed_rows(plan: ReleasePlan) -> Iterator[exp.Select]:
     """The rows of suppressed records: of columns of the source they have those that they show."""
     if plan.policy.suppressed_records is SuppressedRecords.BLANK:
-        yield exp.select().from_(call("range", number(plan.suppressed_records)))
+        yield exp.select().from_(exp.GenerateSeries(end=number(plan.suppressed_records), is_end_exclusive=True))
         return
     shown = [alias(_released(plan, c, {}), c.name) for c in plan.columns() if c.dictionary is None]
     withheld = _withheld(plan)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, number, table
+from tableveil.backend import Session, alias, cast, column, number, table
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
 from tableveil.source.model import Column
@@ -79,10 +79,8 @@ def _counted(
     wanted: list[exp.Expr] = []
     for found in columns:
         value = _comparable(*_name_and_kind(found))
-        length = call("length", cast(value.copy(), "VARCHAR"))
-        distinct = (
-            exp.Count(this=exp.Distinct(expressions=[value])) if exactly else call("approx_count_distinct", value)
-        )
+        length = exp.Length(this=cast(value.copy(), "VARCHAR"))
+        distinct = exp.Count(this=exp.Distinct(expressions=[value])) if exactly else exp.ApproxDistinct(this=value)
         wanted += [exp.Count(this=value.copy()), distinct, exp.Min(this=length), exp.Max(this=length.copy())]
     query = exp.select(*(alias(e, f"f{i}") for i, e in enumerate(wanted))).from_(_named(reference))
     figures = session.row(query)

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, table, text
+from tableveil.backend import Session, alias, cast, column, table, text
 from tableveil.drafting import ColumnFacts, identifies_by_name, may_be_code
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
@@ -82,9 +82,9 @@ def _counted(session: Session, reference: TableReference, columns: Sequence[Colu
         value = column(facts.name)
         exact = exp.Count(this=exp.Distinct(expressions=[value.copy()]))
         wanted[f"present{position}"] = exp.Count(this=value)
-        wanted[f"distinct{position}"] = exact if facts.exact else call("approx_count_distinct", value.copy())
+        wanted[f"distinct{position}"] = exact if facts.exact else exp.ApproxDistinct(this=value.copy())
         if facts.kind is ValueKind.TEXT:
-            length = call("length", cast(value.copy(), "VARCHAR"))
+            length = exp.Length(this=cast(value.copy(), "VARCHAR"))
             wanted[f"shortest{position}"] = exp.Min(this=length)
             wanted[f"longest{position}"] = exp.Max(this=length.copy())
     found = _row(session, reference, wanted)
@@ -113,8 +113,8 @@ def _with_ranges(session: Session, reference: TableReference, columns: Sequence[
         elif facts.kind is ValueKind.TEXT and _SHORTEST_DATE <= (facts.longest or 0) <= _LONGEST_DATE:
             wanted[f"dates{position}"] = _date_format(value)
         if may_be_code(facts):
-            of_digits = call("regexp_full_match", cast(value.copy(), "VARCHAR"), text("[0-9]+"))
-            wanted[f"digits{position}"] = call("bool_and", of_digits)
+            of_digits = exp.RegexpFullMatch(this=cast(value.copy(), "VARCHAR"), expression=text("[0-9]+"))
+            wanted[f"digits{position}"] = exp.LogicalAnd(this=of_digits)
     found = _row(session, reference, wanted)
     return [
         replace(
@@ -132,7 +132,7 @@ def _date_format(value: exp.Expr) -> exp.Expr:
     """The first way of writing dates in which all values are; NULL if there is none."""
     case = exp.Case()
     for written in _DATE_FORMATS:
-        dates = call("try_strptime", cast(value.copy(), "VARCHAR"), text(written))
+        dates = exp.StrToTime(this=cast(value.copy(), "VARCHAR"), format=text(written), safe=True)
         case = case.when(exp.EQ(this=exp.Count(this=dates), expression=exp.Count(this=value.copy())), text(written))
     return case
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, column, number, try_cast
+from tableveil.backend import Session, alias, column, number, row_hash, try_cast
 from tableveil.errors import Fault, shortened
 from tableveil.policy import AttributePolicy, NullHandling, Policy, Role
 from tableveil.source.model import PopulationRows, Source
@@ -46,7 +46,7 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
     person = policy.person_column
     wanted: list[exp.Expr] = [exp.Count(this=exp.Star())]
     wanted += [exp.Count(this=column(person))] if person is not None else []
-    wanted += [call("approx_count_distinct", column(a.column)) for _, a in suspects]
+    wanted += [exp.ApproxDistinct(this=column(a.column)) for _, a in suspects]
     wanted += [exp.Count(this=column(a.column)) for _, a in [*suspects, *no_nulls]]
     found = list(session.row(exp.select(*(alias(e, f"f{n}") for n, e in enumerate(wanted))).from_(source.table())))
     records = found.pop(0)
@@ -145,11 +145,10 @@ def _check_population(session: Session, population: PopulationRows | None) -> li
         return []
     # What comes back as it was is not lost; comparing values of two types could itself fail to convert them.
     lost = [
-        call(
-            "count_if",
-            exp.NullSafeNEQ(
+        exp.CountIf(
+            this=exp.NullSafeNEQ(
                 this=try_cast(try_cast(column(theirs.name), type_), theirs.type), expression=column(theirs.name)
-            ),
+            )
         )
         for theirs, type_ in converted
     ]
@@ -169,7 +168,7 @@ def _check_population(session: Session, population: PopulationRows | None) -> li
 
 def estimated_values(session: Session, source: Source, columns: Sequence[str]) -> dict[str, int]:
     """About how many different values the columns have, by DuckDB's estimate."""
-    wanted = [alias(call("approx_count_distinct", column(name)), f"e{i}") for i, name in enumerate(columns)]
+    wanted = [alias(exp.ApproxDistinct(this=column(name)), f"e{i}") for i, name in enumerate(columns)]
     return dict(zip(columns, session.row(exp.select(*wanted).from_(source.table())), strict=True))
 
 
@@ -202,7 +201,7 @@ def _shared_by_few(session: Session, source: Source, name: str, few: int) -> tup
     Hashes of 64 bits stand for the values: they take a fraction of the memory.
     """
     values = exp.select(alias(exp.Count(this=exp.Star()), "n")).from_(source.table())
-    values = values.where(column(name).is_(exp.null()).not_()).group_by(call("hash", column(name)))
+    values = values.where(column(name).is_(exp.null()).not_()).group_by(row_hash(column(name)))
     rare = exp.Where(this=exp.LT(this=column("n"), expression=number(few)))
     records = exp.Coalesce(this=exp.Filter(this=exp.Sum(this=column("n")), expression=rare), expressions=[number(0)])
     counts = exp.select(exp.Count(this=exp.Star()), records).from_(values.subquery("values_found"))
@@ -216,7 +215,7 @@ def _distinct(session: Session, source: Source, name: str, at_least: float) -> i
     Distinct hashes mean distinct values, and counting 64-bit hashes takes a fraction of the memory: values themselves
     are counted only if there are fewer hashes than `at_least`.
     """
-    for counted in (call("hash", column(name)), column(name)):
+    for counted in (row_hash(column(name)), column(name)):
         count = exp.Count(this=exp.Distinct(expressions=[counted]))
         query = exp.select(count).from_(source.table()).where(column(name).is_(exp.null()).not_())
         distinct: int = session.value(query)

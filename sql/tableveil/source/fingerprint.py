@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, column
+from tableveil.backend import Session, alias, column, row_hash
 from tableveil.source.model import Column, Source
 from tableveil.source.query import take_snapshot
 from tableveil.source.sketch import Sketch, sketch
@@ -61,8 +61,8 @@ def _totals(session: Session, rows: exp.Expr, columns: Sequence[Column], key: by
     """The number of rows, the sum and the exclusive or of their hashes."""
     seed = hashlib.sha256(b"rows" + key).hexdigest()
     # Bound, not written out: the texts of failing statements are logged.
-    hashes = exp.select(alias(call("hash", exp.Placeholder(), *(column(c.name) for c in columns)), "h")).from_(rows)
-    totals = [exp.Count(this=exp.Star()), call("sum", column("h")), call("bit_xor", column("h"))]
+    hashes = exp.select(alias(row_hash(exp.Placeholder(), *(column(c.name) for c in columns)), "h")).from_(rows)
+    totals = [exp.Count(this=exp.Star()), exp.Sum(this=column("h")), exp.BitwiseXorAgg(this=column("h"))]
     return session.row(exp.select(*totals).from_(hashes.subquery("hashed")), [seed])
 
 

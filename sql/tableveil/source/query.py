@@ -6,7 +6,7 @@ from collections import Counter
 
 from sqlglot import exp
 
-from tableveil.backend import Session, call, drop, table
+from tableveil.backend import Session, drop, rows_of_query, table
 from tableveil.errors import ConflictError, Fault, InternalError, InvalidError, shortened
 from tableveil.policy import TableReference
 from tableveil.source.model import SNAPSHOT, Column, Source, SourceQuery
@@ -69,7 +69,7 @@ def _check_names(columns: list[tuple[str, str]]) -> list[Fault]:
 
 def query_columns(session: Session, query: SourceQuery) -> list[Column | tuple[str, str]]:
     """The columns of the result; those of a type that cannot be released as (name, type)."""
-    with_no_rows = exp.select("*").from_(_rows()).limit(0)
+    with_no_rows = exp.select("*").from_(rows_of_query()).limit(0)
     session.stage(_COLUMNS.table, with_no_rows, [query.text])
     columns = columns_of(session, _COLUMNS)
     session.execute(drop("TABLE", _table(_COLUMNS)))
@@ -88,7 +88,7 @@ def take_snapshot(session: Session, source: Source) -> None:
     assert source.query is not None, "of a table no snapshot is needed"
     session.execute(drop("TABLE", _table(SNAPSHOT), if_exists=True))
     try:
-        query = exp.select("*").from_(_rows())
+        query = exp.select("*").from_(rows_of_query())
         session.stage(SNAPSHOT.table, query, [source.query.text])
     except InternalError as error:
         if error.code != "DATABASE_ERROR":
@@ -105,11 +105,6 @@ def take_snapshot(session: Session, source: Source) -> None:
             "those that were looked at",
             "Submit the job again.",
         )
-
-
-def _rows() -> exp.Table:
-    """The query's rows in a FROM clause; its text is bound, so that no log has it."""
-    return exp.Table(this=call("query", exp.Placeholder()))
 
 
 def _table(reference: TableReference) -> exp.Table:

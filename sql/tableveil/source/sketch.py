@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, number, text, try_cast
+from tableveil.backend import Session, alias, cast, column, number, row_hash, text, try_cast
 from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Column, Source
 
@@ -85,10 +85,10 @@ def _estimates(session: Session, source: Source) -> list[tuple[int, float]]:
         for each in source.columns[start : start + _AT_ONCE]:
             span: exp.Expr = number(0)
             if each.kind is ValueKind.INTEGER:
-                least, most = (cast(call(end, column(each.name)), "DOUBLE") for end in ("min", "max"))
+                least, most = (cast(end(this=column(each.name)), "DOUBLE") for end in (exp.Min, exp.Max))
                 span = exp.Coalesce(this=exp.Sub(this=most, expression=least) + number(1), expressions=[number(0)])
             # Of hashes: NULL is a value as well.
-            wanted += [call("approx_count_distinct", call("hash", column(each.name))), span]
+            wanted += [exp.ApproxDistinct(this=row_hash(column(each.name))), span]
         row = session.row(exp.select(*(alias(e, f"e{i}") for i, e in enumerate(wanted))).from_(source.table()))
         found += zip(row[::2], row[1::2], strict=True)
     return found
@@ -112,7 +112,7 @@ def _of_column(session: Session, source: Source, found: Column, scale: int, secr
         return _sample(session, found.name, source.table(), _spelled_alike(value, found), records, scale, secret)
     # Few values are hashed then, rather than all records.
     grouped = exp.select(alias(value, "v"), alias(records, "n")).from_(source.table()).group_by(value.copy())
-    hashed, total = _spelled_alike(column("v"), found), call("sum", column("n"))
+    hashed, total = _spelled_alike(column("v"), found), exp.Sum(this=column("n"))
     return _sample(session, found.name, grouped.subquery("grouped"), hashed, total, scale, secret)
 
 
@@ -134,14 +134,16 @@ def _sample(
     """The hashes of `value` below the threshold, in one scan, replaced by what only the key can make of them."""
     # sqlglot would copy the whole tree at every step, which takes longer than to sketch a small table.
     below = exp.LTE(this=column("h"), expression=cast(text(str(2 ** (64 - scale) - 1)), "UBIGINT"))
-    hashed = exp.select(alias(call("hash", exp.Placeholder(), value), "h"), exp.Star(), copy=False)
+    hashed = exp.select(alias(row_hash(exp.Placeholder(), value), "h"), exp.Star(), copy=False)
     hashed = hashed.from_(rows, copy=False)
     kept = exp.select(column("h"), alias(cast(records, "BIGINT"), "n"), copy=False)
     kept = kept.from_(hashed.subquery("hashed", copy=False), copy=False)
     kept = kept.where(below, copy=False).group_by(column("h"), copy=False)
     # DuckDB's hash is not cryptographic; SHA-256 of the secret and the hash is. 14 digits tell the kept ones apart.
-    digits = call("left", call("sha256", call("concat", exp.Placeholder(), column("h"))), number(14))
-    keyed = cast(call("concat", text("0x"), digits), "UBIGINT")
+    digits = exp.Left(
+        this=exp.SHA2(this=exp.DPipe(this=exp.Placeholder(), expression=column("h"))), expression=number(14)
+    )
+    keyed = cast(exp.DPipe(this=text("0x"), expression=digits), "UBIGINT")
     wanted = exp.select(column("h"), alias(keyed, "k"), column("n"), copy=False)
     wanted = wanted.from_(kept.subquery("kept", copy=False), copy=False)
     arrays = session.arrays(wanted, [secret, secret])
@@ -166,20 +168,20 @@ def _spelled_alike(value: exp.Expr, found: Column) -> exp.Expr:
         as_time = exp.Case(ifs=[exp.If(this=may_be_time, true=try_cast(value.copy(), "TIMESTAMP"))])
         return exp.Case(
             ifs=[
-                exp.If(this=_is_there(as_number), true=call("hash", _rounded(as_number))),
-                exp.If(this=_is_there(as_time), true=call("hash", as_time)),
+                exp.If(this=_is_there(as_number), true=row_hash(_rounded(as_number))),
+                exp.If(this=_is_there(as_time), true=row_hash(as_time)),
             ],
-            default=call("hash", value),
+            default=row_hash(value),
         )
     if found.kind is ValueKind.INTEGER:
-        return call("hash", cast(value, "DOUBLE"))
+        return row_hash(cast(value, "DOUBLE"))
     if found.kind in (ValueKind.DECIMAL, ValueKind.FLOAT):
-        return call("hash", _rounded(cast(value, "DOUBLE")))
+        return row_hash(_rounded(cast(value, "DOUBLE")))
     if found.kind in (ValueKind.DATE, ValueKind.TIMESTAMP) and found.type != "TIMESTAMP WITH TIME ZONE":
         # A date may be beyond all timestamps: it is NULL then.
-        return call("hash", try_cast(value, "TIMESTAMP"))
+        return row_hash(try_cast(value, "TIMESTAMP"))
     # With a time zone, what a cast gives depends on the session's; the hash is that of the same time in UTC.
-    return call("hash", value)
+    return row_hash(value)
 
 
 def _is_there(value: exp.Expr) -> exp.Expr:
@@ -188,6 +190,6 @@ def _is_there(value: exp.Expr) -> exp.Expr:
 
 def _rounded(double: exp.Expr) -> exp.Expr:
     """0.1 is not the same FLOAT and DOUBLE, while whole numbers are known to more digits than a FLOAT has."""
-    whole = exp.EQ(this=double.copy(), expression=call("trunc", double.copy()))
+    whole = exp.EQ(this=double.copy(), expression=exp.Trunc(this=double.copy()))
     single = exp.Coalesce(this=cast(try_cast(double.copy(), "FLOAT"), "DOUBLE"), expressions=[double.copy()])
     return exp.Case(ifs=[exp.If(this=whole, true=double.copy())], default=single)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from tableveil.backend import call, cast, text
+from tableveil.backend import cast, in_composed_form, text
 from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Column
 
@@ -16,5 +16,7 @@ def spelling(value: exp.Expr, of: Column) -> exp.Expr:
     """An expression that is equal for all spellings of a value of the column; other types than text have one."""
     if of.kind is not ValueKind.TEXT:
         return value
-    shown = call("regexp_replace", call("nfc_normalize", cast(value, "VARCHAR")), text(_UNSEEN), text(""), text("g"))
-    return call("nfc_normalize", call("lower", call("upper", shown)))
+    shown = exp.RegexpReplace(
+        this=in_composed_form(cast(value, "VARCHAR")), expression=text(_UNSEEN), replacement=text("")
+    )
+    return in_composed_form(exp.Lower(this=exp.Upper(this=shown)))

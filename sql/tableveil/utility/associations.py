@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, drop, number, parameter, table
+from tableveil.backend import Session, alias, cast, column, drop, number, parameter, table
 from tableveil.hierarchy.labelled import TOP_LABEL
 from tableveil.hierarchy.middles import middle_reader
 from tableveil.usefulness import Association, contingency, cramers_v
@@ -75,8 +75,8 @@ def _coded(
     """
     if compared.has_numbers and not (released and compared.labelled):
         value = compared.number("rows")
-        cuts = call(
-            "quantile_cont", value, exp.Array(expressions=[exp.Literal.number(q / GROUPS) for q in range(1, GROUPS)])
+        cuts = exp.PercentileCont(
+            this=value, expression=exp.Array(expressions=[exp.Literal.number(q / GROUPS) for q in range(1, GROUPS)])
         )
         edges = session.value(exp.select(cuts).from_(table("utility_sample", alias="rows"))) or []
         above: exp.Expr = number(0)
@@ -127,13 +127,13 @@ def _correlations(session: Session, coded: exp.Table, columns: Sequence[Compared
     if not pairs:
         return {}
     # Divided by the greatest, so that no square overflows; the correlation is the same.
-    greatest = exp.select(*(call("max", exp.Abs(this=column(f"x{i}"))) for i in numeric)).from_(coded.copy())
+    greatest = exp.select(*(exp.Max(this=exp.Abs(this=column(f"x{i}"))) for i in numeric)).from_(coded.copy())
     scales = [scale or 1.0 for scale in session.row(greatest)]
 
     def scaled(i: int) -> exp.Expr:
         return exp.Div(this=column(f"x{i}"), expression=parameter(numeric.index(i) + 1))
 
-    wanted = [call("corr", scaled(i), scaled(j)) for i, j in pairs]
+    wanted = [exp.Corr(this=scaled(i), expression=scaled(j)) for i, j in pairs]
     found = session.row(exp.select(*wanted).from_(coded.copy()), scales)
     return {
         (i, j, "correlation"): None if value is None or value != value else float(value)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from tableveil.backend import call, cast, column, number, text, try_cast
+from tableveil.backend import cast, column, is_finite, number, text, try_cast
 from tableveil.hierarchy import ValueKind
 from tableveil.hierarchy.middles import middle_reader
 from tableveil.policy import TableReference
@@ -42,13 +42,15 @@ class Compared:
         """
         value: exp.Expr = column(self.name, of)
         if self.kind is ValueKind.DATE:
-            days: exp.Expr = cast(call("date_diff", text("day"), cast(text("1970-01-01"), "DATE"), value), "DOUBLE")
+            days: exp.Expr = cast(
+                exp.DateDiff(this=value, expression=cast(text("1970-01-01"), "DATE"), unit=text("day")), "DOUBLE"
+            )
         elif self.kind is ValueKind.TIMESTAMP:
-            days = exp.Div(this=call("epoch", value), expression=cast(number(86_400), "DOUBLE"))
+            days = exp.Div(this=exp.TimeToUnix(this=value), expression=cast(number(86_400), "DOUBLE"))
         else:
             days = try_cast(value, "DOUBLE")
             value = days
-        return exp.Case(ifs=[exp.If(this=call("isfinite", value.copy()), true=days.copy())])
+        return exp.Case(ifs=[exp.If(this=is_finite(value.copy()), true=days.copy())])
 
 
 @dataclass(frozen=True, slots=True)

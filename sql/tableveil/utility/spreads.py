@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, call, cast, column, number, parameter
+from tableveil.backend import Session, alias, cast, column, number, parameter
 from tableveil.hierarchy import ValueKind
 from tableveil.hierarchy.labelled import TOP_LABEL
 from tableveil.hierarchy.middles import middle_reader
@@ -70,7 +70,7 @@ class _Grid:
 def _grid(session: Session, rows: exp.Expr, compared: Compared) -> _Grid | None:
     """Round intervals that span the numbers; None if there are none."""
     value = compared.number("rows")
-    low, high = session.row(exp.select(call("min", value), call("max", value.copy())).from_(rows))
+    low, high = session.row(exp.select(exp.Min(this=value), exp.Max(this=value.copy())).from_(rows))
     if low is None:
         return None
     scale = max(abs(low), abs(high)) or 1.0
@@ -96,18 +96,23 @@ def _of_numbers(session: Session, rows: exp.Expr, compared: Compared, grid: _Gri
         return Spread(count, count, 0, None, None, (), (Bin(None, count),) if count else ())
     scaled = exp.Div(this=column("x"), expression=parameter(1))
     measures = exp.select(
-        call("avg", scaled),
-        call("var_pop", scaled.copy()),
-        call("quantile_cont", column("x"), exp.Array(expressions=[exp.Literal.number(q) for q in QUANTILES])),
+        exp.Avg(this=scaled),
+        exp.VariancePop(this=scaled.copy()),
+        exp.PercentileCont(
+            this=column("x"), expression=exp.Array(expressions=[exp.Literal.number(q) for q in QUANTILES])
+        ),
     )
     mean, variance, quantiles = session.row(measures.from_(numbers.copy()), [grid.scale])
     distinct = exp.select(column("x")).distinct().from_(numbers.copy()).where(column("x").is_(exp.null()).not_())
     different = session.value(exp.select(exp.Count(this=exp.Star())).from_(distinct.subquery("different")))
-    place = call(
-        "floor",
-        exp.Div(this=exp.paren(exp.Sub(this=scaled.copy(), expression=parameter(2))), expression=parameter(3)),
+    place = exp.Floor(
+        this=exp.Div(this=exp.paren(exp.Sub(this=scaled.copy(), expression=parameter(2))), expression=parameter(3))
     )
-    within = call("greatest", number(0), call("least", number(grid.bins - 1), cast(place, "BIGINT")))
+    within = exp.Greatest(
+        this=number(0),
+        expressions=[exp.Least(this=number(grid.bins - 1), expressions=[cast(place, "BIGINT")], ignore_nulls=True)],
+        ignore_nulls=True,
+    )
     counted = (
         exp.select(alias(within, "bin"), exp.Count(this=exp.Star()))
         .from_(numbers.copy())
@@ -188,8 +193,10 @@ def _of_categories(
         nothing = exp.or_(nothing, exp.EQ(this=column("label"), expression=exp.Literal.string(TOP_LABEL)))
     counts = counted.subquery("counted")
     totals = exp.select(
-        call("coalesce", exp.Sum(this=column("n")), number(0)),
-        call("coalesce", exp.Filter(this=exp.Sum(this=column("n")), expression=exp.Where(this=nothing)), number(0)),
+        exp.Coalesce(this=exp.Sum(this=column("n")), expressions=[number(0)]),
+        exp.Coalesce(
+            this=exp.Filter(this=exp.Sum(this=column("n")), expression=exp.Where(this=nothing)), expressions=[number(0)]
+        ),
         exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=exp.Not(this=exp.paren(nothing.copy())))),
     )
     records, missing, distinct = map(int, session.row(totals.from_(counts)))

@@ -1,0 +1,20 @@
+"""Only one module each knows DuckDB's functions and its catalog, so that a second engine has few places to replace."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BACKEND = ROOT / "sql/tableveil/backend"
+
+
+@pytest.mark.parametrize(
+    ("known", "only"),
+    [
+        (r"\bAnonymous(AggFunc)?\b|\bexp\.func\(", BACKEND / "functions.py"),
+    ],
+)
+def test_one_module_knows(known: str, only: Path) -> None:
+    sources = [path for root in ("sql", "service") for path in (ROOT / root / "tableveil").rglob("*.py")]
+    assert [path for path in sources if re.search(known, path.read_text())] == [only]
