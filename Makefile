@@ -23,7 +23,7 @@ test-dagster:
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy engine sql service proto/generate.py tests benchmarks
+	$(BIN)/mypy engine sql service proto/generate.py proto/reference.py tests benchmarks
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/buf lint proto
 	$(BIN)/hadolint deploy/Dockerfile
@@ -60,6 +60,7 @@ campaign: $(VENV)/.dev
 
 protos: $(VENV)/.dev
 	$(BIN)/python proto/generate.py
+	$(BIN)/python proto/reference.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-dagster dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

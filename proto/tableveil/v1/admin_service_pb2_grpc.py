@@ -50,15 +50,15 @@ class AdminServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
     def GetServerStatus(self, request, context):
-        """Looks at the database and what is beside it; nothing is changed.
+        """Checks the database and the files beside it. Nothing is changed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def BackupDatabase(self, request, context):
-        """Writes a copy of the database, as of one moment, into the server's directory for backups, and returns when it is
-        safe on the disk. Jobs go on meanwhile. A call that is given up leaves nothing behind.
+        """Writes a copy of the database, as of one moment, into the server's directory for backups. The call returns when the
+        copy is safe on the disk. Jobs go on meanwhile. A cancelled call leaves nothing behind.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

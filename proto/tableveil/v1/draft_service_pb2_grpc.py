@@ -45,7 +45,8 @@ class DraftServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
 
     def DraftPolicy(self, request, context):
-        """Reads a table, or the rows of a query, and guesses a policy for it. Nothing is stored. docs/drafts.md says what is guessed, and how.
+        """Reads a table, or the rows of a query, and guesses a policy for it. Nothing is stored. docs/drafts.md explains the
+        guesses.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -32,7 +32,7 @@ class CreateHierarchyRequest(_message.Message):
     """Read from the first message only."""
     row_count: _builtins.int
     """Number of rows in all messages together, read from the first one only. Nothing is stored unless as many arrive,
-    because a stream that was cut off may look as if it had ended.
+    because a broken stream may look complete.
     """
     origin: _builtins.str
     """Where the rows come from, such as the name of a file; kept with a new version. At most 1000 characters. Read from
@@ -141,7 +141,7 @@ class StoredHierarchyInfo(_message.Message):
     """Number of levels, level 0 included."""
     values: _builtins.int
     origin: _builtins.str
-    """Where the rows came from when they were first stored: the name of a file, a table, a policy. Empty if nobody said."""
+    """Where the rows came from when they were first stored: the name of a file, a table, a policy. Empty: not known."""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp: ...
     def __init__(
@@ -353,11 +353,11 @@ class Coverage(_message.Message):
     rows: _builtins.int
     null_rows: _builtins.int
     uncovered_values: _builtins.int
-    """Those for which the hierarchy has no label."""
+    """Values and rows for which the hierarchy has no label."""
     uncovered_rows: _builtins.int
     @_builtins.property
     def examples(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Some of them, the first in the column's order; none unless values were asked for."""
+        """The first uncovered values in the column's order; none unless values were asked for."""
 
     def __init__(
         self,
@@ -428,7 +428,7 @@ class CompareHierarchiesResponse(_message.Message):
     def later(self) -> Global___StoredHierarchyInfo: ...
     @_builtins.property
     def levels(self) -> _containers.RepeatedCompositeFieldContainer[Global___LevelDifference]:
-        """Of the levels from 1 on that both have."""
+        """The levels from 1 on that both versions have."""
 
     @_builtins.property
     def added_examples(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...

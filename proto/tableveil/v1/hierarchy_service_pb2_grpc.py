@@ -87,7 +87,7 @@ class HierarchyServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def CompareHierarchies(self, request, context):
-        """What differs between two stored versions.
+        """Compares two stored versions.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -23,7 +23,7 @@ class HierarchyServiceStub:
     and counts of the table, values if asked for.
     """
     CompareHierarchies: _grpc.UnaryUnaryMultiCallable[_hierarchy_service_pb2.CompareHierarchiesRequest, _hierarchy_service_pb2.CompareHierarchiesResponse]
-    """What differs between two stored versions."""
+    """Compares two stored versions."""
     ReadHierarchy: _grpc.UnaryStreamMultiCallable[_hierarchy_service_pb2.ReadHierarchyRequest, _hierarchy_service_pb2.ReadHierarchyResponse]
     """The rows of a stored version, in the order in which they were stored."""
 
@@ -60,7 +60,7 @@ class HierarchyServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _hierarchy_service_pb2.CompareHierarchiesRequest,
         context: _grpc.ServicerContext,
     ) -> _hierarchy_service_pb2.CompareHierarchiesResponse:
-        """What differs between two stored versions."""
+        """Compares two stored versions."""
 
     @_abc_1.abstractmethod
     def ReadHierarchy(

@@ -121,15 +121,15 @@ class JobServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ResubmitJob(self, request, context):
-        """Queues a new job for what a job that has ended was asked for; its request id, if any, names the new one from now on.
+        """Queues a new job with the request of a job that has ended. Its request id, if any, names the new job from now on.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteJob(self, request, context):
-        """Deletes a job that has ended, with the frontier, payout sweep, risk analysis, classifier assessment or utility report
-        that came out. A job that made a release stays with it: the ledger names it.
+        """Deletes a job that has ended, with its result. A job that made a release cannot be deleted, because the ledger
+        names it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

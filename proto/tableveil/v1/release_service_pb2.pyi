@@ -310,7 +310,7 @@ class Release(_message.Message):
     current: _builtins.bool
     """False once withdrawn, or replaced by a later release to the same target."""
     quality_model: _builtins.str
-    """What `score` is: the quality model with its aggregate and what else is not as by default."""
+    """The quality model of `score`, with its aggregate and its settings other than the defaults."""
     withdraw_reason: _builtins.str
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp: ...
@@ -348,7 +348,9 @@ class Release(_message.Message):
 
     @_builtins.property
     def guarantees(self) -> _containers.RepeatedCompositeFieldContainer[Global___Guarantee]:
-        """What the source and the release reach of every privacy model, whether the policy asks for it or not."""
+        """The strictest parameters that the source and the release meet, per privacy model, whether the policy asks for it or
+        not.
+        """
 
     @_builtins.property
     def withdraw_time(self) -> _timestamp_pb2.Timestamp:
@@ -356,7 +358,7 @@ class Release(_message.Message):
 
     @_builtins.property
     def kept_objects(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Objects that the withdrawal left where they are, because they were not what was written any more."""
+        """Objects that the withdrawal kept, because they had changed since they were written."""
 
     @_builtins.property
     def source_tables(self) -> _containers.RepeatedCompositeFieldContainer[_policy_pb2.TableReference]:
@@ -429,7 +431,7 @@ Global___ReleaseObject: _TypeAlias = ReleaseObject  # noqa: Y015
 
 @_typing.final
 class AttributeResult(_message.Message):
-    """What became of one quasi-identifier."""
+    """The result for one quasi-identifier."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -447,17 +449,17 @@ class AttributeResult(_message.Message):
     level: _builtins.int
     top_level: _builtins.int
     loss: _builtins.float
-    """Loss without factor and weight, whatever the policy's quality model is. Of an aggregated column: its squared error,
-    as a share of that which a single class would have.
+    """Loss without factor and weight, for any quality model. For an aggregated column: its squared error, as a share of
+    the squared error of a single class.
     """
     distinct_before: _builtins.int
     distinct_after: _builtins.int
     hierarchy: _builtins.str
     """The hierarchy used, as name@version if it is stored."""
     part: _builtins.float
-    """What the quality model counted for the column, before its weight. Unset: its score has no such parts."""
+    """The column's part of the score, before its weight. Unset: the score has no such parts."""
     aggregation: _builtins.str
-    """What took the place of values that were aggregated instead of generalized; then there are no levels. Else empty."""
+    """The aggregate that replaced the column's values; there are no levels then. Empty: the column was generalized."""
     @_builtins.property
     def levels(self) -> _containers.RepeatedCompositeFieldContainer[Global___LevelRecords]:
         """With record_level: the levels of the released records, ascending; `level` is the highest."""
@@ -558,14 +560,14 @@ class Proof(_message.Message):
     lattice_size: _builtins.str
     transformations_checked: _builtins.int
     counter: _builtins.str
-    """Who counted the classes: duckdb or numpy."""
+    """The counter of the classes: duckdb or numpy."""
     seconds: _builtins.float
     strategy: _builtins.str
     """Which strategy searched, and why."""
     times_counted: _builtins.int
     """How often classes were counted: for the checks, and for bounds of quality models that ask for more."""
     counting: _builtins.str
-    """What was counted from what, in one sentence."""
+    """How the classes were counted, in one sentence."""
     best_seconds: _builtins.float
     """Seconds from the start of the search until the best was found."""
     @_builtins.property
@@ -574,7 +576,7 @@ class Proof(_message.Message):
 
     @_builtins.property
     def runners_up(self) -> _containers.RepeatedCompositeFieldContainer[Global___RunnerUp]:
-        """Best others that were checked; not necessarily the next best there are."""
+        """The best other transformations that were checked. There may be better ones that were not."""
 
     def __init__(
         self,
@@ -605,7 +607,7 @@ Global___Proof: _TypeAlias = Proof  # noqa: Y015
 
 @_typing.final
 class Explanation(_message.Message):
-    """Why this transformation: what one level less or more would have done, within the policy's limits."""
+    """Why the release has this transformation: the effects of one level less or more, within the policy's limits."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -661,7 +663,7 @@ class Neighbour(_message.Message):
     """Classes that the privacy models do not release."""
     suppressed_records: _builtins.int
     records_over_limit: _builtins.int
-    """By how many the suppressed records exceed what the policy allows; if not 0, the transformation is not valid."""
+    """Suppressed records above the policy's limit. If not 0, the transformation is not valid."""
     score: _builtins.float
     """Unset: not valid."""
     @_builtins.property
@@ -702,7 +704,9 @@ Global___Neighbour: _TypeAlias = Neighbour  # noqa: Y015
 
 @_typing.final
 class Rejection(_message.Message):
-    """What one privacy model rejects at a transformation, and what of that no other model of the policy rejects."""
+    """The classes and records that one privacy model rejects at a transformation, and the ones that no other model of the
+    policy rejects.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -719,7 +723,7 @@ class Rejection(_message.Message):
     only_classes: _builtins.int
     only_records: _builtins.int
     binds: _builtins.bool
-    """The transformation is not valid, and would be without this model."""
+    """True: the transformation is not valid, and would be valid without this model."""
     def __init__(
         self,
         *,
@@ -750,15 +754,15 @@ class Guarantee(_message.Message):
     BEFORE_FIELD_NUMBER: _builtins.int
     AFTER_FIELD_NUMBER: _builtins.int
     model: _builtins.str
-    """The field of PrivacyModel, such as t_closeness, with what else of it is not as by default; or effective_k."""
+    """The field of PrivacyModel, such as t_closeness, with its settings other than the defaults; or effective_k."""
     column: _builtins.str
     """The sensitive column, or the released one whose effective k it is; empty for models of identities."""
     parameter: _builtins.str
     """The name of the parameter, such as t."""
     before: _builtins.float
-    """Of the source at level 0, nothing suppressed. Unset: it does not apply; infinity: no number is large enough."""
+    """The source's, at level 0 with nothing suppressed. Unset: it does not apply. Infinity: no number is large enough."""
     after: _builtins.float
-    """Of the release; unset and infinity alike."""
+    """The release's. Unset and infinity mean the same here."""
     def __init__(
         self,
         *,

@@ -80,8 +80,8 @@ class ReleaseServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def WithdrawRelease(self, request, context):
-        """Drops the public objects of a current release; its ledger entry and evidence stay, and it counts as an earlier release
-        of its source. A release that was withdrawn before is returned as it is.
+        """Drops the public objects of a current release. Its ledger entry and evidence stay, and it counts as an earlier
+        release of its source. A release that was withdrawn before is returned as it is.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

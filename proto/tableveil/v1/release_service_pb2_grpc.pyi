@@ -20,8 +20,8 @@ class ReleaseServiceStub:
     ReadObject: _grpc.UnaryStreamMultiCallable[_release_service_pb2.ReadObjectRequest, _release_service_pb2.ReadObjectResponse]
     """Streams one public object of a release as an Arrow IPC stream."""
     WithdrawRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.WithdrawReleaseRequest, _release_service_pb2.WithdrawReleaseResponse]
-    """Drops the public objects of a current release; its ledger entry and evidence stay, and it counts as an earlier release
-    of its source. A release that was withdrawn before is returned as it is.
+    """Drops the public objects of a current release. Its ledger entry and evidence stay, and it counts as an earlier
+    release of its source. A release that was withdrawn before is returned as it is.
     """
 
 class ReleaseServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -54,8 +54,8 @@ class ReleaseServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _release_service_pb2.WithdrawReleaseRequest,
         context: _grpc.ServicerContext,
     ) -> _release_service_pb2.WithdrawReleaseResponse:
-        """Drops the public objects of a current release; its ledger entry and evidence stay, and it counts as an earlier release
-        of its source. A release that was withdrawn before is returned as it is.
+        """Drops the public objects of a current release. Its ledger entry and evidence stay, and it counts as an earlier
+        release of its source. A release that was withdrawn before is returned as it is.
         """
 
 def add_ReleaseServiceServicer_to_server(servicer: ReleaseServiceServicer, server: _grpc.Server) -> None: ...

@@ -67,7 +67,7 @@ class TableServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def DescribeTable(self, request, context):
-        """What a table holds. Values are told only if they are asked for.
+        """Describes a table. The answer has values only if the client asks for them.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
