@@ -47,6 +47,9 @@ bench-classification: $(VENV)/.dev
 bench-microaggregation: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only microaggregation
 
+bench-local: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --only local
+
 bench-operate: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only operate
 

@@ -21,6 +21,9 @@ from benchmarks.game.pruning import pruning
 from benchmarks.game.reference_cases import reference_cases as game_cases
 from benchmarks.game.risk import risk
 from benchmarks.large import DEFAULT_ROWS, large
+from benchmarks.local.numbers import comparators as local_comparators
+from benchmarks.local.numbers import models as local_models
+from benchmarks.local.numbers import tables as local_tables
 from benchmarks.machine import machine
 from benchmarks.microaggregation.closeness import closeness_high, closeness_large, closeness_low
 from benchmarks.microaggregation.methods import against_plain, near_mdav
@@ -47,6 +50,7 @@ from benchmarks.section import Section
 
 SEARCH = (speed, other_models, ablation, cover, property_stores, comparison)
 PRIVACY = (reference_cases, whole_searches, per_check)
+LOCAL = (local_tables, local_comparators, local_models)
 CLASSIFICATION = (classification_cases, accuracies, correlation)
 
 PARTS = (
@@ -58,6 +62,7 @@ PARTS = (
     "game",
     "classification",
     "microaggregation",
+    "local",
     "operate",
     "people",
 )
@@ -76,6 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "privacy": [*(functools.partial(section, options.shared) for section in PRIVACY), ordered],
         "game": [lambda: game_cases(options.shared), nation, state, pruning, risk],
         "classification": [functools.partial(section, options.shared) for section in CLASSIFICATION],
+        "local": [functools.partial(section, options.shared) for section in LOCAL],
         "operate": [load, watchers, memory, risk, guessed_risk, soak],
         "people": [lambda: known_again(options.shared), cost_of_sketch],
         "microaggregation": [against_plain, near_mdav, scaling, closeness_low, closeness_high, closeness_large],

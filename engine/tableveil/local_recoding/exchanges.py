@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tableveil.control import Control
 from tableveil.local_recoding.judge import Judge
-from tableveil.local_recoding.labels import Integers, Labels, Sets, sets_of
+from tableveil.local_recoding.labels import FORBIDDEN, ColumnLabels, Integers, Labels, Sets, sets_of
 from tableveil.local_recoding.problem import SUPPRESSED
 
 NEAR = 10
@@ -27,7 +27,13 @@ LONGEST = 5
 CHUNK = 1 << 22
 """Numbers in the matrices by which near classes are found."""
 
-TABLE = 4096
+CROWD = 64
+"""Combinations of a class up to which others take their places; a larger one can spare them."""
+
+TOLD_APART = 2048
+"""Values of a column that are told apart when near classes are looked for."""
+
+TABLE = 2048
 """Values of a column up to which shared levels are looked up in a table."""
 
 NEVER = 1e15
@@ -88,7 +94,7 @@ class Exchanges:
         self._look()
         if not len(self._starts):
             return 0.0
-        near = self._nearest()
+        near = self._nearest(np.arange(len(self.classes)))
         refused = np.zeros(near.shape, np.bool_)
         for _ in range(rounds):
             self._control.raise_if_stopped()
@@ -98,6 +104,30 @@ class Exchanges:
                 break
             self._look()
         return saved
+
+    def place(self) -> None:
+        """Puts what is in no class into the nearest that may be released with it, as long as there is one.
+
+        One after the other joins a class; what no near class can take is left.
+        """
+        left = np.flatnonzero((self.classes == SUPPRESSED) & (self._counts > 0))
+        while len(left):
+            self._look()
+            near = self._nearest(left)
+            before = len(left)
+            for choice in range(near.shape[1]):
+                self._control.raise_if_stopped()
+                open_ = np.flatnonzero(self.classes[left] == SUPPRESSED)
+                _, first = np.unique(near[open_, choice], return_index=True)
+                rows = left[open_[first]]
+                self.classes[rows] = near[open_[first], choice]
+                touched = np.zeros(self._several, np.bool_)
+                touched[self.classes[rows]] = True
+                worse = self._changes(touched)[self.classes[rows]]
+                self.classes[rows[worse >= FORBIDDEN]] = SUPPRESSED
+            left = left[self.classes[left] == SUPPRESSED]
+            if len(left) == before:
+                return
 
     def _look(self) -> None:
         """What follows from the classes: their labels, and those of each without one of its combinations."""
@@ -163,8 +193,8 @@ class Exchanges:
             costs += column.costs.ravel().take(level * column.costs.shape[1] + values[:, j])
         return costs
 
-    def _nearest(self) -> NDArray[np.int64]:
-        """Per combination the classes that it would join at least cost, its own left out; shape (combinations, near).
+    def _nearest(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Per combination of these the classes that it would join at least cost, but its own; shape (rows, near).
 
         Costs of joins are products of two matrices: what a class would cost with each value, and who has which value.
         """
@@ -172,7 +202,7 @@ class Exchanges:
         sets, sizes = self._sets, self._sizes[present].astype(np.float32)
         left, right = [], []
         for j, column in enumerate(self._labels.columns):
-            values, number = np.unique(self._labels.values[:, j], return_inverse=True)
+            values, number = _told_apart(column, self._labels.values[rows, j])
             own = sets.values[present, j]
             level = np.maximum(sets.levels[present, j][:, None], column.shared(own[:, None], values[None, :]))
             left.append(column.costs[level, own[:, None]].astype(np.float32))
@@ -184,15 +214,15 @@ class Exchanges:
         position = np.full(len(self._sizes), -1)
         position[present] = np.arange(len(present))
         near = min(NEAR, len(present))
-        found = np.empty((len(self.classes), near), np.int64)
+        found = np.empty((len(rows), near), np.int64)
         step = max(1, CHUNK // len(present))
         for start in range(0, len(found), step):
             self._control.raise_if_stopped()
             stop = min(start + step, len(found))
-            counts = self._counts[start:stop].astype(np.float32)
+            counts = self._counts[rows[start:stop]].astype(np.float32)
             joined = of_rows[:, start:stop].T @ of_classes.T
             changes = joined * counts[:, None] + (joined - costs) * sizes
-            own = self.classes[start:stop]
+            own = self.classes[rows[start:stop]]
             inside = np.flatnonzero(own != SUPPRESSED)
             changes[inside, position[own[inside]]] = np.inf
             best = np.argpartition(changes, near - 1, axis=1)[:, :near]
@@ -229,7 +259,7 @@ class Exchanges:
             yield from self._dissolved(cheapest, target, best, out)
 
         # Edges: `taker` takes the place of `leaver`.
-        pairs = np.flatnonzero(~barred)
+        pairs = np.flatnonzero(~barred & (self._members[where] <= CROWD))
         taken = self._members[where[pairs]]
         taker, pair = np.repeat(who[pairs], taken), np.repeat(pairs, taken)
         offset = np.arange(int(taken.sum())) - np.repeat(np.cumsum(taken) - taken, taken)
@@ -347,3 +377,13 @@ class Exchanges:
             costs = self._labels.of_sets(rows, starts).costs * np.add.reduceat(self._counts[rows], starts)
             changes[numbers] += np.where(self._judge.releasable(self._rows[rows], starts), costs, np.inf)
         return changes
+
+
+def _told_apart(column: ColumnLabels, values: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+    """Values that stand for all, and per combination the position of its own: of many values, one of each label."""
+    for groups in (np.arange(column.groups.shape[1]), *column.groups):
+        _, first, number = np.unique(groups[values], return_index=True, return_inverse=True)
+        if len(first) <= TOLD_APART:
+            return values[first], number
+    # Nothing is shared: the column tells nothing of what is near.
+    return values[:1], np.zeros(len(values), np.intp)

@@ -34,8 +34,11 @@ ROUNDS = 8
 WORTH = 1e-5
 """The share of the score that a round must save for another."""
 
+SEARCH = 0.8
+"""The share of the time left in which classes are formed and improved; the rest is for the bound."""
+
 CONSTRUCTION = 0.5
-"""The share of the time left in which classes are formed; what is free then is specialized top down."""
+"""The share of that in which classes are formed by cell; what is free then is specialized top down."""
 
 
 def recode(
@@ -63,7 +66,8 @@ def recode(
 class _Recoding:
     def __init__(self, problem: LocalProblem, control: Control, report: Callable[[LocalProgress], None]) -> None:
         self._problem = problem
-        self._control = control
+        self._whole = control
+        self._control = control.part(SEARCH)
         self._report = report
         self._judge = Judge(problem)
         self._account = ""
@@ -88,7 +92,7 @@ class _Recoding:
                 "INFEASIBLE", "no classes were found that the privacy models release within the level limits"
             )
         self._tell("bound")
-        bound = lower_bound(self._problem, self._judge, self._best.classes, self._control)
+        bound = lower_bound(self._problem, self._judge, self._best.classes, self._whole)
         self._control.raise_if_cancelled()
         return self._outcome(bound, complete)
 
@@ -131,8 +135,10 @@ class _Recoding:
         if not len(left):
             return
         if (classes != SUPPRESSED).any():
-            exchanges = self._exchanges(labels, np.arange(len(classes)), classes, FORBIDDEN, 0)
-            exchanges.improve(ROUNDS, 0.0)
+            try:
+                self._exchanges(labels, np.arange(len(classes)), classes, FORBIDDEN, 0).place()
+            except Stopped:
+                self._control.raise_if_cancelled()
             left = left[classes[left] == SUPPRESSED]
         if int(problem.counts[left].sum()) > problem.suppressible:
             classes[left] = (

@@ -1,0 +1,1 @@
+"""Local recoding: against plain constructions, with sensitive columns, and on large tables."""

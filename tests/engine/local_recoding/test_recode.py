@@ -1,0 +1,217 @@
+"""Local recoding at the edges: small and degenerate tables, level limits, held columns, deadlines and cancelling."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tableveil.classes import NumpyCounter
+from tableveil.control import Control, Stopped
+from tableveil.errors import CancelledError, InfeasibleError
+from tableveil.hierarchy import AttributeLevels
+from tableveil.local_recoding import SUPPRESSED, LocalProblem, LocalProgress, label_costs, recode
+from tableveil.policy import Aggregate, EntropyModel, KAnonymity, LossModel, PrecisionModel, QualityModel
+from tableveil.privacy import privacy_of
+from tableveil.quality import quality_of
+from tests.engine.local_recoding.small_tables import MODELS, SmallTable
+from tests.engine.local_recoding.test_gap import holds
+
+LOSS = LossModel(Aggregate.ARITHMETIC_MEAN)
+
+
+def counted_levels(values: int, fan_out: int) -> AttributeLevels:
+    """Numbers in groups of so many, up to one group."""
+    groups = [np.arange(values, dtype=np.int32)]
+    while groups[-1].max(initial=0) > 0:
+        groups.append((groups[-1] // fan_out).astype(np.int32))
+    leaves = tuple(np.bincount(group).astype(np.float64) for group in groups)
+    return AttributeLevels(tuple(groups), (), leaves, float(values), False, None)
+
+
+def problem_of(
+    levels: tuple[AttributeLevels, ...], codes: list[tuple[int, ...]], counts: list[int], k: int, suppressible: int = 0
+) -> LocalProblem:
+    at, numbers = np.array(codes, np.int32), np.array(counts, np.int64)
+    counter = NumpyCounter(levels, list(at.T), numbers)
+    return LocalProblem(
+        levels,
+        at,
+        numbers,
+        label_costs(LOSS, levels, [1.0] * len(levels), counter.marginals().counts),
+        (0,) * len(levels),
+        tuple(attribute.top for attribute in levels),
+        privacy_of((KAnonymity(k),), counter),
+        suppressible,
+    )
+
+
+def random_problem(combinations: int, k: int = 5, seed: int = 0) -> LocalProblem:
+    random = np.random.default_rng(seed)
+    levels = (counted_levels(30, 3), counted_levels(8, 2), counted_levels(12, 4))
+    codes = np.unique(random.integers(0, [30, 8, 12], (combinations, 3)), axis=0)
+    return problem_of(levels, [tuple(row) for row in codes.tolist()], random.integers(1, 4, len(codes)).tolist(), k)
+
+
+TWO = counted_levels(2, 2)
+FOUR = counted_levels(4, 2)
+
+
+def test_one_record_is_suppressed_or_refused() -> None:
+    problem = problem_of((FOUR,), [(0,)], [1], k=2, suppressible=1)
+    assert recode(problem, Control()).classes.tolist() == [SUPPRESSED]
+    with pytest.raises(InfeasibleError):
+        recode(replace(problem, suppressible=0), Control())
+
+
+def test_equal_records_keep_their_values() -> None:
+    found = recode(problem_of((FOUR, TWO), [(1, 1)], [7], k=5), Control())
+    assert found.score == found.lower_bound == 0
+    assert found.levels.tolist() == [[0, 0]]
+
+
+def test_different_records_are_grouped_by_the_cheapest_labels() -> None:
+    found = recode(problem_of((FOUR,), [(0,), (1,), (2,), (3,)], [1] * 4, k=2), Control())
+    assert found.levels.tolist() == [[1], [1]]
+    assert found.score == pytest.approx(1 / 3)
+    assert found.gap == pytest.approx(0, abs=1e-9)
+
+
+def test_a_hierarchy_of_one_level_keeps_values_apart() -> None:
+    flat = AttributeLevels((np.array([0], np.int32),), (), (np.array([1.0]),), 1.0, False, None)
+    assert recode(problem_of((flat, TWO), [(0, 0), (0, 1)], [1, 1], k=2), Control()).levels.tolist() == [[0, 1]]
+    apart = replace(problem_of((TWO,), [(0,), (1,)], [2, 1], k=2), highest=(0,))
+    with pytest.raises(InfeasibleError):
+        recode(apart, Control())
+    assert recode(replace(apart, suppressible=1), Control()).classes.tolist() == [0, SUPPRESSED]
+
+
+def test_labels_stay_within_the_level_limits() -> None:
+    found = recode(replace(random_problem(300), lowest=(1, 0, 1), highest=(4, 2, 2)), Control())
+    assert (found.levels >= [1, 0, 1]).all()
+    assert (found.levels <= [4, 2, 2]).all()
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_held_column_has_few_levels(most: int) -> None:
+    problem = random_problem(60)
+    free = recode(problem, Control())
+    held = recode(replace(problem, most_levels={0: most}), Control())
+    assert len(np.unique(free.levels[:, 0])) > most
+    assert len(np.unique(held.levels[:, 0])) <= most
+    assert held.score >= free.score - 1e-12
+    assert held.lower_bound is not None
+    assert held.lower_bound <= held.score
+
+
+def test_nothing_is_worse_than_the_incumbent() -> None:
+    problem = random_problem(300)
+    control = Control()
+    best = recode(problem, control)
+    kept: list[LocalProgress] = []
+    clock = iter(range(100_000))
+    stopped = Control(lambda: float(next(clock)))
+    stopped.limit(2.0)
+    found = recode(problem, stopped, best.classes, kept.append)
+    assert found.score <= best.score + 1e-12
+    assert not found.complete
+
+
+def test_exchanges_improve_on_the_construction() -> None:
+    told: list[LocalProgress] = []
+    found = recode(random_problem(600), Control(), report=told.append)
+    constructed = next(progress.best_score for progress in told if progress.best_score is not None)
+    assert found.score < constructed
+    assert found.lower_bound is not None
+    assert 0 < found.lower_bound <= found.score
+
+
+def test_the_outcome_is_the_same_again() -> None:
+    one, other = (recode(random_problem(400, seed=3), Control()) for _ in range(2))
+    assert (one.classes == other.classes).all()
+    assert (one.score, one.lower_bound) == (other.score, other.lower_bound)
+
+
+@pytest.mark.parametrize("after", [0, 1, 5, 20, 60, 150, 400, 1000, 3000])
+def test_any_deadline_leaves_a_valid_partition_or_says_so(after: int) -> None:
+    problem = random_problem(400)
+    clock = iter(range(1_000_000))
+    control = Control(lambda: float(next(clock)))
+    control.limit(float(after))
+    try:
+        found = recode(problem, control)
+    except Stopped:
+        assert after < 60
+        return
+    holds(problem, found)
+    assert found.lower_bound is not None
+    assert found.lower_bound <= found.score
+
+
+@pytest.mark.parametrize("after", [0, 1, 5, 20, 60, 150, 400])
+def test_cancelling_stops_every_phase(after: int) -> None:
+    class Cancelling(Control):
+        looks = 0
+
+        @property
+        def cancelled(self) -> bool:
+            Cancelling.looks += 1
+            if Cancelling.looks > after:
+                self.cancel()
+            return super().cancelled
+
+    with pytest.raises(CancelledError):
+        recode(random_problem(400), Cancelling())
+
+
+def test_a_million_values_in_a_column() -> None:
+    levels = counted_levels(1_000_000, 100)
+    random = np.random.default_rng(0)
+    codes = np.unique(random.integers(0, 1_000_000, 500))
+    found = recode(problem_of((levels,), [(code,) for code in codes.tolist()], [1] * len(codes), k=3), Control())
+    assert found.lower_bound is not None
+    assert found.lower_bound <= found.score < 0.1
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LOSS,
+        LossModel(Aggregate.SUM, factor=0.8),
+        PrecisionModel(),
+        EntropyModel(),
+        EntropyModel(normalized=True, aggregate=Aggregate.ARITHMETIC_MEAN),
+    ],
+    ids=str,
+)
+def test_costs_add_up_to_the_score_of_full_domain_generalization(model: QualityModel) -> None:
+    problem = random_problem(100)
+    counter = NumpyCounter(problem.levels, list(problem.codes.T), problem.counts)
+    weights = [1.0, 0.5, 2.0]
+    costs = label_costs(model, problem.levels, weights, counter.marginals().counts)
+    quality = quality_of(model, counter, weights, 0)
+    for x in [(0, 0, 0), (1, 0, 2), (2, 3, 1), (4, 3, 2)]:
+        classes = counter.classes(x)
+        expected = quality.reported(quality.assess(x, classes, np.ones(len(classes.counts), np.bool_)).score)
+        of_labels = [
+            costs.labels[j][x[j]][attribute.groups[x[j]][problem.codes[:, j]]]
+            for j, attribute in enumerate(problem.levels)
+        ]
+        assert costs.constant + float(sum(of_labels) @ problem.counts) == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_surrogate_is_named() -> None:
+    problem = random_problem(50)
+    counter = NumpyCounter(problem.levels, list(problem.codes.T), problem.counts)
+    costs = label_costs(LossModel(Aggregate.MAXIMUM), problem.levels, [1.0] * 3, counter.marginals().counts)
+    assert "arithmetic mean" in recode(replace(problem, costs=costs), Control()).account
+
+
+def test_classes_of_the_population_only_are_not_released() -> None:
+    for seed in range(20):
+        table = SmallTable.random(seed)
+        problem = table.problem(MODELS["k-map"](np.random.default_rng(seed)), len(table.records))
+        found = recode(problem, Control())
+        sizes = np.bincount(found.classes[found.classes >= 0], problem.counts[found.classes >= 0])
+        assert (sizes > 0).all()
