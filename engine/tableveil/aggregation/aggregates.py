@@ -1,4 +1,4 @@
-"""What replaces the values of a column in each class or cluster."""
+"""The values that replace those of a column in each class or cluster."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from tableveil.policy import AggregateFunction, Scale
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """Of `MEAN`, `GEOMETRIC_MEAN` and a numeric `MEDIAN`: per class a number, in the unit of the positions."""
+    """For `MEAN`, `GEOMETRIC_MEAN` and a numeric `MEDIAN`: per class a number, in the unit of the positions."""
 
     values: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Members:
-    """Of `MODE` and an ordinal `MEDIAN`: per class the code of one of its values; of equal positions, the first."""
+    """For `MODE` and an ordinal `MEDIAN`: per class the code of one of its values; the first if positions are equal."""
 
     codes: NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranges:
-    """Of `INTERVAL`: per class low <= all positions < high, multiples of the grid.
+    """For `INTERVAL`: per class low <= all positions < high, multiples of the grid.
 
     An end is infinite where values were coded: then the class may hold any value beyond the coding.
     """
@@ -42,7 +42,7 @@ class Ranges:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CommonLabels:
-    """Of `COMMON_LABEL`: per class a level of the column's hierarchy and the group of it that all values are in."""
+    """For `COMMON_LABEL`: per class a level of the column's hierarchy and the group of it that holds all values."""
 
     levels: NDArray[np.int32]
     groups: NDArray[np.int32]
@@ -52,15 +52,15 @@ Aggregates = Numbers | Members | Ranges | CommonLabels
 
 
 def all_same(aggregates: Aggregates, among: NDArray[np.bool_]) -> bool:
-    """Whether one aggregate replaces the values in all classes of the mask, which has one at least."""
+    """Whether one aggregate replaces the values in all classes of the mask, which holds at least one class."""
     return all(len(np.unique(getattr(aggregates, part.name)[among])) == 1 for part in fields(aggregates))
 
 
 def aggregate(column: AggregatedColumn, values: ClassValues) -> Aggregates:
-    """What the column's aggregation makes of the values of each class; every class has at least one.
+    """Computes one aggregate per class by the column's aggregation; every class has at least one value.
 
-    Positions are finite, and above 0 for `GEOMETRIC_MEAN`. Means are those of the definition up to rounding, never
-    beyond the least and largest value of their class, and no intermediate result overflows.
+    Positions are finite, and above 0 for `GEOMETRIC_MEAN`. Rounding is the only difference from the exact mean, it
+    never leads beyond the least and largest value of a class, and no intermediate result overflows.
     """
     assert np.isfinite(column.positions).all(), "values without a position were refused"
     match column.aggregation.function:
@@ -114,7 +114,7 @@ def _geometric_means(positions: NDArray[np.float64], values: ClassValues) -> NDA
 
 
 def _middle(values: ClassValues, upper: bool) -> NDArray[np.intp]:
-    """Per class the code in the middle; of two, the upper or the lower."""
+    """Per class the code in the middle; if there are two, the upper or the lower one."""
     upto = values.counts.cumsum()
     sizes = _sizes(values)
     before = upto[values.starts] - values.counts[values.starts]
@@ -123,14 +123,14 @@ def _middle(values: ClassValues, upper: bool) -> NDArray[np.intp]:
 
 
 def _between(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Half way, without overflow, and without underflow where both are the same."""
+    """Half way, without overflow, and without underflow where both are equal."""
     with np.errstate(over="ignore"):
         total = lower + upper
     return np.where(np.isfinite(total), total / 2, lower / 2 + upper / 2)
 
 
 def _modes(positions: NDArray[np.float64], values: ClassValues) -> NDArray[np.int32]:
-    """Values that are the same after coding count together."""
+    """Values that are equal after coding count together."""
     new = np.diff(positions, prepend=np.nan) != 0
     new[values.starts] = True
     runs = np.flatnonzero(new)
@@ -152,9 +152,9 @@ def _ranges(column: AggregatedColumn, values: ClassValues) -> Ranges:
 
 
 def _floor(positions: NDArray[np.float64], grid: Decimal, steps: int = 0) -> NDArray[np.float64]:
-    """The largest multiple of the grid that is not above the position, or the multiple so many steps further.
+    """The largest multiple of the grid that is not above the position, moved up by so many steps.
 
-    Multiples are the numbers that are nearest to the exact decimals: 3 * 0.1 is 0.3, and in the interval from 0.3.
+    A multiple is the float nearest to the exact decimal: 3 * 0.1 is 0.3, which lies in the interval from 0.3.
     """
     numerator, denominator = map(float, grid.as_integer_ratio())
     number = np.floor(positions / (numerator / denominator))

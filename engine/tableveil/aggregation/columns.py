@@ -20,12 +20,12 @@ class AggregatedColumn:
         column: Its name.
         aggregation: How it is aggregated.
         counts: Per code, the records that have the value; at least 1.
-        positions: Per code the value as a number, ascending (after coding equal ones may follow each other): numbers as
-            they are, dates in days and timestamps in seconds since 1970-01-01, ranks of ordinal values from 0; of
-            nominal values the code.
-        levels: The groups of the codes by the column's hierarchy, of a nominal column; else None.
-        coded: The positions of bottom and top coding, which no position is beyond; infinite: there is none.
-        weight: Factor of its squared distances, and of its part of a score: finite, at least 0.
+        positions: Per code the value as a number, ascending (after coding, equal ones may follow each other): numbers
+            as they are, dates in days and timestamps in seconds since 1970-01-01, ranks of ordinal values from 0; for
+            nominal values the code itself.
+        levels: The groups of the codes by the column's hierarchy, if the column is nominal; else None.
+        coded: The positions of bottom and top coding; no position is beyond them; infinite if there is no coding.
+        weight: Factor of the column's squared distances and of its part of a score: finite, at least 0.
     """
 
     column: str

@@ -1,4 +1,4 @@
-"""Coordinates of points, whose Euclidean distances are those that clusters are formed by."""
+"""Coordinates of points: clusters are formed by their Euclidean distances."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tableveil.aggregation.points import Points
 from tableveil.hierarchy import AttributeLevels
 
 MOST_INDICATORS = 32
-"""Coordinates of a nominal column that each tell of one group whether a value is in it."""
+"""Coordinates of a nominal column that each say whether a value is in one group."""
 
 PROJECTED = 16
-"""Coordinates that stand for all groups of the levels that are left."""
+"""Coordinates that stand together for the groups of all remaining levels."""
 
 _SEED = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Space:
-    """The coordinates of points, kept per code of each column; those of points are looked up where they are needed.
+    """The coordinates of points, kept per code of each column and looked up per point when needed.
 
     `tables` has per coordinate the number of its column, and its values per code. Every sum of a coordinate over
     records is exact, see `_summable`, so it depends neither on their order nor on how they are spread over points.
@@ -36,14 +36,14 @@ class Space:
     def of(cls, points: Points) -> Space:
         """The space in which each column has a total variance of its weight over the records, or 0 if it is constant.
 
-        Numbers, dates and ranks have one coordinate. Nominal values have as many as it takes for the distance of two
-        to be, before that, the lowest level at which they have a common label, divided by the hierarchy's top. This is
-        exact for the highest levels, which have up to 32 groups together; distances at levels below them are those of
-        a random projection (Johnson-Lindenstrauss) on 16 coordinates: different values stay different, but the squares
-        of their distances are off by a third.
+        Numbers, dates and ranks have one coordinate. The coordinates of nominal values are such that the distance of
+        two values is the lowest level at which they have a common label, divided by the hierarchy's top (before
+        scaling). This is exact for the highest levels, which have up to 32 groups together. Distances at levels below
+        come from a random projection (Johnson-Lindenstrauss) on 16 coordinates: different values stay different, but
+        the squares of their distances are off by a third.
 
         Weights count by their ratio to the largest. Columns that do not vary or have no weight have no coordinates; if
-        there would be none at all, there is one that is 0.
+        no column has any, there is one coordinate that is 0 everywhere.
         """
         largest = max((column.weight for column in points.columns), default=0.0)
         tables = []
@@ -87,7 +87,7 @@ def coordinates(points: Points) -> NDArray[np.float64]:
 
 
 def unit_range(positions: NDArray[np.float64], records: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The positions moved and scaled so that those that occur are from 0 to 1; what does not occur is 0 or 1.
+    """The positions, moved and scaled: those that occur lie between 0 and 1, any other becomes 0 or 1.
 
     Scaling by powers of two first is exact, and no difference overflows afterwards.
     """
@@ -105,7 +105,7 @@ def unit_range(positions: NDArray[np.float64], records: NDArray[np.float64]) -> 
 def _embedded(levels: AttributeLevels, records: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     """Coordinates in which the squared distance of two values is (L / top)^2, with L their lowest common level.
 
-    Two values are in different groups of the levels below L, and in the same of all others. So a coordinate per level
+    Two values are in different groups of the levels below L, and in one group at all others. So a coordinate per level
     and group, 0 or w, with 2 w^2 = ((l + 1)^2 - l^2) / top^2, gives the sum of these differences of squares.
     """
     found: list[NDArray[np.float64]] = []
@@ -132,9 +132,10 @@ def _standardized(tables: list[NDArray[np.float64]], records: NDArray[np.float64
 
 
 def _summable(table: NDArray[np.float64], records: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The coordinate rounded to a multiple of a power of two, so small that no sum over records needs a rounding.
+    """The coordinate rounded to a multiple of a power of two, small enough that no sum over records needs rounding.
 
-    Sums are of fewer than 2^53 of these units in all. With a million records one is 10^-10 standard deviations or less.
+    A sum has fewer than 2^53 of these units in all. With a million records one unit is 10^-10 standard deviations or
+    less.
     """
     unit = math.ldexp(1.0, math.frexp(records @ np.abs(table))[1] - 52)
     rounded: NDArray[np.float64] = np.rint(table / unit) * unit

@@ -1,4 +1,4 @@
-"""What is clustered, the distinct combinations of values with their records, and clusters of them."""
+"""The points to cluster: distinct combinations of values with their records; and clusters of them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ class Clusters:
     def of(
         cls, points: NDArray[np.integer[Any]], clusters: NDArray[np.integer[Any]], counts: NDArray[np.int64]
     ) -> Clusters:
-        """From entries in any order, of which several may be of the same pair; clusters are numbered without gaps."""
+        """Makes clusters from entries in any order, several of which may name one pair.
+
+        Clusters are numbered without gaps.
+        """
         order = np.lexsort((points, clusters))
         points, clusters, counts = points[order], clusters[order], counts[order]
         first = np.ones(len(points), np.bool_)
@@ -72,7 +75,7 @@ class Clustered:
 
     Attributes:
         clusters: All records of the points.
-        account: Which method was used and why, in one sentence without a full stop.
+        account: The method that was used and why, in one sentence without a full stop.
         optimal: Whether no clusters of at least k records have a lower squared error.
         merged: How many times clusters were merged to meet privacy models.
     """

@@ -1,4 +1,4 @@
-"""Equivalence classes, what the search needs of whoever counts them, and a plain numpy counter."""
+"""Equivalence classes, the counter that the search needs, and a plain implementation in numpy."""
 
 from tableveil.classes.between import LevelMaps
 from tableveil.classes.check import Check

@@ -11,7 +11,7 @@ from tableveil.hierarchy import AttributeLevels
 
 
 class LevelMaps:
-    """Arrays from group number at a level to group number at a level above, made once each."""
+    """Arrays from the group numbers of a level to those of a level above; each is made once."""
 
     def __init__(self, levels: Sequence[AttributeLevels]) -> None:
         self._levels = tuple(levels)

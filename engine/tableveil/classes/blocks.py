@@ -1,4 +1,4 @@
-"""Rows held as few narrow columns: neighbouring quasi-identifiers are packed together in blocks."""
+"""Rows held as few narrow columns: each block packs neighbouring quasi-identifiers together."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from tableveil.classes.keys import KeyLayout
 from tableveil.lattice import Transformation
 
 CELLS = 4096
-"""Most combinations of a block: a table of so many numbers stays in a core's first two caches."""
+"""The most combinations a block may have: a table of so many numbers stays in a core's first two caches."""
 
 PIECE = 1 << 15
-"""Rows that are looked up at a time, so that what numpy makes on the way stays in the cache too."""
+"""Rows that are looked up at a time, so that numpy's intermediate arrays stay in the cache too."""
 
 DENSE = 4
-"""Places per row that are taken as they are; of more, those that occur are numbered."""
+"""Up to this number of places per row, places are used as they are; beyond it, those that occur are numbered."""
 
 MARKED = 8
-"""Places per row up to which those that occur are found by marking, which is faster; of more, by sorting."""
+"""Up to this number of places per row, marking finds those that occur, which is faster; beyond it, sorting does."""
 
 
 class Blocks:
-    """Rows by their groups at `at`, packed by blocks of neighbouring attributes that have few combinations together.
+    """Rows by their groups at `at`, packed into blocks of neighbouring attributes with few combinations together.
 
-    What an attribute adds to a key depends on its group alone, so the parts of a block's attributes are added once per
-    combination instead of once per row: with twelve attributes of some six groups each, four lookups a row do what
-    twelve did. A block's column has one or two bytes per row, unless a single attribute has more groups than that.
+    An attribute's part of a key depends on its group alone. So the parts of a block's attributes are added once per
+    combination instead of once per row: with twelve attributes of some six groups each, four lookups a row do the work
+    of twelve. A block's column has one or two bytes per row, unless a single attribute has more groups than that.
     """
 
     def __init__(self, at: Transformation, groups: Sequence[NDArray[np.integer[Any]]], maps: LevelMaps) -> None:
@@ -60,8 +60,8 @@ class Blocks:
         """Per row the place of its class, and the number of places: at most `DENSE` per row, or as many as classes.
 
         Rows have the same place if they are in the same class at the transformation, where quasi-identifier j has
-        `radices[j]` groups. Places are in the order of the classes' keys; with as many places as possible keys, they
-        are the keys.
+        `radices[j]` groups. Places are in the order of the classes' keys; if there are as many places as possible keys,
+        the places are the keys.
         """
         places: NDArray[np.signedinteger[Any]] = np.zeros(self._rows, np.int32)
         space = 1
@@ -83,7 +83,7 @@ class Blocks:
             for start in range(0, self._rows, PIECE):
                 piece = places[start : start + PIECE]
                 piece *= radix
-                # Codes are within the table: clipping saves the check that they are.
+                # Codes are within the table: clipping is faster than checking that they are.
                 piece += table.take(column[start : start + PIECE], mode="clip")
         return _numbered(places, space, markable) if space > DENSE * self._rows else (places, space)
 
@@ -121,7 +121,7 @@ class Blocks:
     def _table(
         self, members: Sequence[int], transformation: Transformation, strides: Sequence[int]
     ) -> NDArray[np.int64]:
-        """What each combination of a block adds up to."""
+        """Per combination of a block, the sum of its attributes' parts of the key."""
         table = np.zeros(1, np.int64)
         for j in reversed(members):
             part = self._maps.between(j, self._at[j], transformation[j]).astype(np.int64) * strides[j]
@@ -139,7 +139,7 @@ def sums_at(places: NDArray[np.integer[Any]], counts: NDArray[np.int64], number:
 def _numbered(
     places: NDArray[np.signedinteger[Any]], space: int, markable: int
 ) -> tuple[NDArray[np.signedinteger[Any]], int]:
-    """Per row the number of its place among those that occur, ascending, and how many these are."""
+    """Per row the number of its place among those that occur, in ascending order; and how many these are."""
     if space > markable:
         occurring, numbers = np.unique(places, return_inverse=True)
         return numbers.astype(np.int32), len(occurring)

@@ -14,24 +14,24 @@ from tableveil.lattice import Transformation
 
 
 class Losing(Protocol):
-    """What privacy models know of records that no transformation up to a checked one can release."""
+    """The records that, as privacy models prove, no transformation up to a checked one can release."""
 
     def lost(self, classes: EquivalenceClasses) -> NDArray[np.int64] | None:
-        """Per class, how many of its records."""
+        """Per class, how many of its records are lost."""
         ...
 
     def lost_together(self, classes: EquivalenceClasses) -> int:
-        """How many of the records of all the classes, whichever they are."""
+        """How many records all the classes lose together, whichever records these are."""
         ...
 
 
 @dataclass(slots=True)
 class Check:
-    """What counting one transformation told; `minimum_size` is the class size that the privacy models imply.
+    """The result of counting one transformation; `minimum_size` is the class size that the privacy models imply.
 
-    The records in classes below that size are in such classes at every finer transformation too: what is known about
-    them is inherited by everything below `at`. `losing`, if given, tells of the classes that reach the size how many of
-    their records no transformation from here down can release.
+    Records in classes below that size are in such classes at every finer transformation too: everything below `at`
+    inherits these losses. `losing`, if given, says how many records of the classes that reach the size no
+    transformation from here down can release.
     """
 
     counter: ClassCounter
@@ -40,7 +40,7 @@ class Check:
     losing: Losing | None = None
     classes: EquivalenceClasses = field(init=False)
     too_small: int = field(init=False)
-    """Records in classes below the size, and withheld ones."""
+    """Records in classes below the size, and withheld records."""
     _large: EquivalenceClasses | None = field(init=False, default=None)
     _lost: tuple[int, NDArray[np.bool_]] | None = field(init=False, default=None)
     _marginals: Marginals | None = field(init=False, default=None)
@@ -61,7 +61,7 @@ class Check:
 
     @property
     def large(self) -> EquivalenceClasses:
-        """The classes that reach the size: all others are not released, whatever else they are."""
+        """The classes that reach the size: no other class is released."""
         if self._large is None:
             small = self.small
             self._large = self.classes.selected(~small) if small.any() else self.classes
@@ -69,7 +69,7 @@ class Check:
 
     @property
     def marginals(self) -> Marginals:
-        """The records in classes that are lost as a whole, withheld ones not included."""
+        """The records in classes that are lost as a whole, without the withheld ones."""
         if self._marginals is None:
             self._marginals = self.counter.records_in(self.at, self.gone)
         return self._marginals
@@ -80,7 +80,7 @@ class Check:
         return self._losses()[1]
 
     def _losses(self) -> tuple[int, NDArray[np.bool_]]:
-        """Records lost of classes that reach the size; and per class, whether all of it is lost."""
+        """The number of lost records in classes that reach the size; and per class, whether all of it is lost."""
         if self._lost is None:
             gone = self.small
             together = 0
@@ -94,7 +94,7 @@ class Check:
         return self._lost
 
     def among_all(self, mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """A mask over `large` as one over `classes`."""
+        """Turns a mask over `large` into one over `classes`."""
         if self.large is self.classes:
             return mask
         among = ~self.small

@@ -1,4 +1,4 @@
-"""What the search asks of whoever counts equivalence classes: a database, or numpy in memory."""
+"""The Protocol by which the search counts equivalence classes, in a database or with numpy in memory."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class ClassCounter(Protocol):
 
     @property
     def name(self) -> str:
-        """Who counts, for the evidence."""
+        """The counter's name, for the evidence."""
         ...
 
     @property
     def account(self) -> str:
-        """What was counted from what so far, in one sentence without a full stop, for the evidence."""
+        """How classes were counted so far, in one sentence without a full stop, for the evidence."""
         ...
 
     @property
@@ -46,7 +46,7 @@ class ClassCounter(Protocol):
 
     @property
     def sensitive(self) -> tuple[SensitiveColumn, ...]:
-        """The columns whose values the classes know, in the order that `EquivalenceClasses.values` counts.
+        """The columns whose values the classes know, in the order of `EquivalenceClasses.values`.
 
         Sensitive ones first, then aggregated ones, then combinations of features with a class.
         """
@@ -54,7 +54,7 @@ class ClassCounter(Protocol):
 
     @property
     def population(self) -> int | None:
-        """Records of the population, those in no class included; None if it is not counted."""
+        """Records of the population, including those in no class; None if the population is not counted."""
         ...
 
     def marginals(self) -> Marginals:

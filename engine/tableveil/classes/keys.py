@@ -15,7 +15,7 @@ LARGEST_WORD = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class KeyLayout:
-    """Which word and stride each attribute's group number takes: key[word[j]] = sum of group[j] * stride[j].
+    """The word and the stride of each attribute's group number: key[word[j]] = sum of group[j] * stride[j].
 
     One integer key groups several times faster than nine columns, so attributes share
     a word for as long as the product of their numbers of groups fits; the last attribute of a word has stride 1.
@@ -55,12 +55,12 @@ class KeyLayout:
         return max(self.word, default=0) + 1
 
     def pack(self, groups: Sequence[NDArray[np.integer[Any]]]) -> tuple[NDArray[np.int64], ...]:
-        """The words of the keys, of the group numbers of every attribute."""
+        """Packs the group numbers of every attribute into the words of keys."""
         words = tuple(np.zeros(len(groups[0]) if groups else 0, np.int64) for _ in range(self.words))
         for word, stride, group in zip(self.word, self.stride, groups, strict=True):
             words[word][:] += group * np.int64(stride)
         return words
 
     def unpack(self, words: Sequence[NDArray[np.int64]], attribute: int) -> NDArray[np.int64]:
-        """The group numbers of one attribute out of packed keys."""
+        """The group numbers of one attribute, taken out of packed keys."""
         return words[self.word[attribute]] // self.stride[attribute] % max(self.radices[attribute], 1)

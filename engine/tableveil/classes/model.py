@@ -1,4 +1,4 @@
-"""The equivalence classes at one transformation, what is known of each, and sets of records by their attributes."""
+"""The equivalence classes at one transformation, their details, and sets of records by their attributes."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ class ClassValues:
 
     @cached_property
     def starts(self) -> NDArray[np.intp]:
-        """Per class its first entry, as `np.add.reduceat` wants it."""
+        """Per class its first entry, as `np.add.reduceat` needs it."""
         return np.flatnonzero(np.diff(self.classes, prepend=-1)).astype(np.intp)
 
 
 class ClassDetails(Protocol):
-    """What whoever counted the classes can tell of them beyond their sizes, when it is asked."""
+    """Details of counted classes beyond their sizes, computed on demand."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes that are kept for it."""
+        """Bytes that are kept for the details."""
         ...
 
     def values(self, attribute: int) -> ClassValues:
-        """The values of a sensitive column, by its position in the counter's `sensitive`."""
+        """The values of a sensitive column, given by its position in the counter's `sensitive`."""
         ...
 
     def population(self) -> NDArray[np.int64]:
@@ -48,7 +48,7 @@ class ClassDetails(Protocol):
         ...
 
     def population_only(self) -> int:
-        """Number of classes of the population of which the source has no record."""
+        """Number of classes of the population without a record in the source."""
         ...
 
     def selected(self, mask: NDArray[np.bool_]) -> ClassDetails:
@@ -74,7 +74,7 @@ class EquivalenceClasses:
         return self.layout.unpack(self.words, attribute)
 
     def values(self, attribute: int) -> ClassValues:
-        """How the classes spread over the values of the counter's sensitive column of that position."""
+        """How the classes spread over the values of a sensitive column, by its position in `sensitive`."""
         assert self.details is not None, "whoever counted these classes does not know their values"
         return self.details.values(attribute)
 
@@ -84,7 +84,7 @@ class EquivalenceClasses:
         return self.details.population()
 
     def population_only(self) -> int:
-        """Number of classes of the population of which the source has no record: none of them is in here."""
+        """Number of classes of the population without a record in the source: none of them is in here."""
         assert self.details is not None, "whoever counted these classes does not know the population"
         return self.details.population_only()
 

@@ -20,12 +20,13 @@ from tableveil.lattice import Transformation
 
 
 class NumpyCounter:
-    """Counts from a histogram held as arrays: the base histogram, or one that was rolled up already.
+    """Counts from a histogram held as arrays: the base histogram, or one that is rolled up already.
 
     `groups[j][i]` is the group of quasi-identifier j at its level in `at` (the bottom unless given) in distinct
     combination i, and `counts[i]` the combination's number of records. `sensitive` has the same combinations by the
-    values of sensitive columns. `population[i]` is the number of the population's records in combination i; some may be
-    in the population only, with a count of 0. `outside` of its records are in no combination.
+    values of sensitive columns. `population[i]` is the number of the population's records in combination i; a
+    combination that only the population has has a count of 0. `outside` records of the population are in no
+    combination.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class NumpyCounter:
         self._counts = np.asarray(counts, np.int64)
         self._withheld = withheld
         self._at = at or (0,) * len(self._levels)
-        # Looked up at every transformation: half the bytes.
+        # Every transformation looks these up, so half the bytes pay.
         self._sensitive = tuple(
             (column, replace(rows, rows=rows.rows.astype(np.int32), values=rows.values.astype(np.int32)))
             for column, rows in sensitive
@@ -51,17 +52,17 @@ class NumpyCounter:
         self._population = population
         self._people = None if population is None else int(population.sum()) + outside
         self._blocks = Blocks(self._at, groups, LevelMaps(levels))
-        # The records in some classes are asked for right after the classes: the grouping is kept for that.
+        # The search asks for the records in some classes right after the classes: the grouping is kept for that.
         self._last: tuple[Transformation, NDArray[np.signedinteger[Any]], NDArray[np.int64]] | None = None
 
     @property
     def name(self) -> str:
-        """Who counts, for the evidence."""
+        """The counter's name, for the evidence."""
         return "numpy"
 
     @property
     def account(self) -> str:
-        """What was counted from what so far, in one sentence."""
+        """How classes were counted so far, in one sentence."""
         return f"all {len(self._counts):,} combinations in numpy"
 
     @property
@@ -91,7 +92,7 @@ class NumpyCounter:
 
     @property
     def population(self) -> int | None:
-        """Records of the population, those in no class included; None if it is not counted."""
+        """Records of the population, including those in no class; None if the population is not counted."""
         return self._people
 
     def marginals(self) -> Marginals:
@@ -110,7 +111,7 @@ class NumpyCounter:
         if number == layout.space:
             # The places are the keys.
             return EquivalenceClasses(layout, (occurring,), sizes[occurring], transformation, details)
-        # Any row of a class tells its key.
+        # Any row of a class gives its key.
         row = np.empty(number, np.int32)
         row[places] = np.arange(len(places), dtype=np.int32)
         words = self._blocks.keys(transformation, layout, row[occurring])

@@ -1,4 +1,4 @@
-"""What classes counted in numpy tell beyond their sizes: values of sensitive columns, and the population."""
+"""The details of classes counted in numpy: values of sensitive columns, and the population."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Sensitive = Sequence[tuple[SensitiveColumn, SensitiveRows]]
 
 
 class NumpyDetails:
-    """The details of some of the classes that a grouping of a histogram's rows made.
+    """The details of some of the classes that were made by grouping a histogram's rows.
 
-    `places` has the place of each row, out of so `many`; `occurring` the place of each class. `population` has the
+    `places` has the place of each row, below `many`; `occurring` has the place of each class. `population` has the
     population's records per row.
     """
 
@@ -44,7 +44,7 @@ class NumpyDetails:
         return self._places.nbytes + self._occurring.nbytes
 
     def values(self, attribute: int) -> ClassValues:
-        """Only the records in these classes are counted, so that few classes cost little whatever the values are."""
+        """Only the records in these classes are counted, so that a few classes cost little, whatever the values are."""
         if attribute not in self._values:
             self._values[attribute] = self._counted(*self._sensitive[attribute])
         return self._values[attribute]
@@ -54,7 +54,7 @@ class NumpyDetails:
         return self._people[self._occurring]
 
     def population_only(self) -> int:
-        """Places that hold the population's records only; meant for the details of all classes."""
+        """Number of places with records of the population only; meant for the details of all classes."""
         return int(np.count_nonzero(self._people)) - int(np.count_nonzero(self._people[self._occurring]))
 
     def selected(self, mask: NDArray[np.bool_]) -> NumpyDetails:
@@ -69,7 +69,7 @@ class NumpyDetails:
 
     @cached_property
     def _number(self) -> NDArray[np.int32]:
-        """Per place the number of its class, -1 for none of these classes."""
+        """Per place the number of its class, or -1 for none of these classes."""
         number = np.full(self._many, -1, np.int32)
         number[self._occurring] = np.arange(len(self._occurring), dtype=np.int32)
         return number

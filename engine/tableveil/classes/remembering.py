@@ -1,4 +1,4 @@
-"""A counter that remembers what it was asked, for searches that ask for the same transformation more than once."""
+"""A counter that remembers its answers, for searches that ask for one transformation more than once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tableveil.lattice import Transformation
 
 
 class RememberingCounter:
-    """Keeps the classes asked for last, up to `budget` bytes of them; `counted` is how often it had to count."""
+    """Keeps the latest classes, up to `budget` bytes of them; `counted` is how often it had to count."""
 
     def __init__(self, counter: ClassCounter, budget: int) -> None:
         self._counter = counter
@@ -26,12 +26,12 @@ class RememberingCounter:
 
     @property
     def name(self) -> str:
-        """Who counts, for the evidence."""
+        """The counter's name, for the evidence."""
         return self._counter.name
 
     @property
     def account(self) -> str:
-        """What was counted from what so far, in one sentence."""
+        """How classes were counted so far, in one sentence."""
         return self._counter.account
 
     @property
@@ -56,7 +56,7 @@ class RememberingCounter:
 
     @property
     def population(self) -> int | None:
-        """Records of the population, those in no class included; None if it is not counted."""
+        """Records of the population, including those in no class; None if the population is not counted."""
         return self._counter.population
 
     def marginals(self) -> Marginals:

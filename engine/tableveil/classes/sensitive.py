@@ -1,4 +1,4 @@
-"""A column as classes tell its values, such as a sensitive one: its distribution, its order, its hierarchy."""
+"""A column whose values are counted within classes, such as a sensitive one: distribution, order, hierarchy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tableveil.hierarchy import AttributeLevels
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SensitiveColumn:
-    """The values that occur in a column have codes from 0 in their order; NULL, if it occurs, has the last.
+    """The values that occur in a column have codes from 0 in their order; NULL has the last code, if it occurs.
 
     Attributes:
         column: Its name.
@@ -21,7 +21,7 @@ class SensitiveColumn:
         null_code: The code of NULL, if it occurs.
         null_first: Whether NULL stands before all other values in the order; else after them.
         levels: The groups of the codes by the column's hierarchy, if it has one.
-        protected: Whether privacy models may look at it. Others are counted for what they tell of quality: aggregated
+        protected: Whether privacy models may look at it. Others are counted for the sake of quality: aggregated
             columns, and combinations of features with a class, which have no name of their own.
     """
 
@@ -42,7 +42,7 @@ class SensitiveColumn:
 class SensitiveRows:
     """The rows of a histogram by the values of a sensitive column: `counts[i]` records of row `rows[i]` have the value.
 
-    Entries are in the order of row, then code; there is no more than one of each pair.
+    Entries are in the order of row, then code; each pair stands once at most.
     """
 
     rows: NDArray[np.integer[Any]]

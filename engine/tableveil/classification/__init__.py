@@ -1,4 +1,4 @@
-"""How well classifiers that are trained on a release tell the class of people it was made of.
+"""How well classifiers that are trained on a release predict the class of the people it was made from.
 
 `tableveil.classification.assess` is imported where it is needed: scikit-learn takes seconds to load.
 """

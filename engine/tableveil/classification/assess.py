@@ -1,4 +1,4 @@
-"""Trains classifiers on the input and on the release, and evaluates both on the same records they were not trained on.
+"""Trains classifiers on the input and on the release, and evaluates both on the same held-out records.
 
 Interwoven k-fold cross-validation (Prasser, Eicher, Bild, Spengler, Kuhn: A Tool for Optimizing De-Identified Health
 Data for Use in Statistical Classification, CBMS 2017).
@@ -34,31 +34,31 @@ def assess(
     on_progress: Callable[[int, int], None] = lambda trained, of: None,
     choose: ChooseInside | None = None,
 ) -> Assessment:
-    """How well each classifier tells the class of records in a fold after being trained on the other folds.
+    """Measures how well each classifier predicts the class of the records in a fold after training on the other folds.
 
-    Original: trained on the input, evaluated on the input. Anonymized: trained on the records that are released, as
-    they are released; evaluated on all records of the fold, generalized in the same way but never suppressed.
-    Suppressed records are not trained on, whatever the release shows of them; if all are suppressed, the classifier is
-    the baseline. The baseline is ZeroR: it tells everybody the shares of the classes among the records of the other
-    folds, suppressed or not.
+    Original: trained on the input, evaluated on the input. Anonymized: trained on the released records, as they are
+    released; evaluated on all records of the fold, generalized in the same way but never suppressed. Suppressed records
+    are not trained on, even where the release shows some of their values; if all are suppressed, the classifier is the
+    baseline. The baseline is ZeroR: for every record it predicts the shares of the classes among the records of the
+    other folds, suppressed or not.
 
     Needs 16 bytes per record, class and classifier.
 
-    The release was made of all records, those evaluated on included, which flatters it a little. With `choose` the
-    transformation is chosen in every fold for the records trained on alone; `Feature.released` and
+    The release was made from all records, including those evaluated on, which flatters it a little. With `choose` the
+    transformation is chosen in every fold for its training records alone; `Feature.released` and
     `ClassifiedRecords.kept` are not looked at then.
 
     Args:
         records: At least as many as there are folds, of at least two classes.
         classifiers: Each once.
-        folds: At least 2. A class of fewer records is in some of them only.
-        seed: Of the folds and of the classifiers; the same arguments give the same assessment.
+        folds: At least 2. A class of fewer records than folds is in some of the folds only.
+        seed: Decides the folds and the classifiers' random choices; equal arguments give the same assessment.
         control: May stop the work before a training.
-        on_progress: Is told before each training how many of how many are done.
+        on_progress: Called before each training with the number of trainings done and the number of all.
         choose: Chooses a transformation for some of the records.
 
     Raises:
-        ValueError: Records, classes, folds or classifiers are not as said above; callers have faults for that.
+        ValueError: Records, classes, folds or classifiers break the conditions above; callers check them before.
         Stopped: `control` says so.
     """
     _require(records, classifiers, folds)

@@ -1,4 +1,4 @@
-"""Trains the classifiers on encoded features: those of scikit-learn, naive Bayes for mixed features, and ZeroR."""
+"""Trains the classifiers on encoded features: scikit-learn's, naive Bayes for mixed features, and ZeroR."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from tableveil.classification.naive_bayes import NaiveBayes
 from tableveil.requests.classification import Classifier
 
 Told: TypeAlias = Callable[[csr_array], NDArray[np.float64]]
-"""Of each row of a matrix, the probability of every class."""
+"""Gives, for each row of a matrix, the probability of every class."""
 
 TREES = 50
-"""Of a random forest."""
+"""Trees of a random forest."""
 
 MOST_DENSE = 50_000_000
-"""Cells of a matrix that trees get as it is, for speed; larger ones stay sparse."""
+"""Up to this number of cells, trees get a matrix in its dense form, for speed; larger ones stay sparse."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
-    """What is trained on: each row of the matrix stands for so many records of a class, at least one."""
+    """Training examples: each row of the matrix stands for so many records of a class, at least one."""
 
     encoding: Encoding
     matrix: csr_array
@@ -40,15 +40,15 @@ class Examples:
 
 
 def zero_r(shares: NDArray[np.float64]) -> Told:
-    """Tells everybody the shares that the classes have: the most frequent one, whatever the features."""
+    """Predicts the shares of the classes for every record: the most frequent class, whatever the features."""
     return lambda matrix: np.tile(shares, (matrix.shape[0], 1))
 
 
 def train(classifier: Classifier, examples: Examples, classes: int, seed: int) -> Told:
-    """The classifier, trained; ZeroR where there is nothing to tell: one class only, or no column.
+    """Trains the classifier; falls back to ZeroR where there is nothing to learn: one class only, or no column.
 
-    Records count alike whether a row stands for one or for many. The same examples and seed give the same classifier.
-    A class of which there are no examples has the probability 0.
+    Records count equally, whether a row stands for one or for many. Equal examples and an equal seed give the same
+    classifier. A class without examples has the probability 0.
     """
     counts = np.bincount(examples.classes, weights=examples.records, minlength=classes)
     if examples.encoding.width == 0 or np.count_nonzero(counts) < 2:
@@ -67,7 +67,7 @@ def train(classifier: Classifier, examples: Examples, classes: int, seed: int) -
 def _logistic_regression(examples: Examples, seed: int) -> Told:
     model = LogisticRegression(max_iter=500, random_state=seed)
     with warnings.catch_warnings():
-        # What is reached by then is as good as it gets, and is evaluated like any other.
+        # A classifier that has not converged by then is evaluated like any other.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(examples.matrix, examples.classes, sample_weight=examples.records)
     return model.predict_proba  # type: ignore[no-any-return]
@@ -103,4 +103,4 @@ _TRAINING: Mapping[Classifier, Callable[[Examples, int], Told]] = {
     Classifier.DECISION_TREE: _decision_tree,
     Classifier.RANDOM_FOREST: _random_forest,
 }
-"""What each tells are the classes that there are examples of, in the order of their codes."""
+"""Each classifier predicts the classes that have examples, in the order of their codes."""

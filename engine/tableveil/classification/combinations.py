@@ -1,4 +1,4 @@
-"""The distinct combinations of the features' values: all that share one are trained on and told alike."""
+"""The distinct combinations of the features' values: records of one combination are treated alike."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Combinations:
 
     @classmethod
     def among(cls, features: Sequence[Values], records: int) -> Combinations:
-        """Those that occur; one of nothing if there are no features."""
+        """The combinations that occur; a single empty one if there are no features."""
         of, space = np.zeros(records, np.int64), 1
         for values in features:
             if space * values.categories >= 2**63:

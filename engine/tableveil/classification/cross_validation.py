@@ -19,7 +19,7 @@ from tableveil.requests.classification import Classifier
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Version:
-    """All records' features as they are in the input, or in the release if they were in it, and which records are."""
+    """The features of all records, as in the input or as in the release; and which records are kept."""
 
     features: Sequence[Values]
     combinations: Combinations
@@ -38,13 +38,13 @@ def predicted(
     seed: int,
     before: Callable[[], None] = lambda: None,
 ) -> Mapping[Classifier, NDArray[np.float64]]:
-    """Per classifier, record and class the probability, by what was learned from the kept records of other folds.
+    """Per classifier, record and class the probability, learned from the kept records of the other folds.
 
-    `version` is given the mask of the records of the other folds and looks at no others. Where it keeps none of them,
-    they get the baseline. `before` is called before every training.
+    `version` is called with the mask of the records of the other folds and looks at no others. A fold gets the baseline
+    where `version` keeps no record of the other folds. `before` is called before every training.
     """
     told = {classifier: np.empty((len(folds.of), folds.different)) for classifier in classifiers}
-    # Matrices are small: more threads of BLAS would wait for each other, and round differently on other machines.
+    # Matrices are small: more BLAS threads would wait for each other, and round differently on other machines.
     with threadpool_limits(limits=1):
         for evaluated in folds.masks():
             made = version(~evaluated)

@@ -1,8 +1,8 @@
-"""What classifiers see of the features: standardized numbers, and indicators of categories and of what is unknown.
+"""The encoding of features for classifiers: standardized numbers, and indicators of categories and of unknown values.
 
-Everything is learned from the records that are trained on: mean and deviation, which categories have an indicator,
-whether a feature is constant. Others only follow: a category that nobody trained on had has no indicator set, and a
-number that lies out of reach counts as `FARTHEST` deviations.
+Everything is learned from the training records: mean and deviation, which categories have an indicator, whether a
+feature is constant. The other records only follow: a category that no training record had sets no indicator, and a
+number out of reach counts as `FARTHEST` deviations.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from tableveil.classification.model import Values
 
 MOST_CATEGORIES = 100
-"""Indicators per feature, for its most frequent categories; the others have none set, as if nobody had had them."""
+"""Indicators per feature, for its most frequent categories; the others set none, like a category that no record had."""
 
 FARTHEST = 1000.0
 """Standard deviations from the mean."""
@@ -25,14 +25,15 @@ FARTHEST = 1000.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """What one feature becomes: its number, if it has any that differ, then its indicators.
+    """The columns made of one feature: its number, if its numbers differ, then its indicators.
 
     Attributes:
         categorical: Whether it is a feature without numbers.
         numbers: Per code the standardized number, 0 where it is unknown; None if there is no such column.
-        indicator: Per code which of the indicators is set, or -1. A number has one at most, that it is unknown.
+        indicator: Per code which of the indicators is set, or -1. A number has one at most, which says that it is
+            unknown.
         indicators: How many there are.
-        first: Position of the first column.
+        first: Position of the feature's first column.
     """
 
     categorical: bool
@@ -54,13 +55,13 @@ class Columns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Encoding:
-    """The columns of all features; a feature that is constant where it is trained on, such as `*`, has none."""
+    """The columns of all features; a feature that is constant among the training records, such as `*`, has none."""
 
     features: tuple[Columns, ...]
 
     @classmethod
     def of(cls, features: Sequence[Values], codes: NDArray[np.int32], records: NDArray[np.int64]) -> Encoding:
-        """Learned from combinations of codes, of each of which so many records are trained on."""
+        """Learns the encoding from combinations of codes and the number of training records of each."""
         learned: list[Columns] = []
         for position, values in enumerate(features):
             counts = np.bincount(codes[:, position], records, values.categories).astype(np.float64)
@@ -104,7 +105,7 @@ def _categories(values: Values, counts: NDArray[np.float64], first: int) -> Colu
         return Columns(True, None, indicator, 0, first)
     ranked = counts.copy()
     if values.unknown is not None:
-        # However few there are, they are told apart.
+        # Unknown values keep an indicator, however few they are.
         ranked[values.unknown] = np.inf
     chosen = np.sort(occurring[np.argsort(-ranked[occurring], kind="stable")][:MOST_CATEGORIES])
     indicator[chosen] = np.arange(len(chosen))
@@ -112,7 +113,7 @@ def _categories(values: Values, counts: NDArray[np.float64], first: int) -> Colu
 
 
 def _numbers(numbers: NDArray[np.float64], counts: NDArray[np.float64], first: int) -> Columns:
-    # An infinite number says no more than that it is there.
+    # An infinite number counts as known, but gives no number.
     known = np.isfinite(numbers)
     trained = counts > 0
     indicator = np.full(len(numbers), -1, np.intp)
@@ -126,7 +127,7 @@ def _numbers(numbers: NDArray[np.float64], counts: NDArray[np.float64], first: i
 def _standardized(
     numbers: NDArray[np.float64], known: NDArray[np.bool_], counts: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
-    """By the mean and deviation of the counted ones; None if they do not differ."""
+    """Standardized by the mean and deviation of the counted numbers; None if these do not differ."""
     trained = counts > 0
     if not trained.any() or numbers[trained].min() == numbers[trained].max():
         return None

@@ -1,4 +1,4 @@
-"""Which records are evaluated on together: the folds of a cross-validation."""
+"""The folds of a cross-validation: which records are evaluated on together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 def assign_folds(classes: NDArray[np.integer[Any]], folds: int, seed: int) -> NDArray[np.int32]:
     """Per record its fold, from 0, stratified: folds differ by one record at most, in all and in each class.
 
-    It depends on the classes and the seed alone, so input and output have the same folds.
+    The folds depend on the classes and the seed alone, so input and output have the same ones.
     """
     shuffled = np.random.default_rng(seed).permutation(len(classes))
     by_class = shuffled[np.argsort(classes[shuffled], kind="stable")]
@@ -23,18 +23,18 @@ def assign_folds(classes: NDArray[np.integer[Any]], folds: int, seed: int) -> ND
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Folds:
-    """The records' classes, as codes of so many, and the fold of each record: the same whatever is trained on."""
+    """The records' classes, as codes, and the fold of each record: both stay as they are, whatever is trained on."""
 
     classes: NDArray[np.integer[Any]]
     different: int
     of: NDArray[np.int32]
 
     def masks(self) -> list[NDArray[np.bool_]]:
-        """Per fold which records are in it."""
+        """Per fold the mask of its records."""
         return [self.of == fold for fold in range(int(self.of.max()) + 1)]
 
     def shares(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Those that the classes have among some records."""
+        """The shares of the classes among the chosen records."""
         return np.bincount(self.classes[chosen], minlength=self.different) / np.count_nonzero(chosen)
 
     def baseline(self) -> NDArray[np.float64]:

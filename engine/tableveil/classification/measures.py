@@ -1,4 +1,4 @@
-"""How good predictions are: accuracy, Brier score, confusion, and of each class precision, recall, ROC and AUC."""
+"""How good predictions are: accuracy, Brier score, confusion, and for each class precision, recall, ROC and AUC."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from sklearn.metrics import auc, roc_curve
 from tableveil.classification.model import ClassMeasures, Measures
 
 MOST_POINTS = 200
-"""Of an ROC curve; the area is that under all of it."""
+"""The most points of an ROC curve that are shown; the area is computed from all points."""
 
 
 def measure(classes: NDArray[np.integer[Any]], probabilities: NDArray[np.float64], labels: Sequence[str]) -> Measures:
-    """What was predicted of records that are of these classes, at least one record.
+    """Measures the predictions for records with these classes; there is at least one record.
 
-    A record is told to be of its most probable class, the first one of several.
+    The prediction for a record is its most probable class; the first one if several are equally probable.
     """
     told = probabilities.argmax(axis=1)
     pairs = np.bincount(classes * np.int64(len(labels)) + told, minlength=len(labels) ** 2)
     confusion = pairs.reshape(len(labels), len(labels))
-    # The square of what a class was given, but of one less for the class that is the case.
+    # The squared probability of each class; for the true class, the square of one minus its probability.
     case = probabilities[np.arange(len(classes)), classes]
     brier = ((probabilities**2).sum(axis=1) - 2 * case + 1).mean()
     return Measures(
@@ -60,7 +60,7 @@ def _ratio(part: int, whole: int) -> float | None:
 def _thinned(
     false_positives: NDArray[np.float64], true_positives: NDArray[np.float64]
 ) -> tuple[tuple[float, float], ...]:
-    """Some of the points, both ends among them, as evenly along the curve as they lie."""
+    """Some of the points, including both ends, spread evenly along the curve."""
     points = np.arange(len(false_positives))
     if len(points) > MOST_POINTS:
         # Both rates ascend from 0 to 1.

@@ -1,4 +1,4 @@
-"""What a classifier assessment looks at, and what it finds."""
+"""The input of a classifier assessment, and its findings."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tableveil.requests.classification import Classifier
 class Values:
     """The values of one feature: a code per record, from 0.
 
-    `numbers`, of numeric features, is per code what stands for it: the number, the middle of the interval, or NaN where
-    nothing is known (NULL, `*`). Features without numbers are categories; `unknown`, if any, is the code of those of
-    which nothing is known.
+    `numbers`, for numeric features, has per code the number that stands for it: the number itself, the middle of the
+    interval, or NaN where nothing is known (NULL, `*`). Features without numbers are categories; `unknown`, if any, is
+    the code of unknown values.
     """
 
     codes: NDArray[np.int32]
@@ -28,7 +28,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Feature:
-    """A column by which the class is told: as in the input, and as every record is released, or would be if it were."""
+    """A column that classifiers learn from: as in the input, and as every record is or would be released."""
 
     column: str
     original: Values
@@ -47,15 +47,15 @@ class ClassifiedRecords:
 
 
 Chosen = tuple[tuple[Values, ...], NDArray[np.bool_]]
-"""Per feature how every record would be released, and which of the records it was chosen for are kept."""
+"""Per feature how every record would be released, and which of the chosen-for records are kept."""
 
 ChooseInside = Callable[[NDArray[np.bool_]], Chosen]
-"""Chooses a transformation for the records of a mask alone: those trained on, none of those evaluated on."""
+"""Chooses a transformation for the records of a mask alone: for the training records, not for the evaluated ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassMeasures:
-    """Of one class against all others; None where nothing can be divided by.
+    """Measures of one class against all others; None where the divisor would be 0.
 
     `roc` are points (false positive rate, true positive rate), ascending, a few hundred at most.
     """
@@ -71,8 +71,8 @@ class ClassMeasures:
 class Measures:
     """How a classifier did on the records it was not trained on, over all folds.
 
-    `brier` is the mean over records of the squared differences between the predicted probabilities and what is the
-    case, summed over classes. `confusion[i][j]` records of class i were told to be of class j.
+    `brier` is the mean over records of the squared differences between the predicted probabilities and the truth (1 for
+    the true class, else 0), summed over classes. `confusion[i][j]` records of class i were predicted to be of class j.
     """
 
     accuracy: float
@@ -97,7 +97,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What was found for one class column. `baseline` tells everybody the most frequent class (ZeroR)."""
+    """The findings for one class column. `baseline` predicts the most frequent class for every record (ZeroR)."""
 
     class_column: str
     features: tuple[str, ...]

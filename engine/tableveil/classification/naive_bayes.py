@@ -1,4 +1,4 @@
-"""Naive Bayes for features of both kinds, some of them unknown: scikit-learn's take one kind, and nothing unknown."""
+"""Naive Bayes for features of both kinds with unknown values: scikit-learn's takes one kind, and no unknown values."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from scipy.sparse import csr_array
 from tableveil.classification.encoding import Columns, Encoding
 
 ADDED_VARIANCE = 1e-3
-"""To that of each class, as a share of the variance of all: a class may have a single generalized number."""
+"""Added to each class's variance, as a share of the variance of all: a class may have a single number."""
 
 
 class NaiveBayes:
     """Features are independent of each other in each class: categorical if they have categories, else Gaussian.
 
-    Categorical: (n + 1) / (N + categories) for a category that n of N records have (Laplace). What is not known of a
-    record is left out of its product, and so is a category without an indicator. That a number is unknown is a feature
-    with two categories. Each row stands for so many records; every class must have some.
+    Categorical: (n + 1) / (N + categories) for a category that n of N records have (Laplace). A feature that is unknown
+    for a record is left out of the record's product, and so is a category without an indicator. Whether a number is
+    unknown is a feature with two categories. Each row stands for so many records; every class must have at least one.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class NaiveBayes:
         ]
 
     def probabilities(self, matrix: csr_array) -> NDArray[np.float64]:
-        """Per row that of each class, in the order of their codes."""
+        """Per row the probability of each class, in the order of their codes."""
         joint = matrix @ self._evidence + self._offset
         for gaussian in self._gaussians:
             joint += gaussian.evidence(matrix)
@@ -54,7 +54,7 @@ class NaiveBayes:
 
 
 class _Gaussian:
-    """One number in each class; where a class has none known, it is as among all: mean 0, variance 1."""
+    """One normal distribution per class; a class without known numbers has that of all records: mean 0, variance 1."""
 
     def __init__(self, feature: Columns, matrix: csr_array, weights: NDArray[np.float64]) -> None:
         self._feature = feature

@@ -1,4 +1,4 @@
-"""How far long work is, and how often it says so."""
+"""How far long work is, and how often it reports that."""
 
 from __future__ import annotations
 

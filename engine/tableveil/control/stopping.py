@@ -1,4 +1,4 @@
-"""What may stop long work: a cancellation token and a deadline, passed in by whoever started it."""
+"""Reasons to stop long work: a cancellation token and a deadline, passed in by the caller."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tableveil.errors import CancelledError
 
 
 class Stopped(Exception):
-    """Raised inside long work that was told to stop; see `Control` for why."""
+    """Raised inside long work that has to stop; see `Control` for the reasons."""
 
 
 class Control:

@@ -1,4 +1,4 @@
-"""Guesses what the columns of a table are to a policy, and proposes hierarchies and a k: a draft for the owner."""
+"""Guesses the roles of a table's columns, and proposes hierarchies and a k: a draft for the owner."""
 
 from tableveil.drafting.draft import ColumnDraft, draft_columns, person_column, unique
 from tableveil.drafting.facts import ColumnFacts

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal, InvalidOperation
 
 INTERVALS_WANTED = 20
-"""The finest intervals are the least round ones of which no more cover the range, but for rounding."""
+"""The finest intervals have the least round width with at most about this number of them over the range."""
 
 _STEPS = (Decimal(1), Decimal(2), Decimal(5), Decimal(10))
 
@@ -20,7 +20,7 @@ def round_width(span: Decimal) -> Decimal:
 
 
 def widths(finest: Decimal, span: Decimal) -> list[Decimal]:
-    """The finest width and its doubles, as long as two of them do not cover the range."""
+    """The finest width and its doubles, up to the last of which two do not yet cover the range."""
     found = [finest]
     while found[-1] * 4 <= span:
         found.append(found[-1] * 2)
@@ -28,21 +28,21 @@ def widths(finest: Decimal, span: Decimal) -> list[Decimal]:
 
 
 def outwards(least: Decimal, greatest: Decimal, width: Decimal) -> tuple[Decimal, Decimal]:
-    """The nearest multiples of a width that enclose a range, which are never the same."""
+    """The nearest multiples of a width that enclose a range; the two always differ."""
     below = (least / width).to_integral_value(ROUND_FLOOR) * width
     above = (greatest / width).to_integral_value(ROUND_CEILING) * width
     return below, max(above, below + width)
 
 
 def plain(number: Decimal) -> str:
-    """A number without an exponent and without zeros that say nothing."""
+    """A number without an exponent and without redundant zeros."""
     text = f"{number:f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text in ("-0", "") else text
 
 
 def number_of(text: str | None) -> Decimal | None:
-    """What a text says, None if that is no finite number."""
+    """The number that a text holds; None if it holds no finite number."""
     if text is None:
         return None
     try:
@@ -53,7 +53,7 @@ def number_of(text: str | None) -> Decimal | None:
 
 
 def years_around(minimum: str | None, maximum: str | None) -> tuple[str, str] | None:
-    """The first day of the year of the first of two days and the last of that of the last; None beyond years 1 to 9999.
+    """The first day of the first day's year and the last day of the last day's year; None beyond years 1 to 9999.
 
     Both are dates, or timestamps, as the database writes them.
     """
@@ -66,7 +66,7 @@ def years_around(minimum: str | None, maximum: str | None) -> tuple[str, str] | 
 def _days(*texts: str | None) -> Iterator[datetime.date]:
     for text in texts:
         try:
-            # What stands before year 1 ends with (BC), and years beyond 9999 have more digits.
+            # A date before year 1 ends with (BC), and years beyond 9999 have more digits.
             yield datetime.date.fromisoformat("" if text is None or "BC" in text else text.partition(" ")[0])
         except ValueError:
             return

@@ -16,17 +16,19 @@ from tableveil.policy import Role
 
 @dataclass(frozen=True, slots=True)
 class ColumnDraft:
-    """What is proposed for a column.
+    """The proposal for one column.
 
     Attributes:
-        facts: What it was made from.
-        role: Proposed: a quasi-identifier if nothing speaks for any role, which is the most cautious that releases it.
-        decided: Whether something speaks for the role; if not, the owner has to say.
-        meaning: What the column is taken to hold.
-        reason: Why that role.
-        proposal: The hierarchy, of quasi-identifiers.
-        maximum_level: The highest level at which the column tells something, of quasi-identifiers that are decided;
-            None if only its values do. The others may be erased: nobody has said yet that they matter.
+        facts: The facts it was made from.
+        role: The proposed role: a quasi-identifier if nothing speaks for any role, which is the most cautious role that
+            releases the column.
+        decided: Whether something speaks for the role; if not, the owner has to decide.
+        meaning: The guess of what the column holds.
+        reason: The reason for that role.
+        proposal: The hierarchy, for quasi-identifiers.
+        maximum_level: The highest level at which the column still tells something, for quasi-identifiers that are
+            decided; None if only its values tell something. Columns that are not decided may be erased: nobody has said
+            yet that they matter.
     """
 
     facts: ColumnFacts
@@ -63,7 +65,7 @@ _OF_PEOPLE = frozenset(
 
 
 def person_column(drafts: Sequence[ColumnDraft]) -> ColumnDraft | None:
-    """The identifying column that seems to tell people apart, whether it is unique or not; None if none seems to."""
+    """The identifying column that seems to tell people apart, unique or not; None if no column does."""
     candidates = [
         draft
         for draft in drafts
@@ -81,7 +83,7 @@ def person_column(drafts: Sequence[ColumnDraft]) -> ColumnDraft | None:
 
 
 def unique(facts: ColumnFacts) -> bool:
-    """Whether every row has a value of its own, as far as is known: an estimate may err by some percent."""
+    """Whether every row seems to have a value of its own: an estimate may err by some percent."""
     if facts.nulls or not facts.rows:
         return False
     return facts.distinct == facts.rows if facts.exact else facts.telling >= 0.95

@@ -1,4 +1,4 @@
-"""What is known of a column before anything is guessed of it."""
+"""The facts about a column that guesses start from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tableveil.hierarchy import ValueKind
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """One column of a table, without its values but for the ends of its range.
+    """One column of a table, without its values apart from the ends of its range.
 
     Attributes:
         name: The column's name.
@@ -20,11 +20,11 @@ class ColumnFacts:
         distinct: Different values without NULL, estimated unless `exact`.
         exact: Whether the values were counted.
         shortest: Length in characters of the shortest value as text; None if there is no value.
-        longest: The same of the longest.
-        minimum: The least value of numbers, dates and timestamps as text; None of other kinds, or without a value.
+        longest: Length of the longest.
+        minimum: The least value of numbers, dates and timestamps as text; None for other kinds, or without a value.
         maximum: The greatest.
         digits: Whether all values are text of the digits 0 to 9.
-        date_format: How all values are written if they are dates as text, for `strptime`; empty: they are not.
+        date_format: The format of all values if they are dates written as text, for `strptime`; else empty.
     """
 
     name: str
@@ -48,10 +48,10 @@ class ColumnFacts:
 
     @property
     def constant(self) -> bool:
-        """Whether all rows are alike, of which there are some."""
+        """Whether there are rows and all of them have one value, or none."""
         return self.rows > 1 and self.distinct + (self.nulls > 0) == 1
 
     @property
     def telling(self) -> float:
-        """Different values by rows that have one: 1 if no two rows share a value, 0 if there are none."""
+        """Distinct values divided by rows that have a value: 1 if no two rows share a value, 0 if no row has one."""
         return self.distinct / self.present if self.present else 0.0

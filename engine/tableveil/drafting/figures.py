@@ -1,4 +1,4 @@
-"""What a risk analysis of the table says about the guesses: who tells records apart, and how many are at risk."""
+"""The risk analysis that supports a draft's guesses: which columns tell records apart, how many are at risk."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from tableveil.errors import shortened
 from tableveil.risk import AttributeRisk, ClassSizes
 
 MOST_MEASURED = 16
-"""Columns that are looked at: pairs of them are counted, and a draft should not take longer than a risk analysis."""
+"""The most columns to look at: pairs of them are counted, and a draft should not take longer than a risk analysis."""
 
 _MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was measured of some columns of the table as it is.
+    """Measurements of some columns of the table as it is.
 
     Attributes:
-        columns: The columns, to whose positions the risks refer.
-        quasi_identifiers: The sizes of the classes by those that are guessed to be quasi-identifiers; None if there are
-            none.
-        risks: Of the columns alone and in pairs.
-        proposed: Those among them that tell nearly all records apart, and no smaller part of them does.
+        columns: The columns; positions in the risks refer to them.
+        quasi_identifiers: The sizes of the classes by the guessed quasi-identifiers; None if there are none.
+        risks: The risks of the columns, alone and in pairs.
+        proposed: The columns and pairs that tell nearly all records apart while no smaller part of them does.
     """
 
     columns: tuple[str, ...]
@@ -33,7 +32,7 @@ class Figures:
     proposed: tuple[AttributeRisk, ...]
 
     def of_column(self, name: str) -> str:
-        """What the column tells apart alone and with others, in sentences; empty if it was not measured."""
+        """How many records the column tells apart, alone and with others; empty if it was not measured."""
         if name not in self.columns:
             return ""
         position = self.columns.index(name)
@@ -74,7 +73,7 @@ class Figures:
 
 
 def _percent(share: float) -> str:
-    """Rounded down: all but a few is not all."""
+    """Rounded down: nearly all records must not read as all."""
     return f"{math.floor(share * 1000) / 10:g} %"
 
 
@@ -83,5 +82,5 @@ def _count(number: int, what: str) -> str:
 
 
 def columns_to_measure(quasi_identifiers: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
-    """The first `MOST_MEASURED`, quasi-identifiers first."""
+    """The first `MOST_MEASURED` columns, quasi-identifiers before others."""
     return (*quasi_identifiers, *others)[:MOST_MEASURED]

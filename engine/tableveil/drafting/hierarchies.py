@@ -1,4 +1,4 @@
-"""The hierarchy that is proposed for a column, by its type, range and what its name says."""
+"""The hierarchy that is proposed for a column, by its type, its range and the meaning of its name."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from tableveil.hierarchy import (
 )
 
 FEW_VALUES = 10
-"""Nobody misses levels between so few values and none."""
+"""With so few values, nobody needs levels between the values and none."""
 
 LONGEST_CODE = 20
-"""Longer texts are not masked character by character: that would be as many levels."""
+"""Longer texts are not masked character by character: that would take one level per character."""
 
 OLDEST_ALONE = Decimal(90)
 """Ages from here on are rare, and released together (HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i)(C))."""
@@ -34,7 +34,7 @@ OLDEST_ALONE = Decimal(90)
 _AGE_WIDTHS = ("5", "10", "20", "40")
 _TIMES = TimesOfDay(tuple(map(TimeLevel, ("15 minutes", "1 hour", "6 hours"))))
 _LONG_AGO = 30
-"""Years that a range of dates must span for decades to be of use."""
+"""Years that a range of dates must span for decades to be useful."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Proposal:
 
 
 def propose_hierarchy(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
-    """A hierarchy that covers all values that the column has, and is sound for its type."""
+    """Proposes a hierarchy that covers all values of the column, and is sound for its type."""
     found = _by_kind(facts, meaning)
     rule = found.hierarchy
     if isinstance(rule, RuleHierarchy) and facts.kind is not None and check_rule(rule, "", facts.kind):
@@ -75,7 +75,7 @@ def _of_numbers(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
     if least is None or greatest is None:
         return _stopgap("Its range is not finite.")
     if meaning is Meaning.AGE and least >= 0 and greatest <= 150:
-        # Top coding covers what is above the range, too.
+        # Top coding covers values above the range, too.
         coding = plain(OLDEST_ALONE) if greatest >= OLDEST_ALONE else ""
         top = "120" if coding else plain(outwards(least, greatest + 1, Decimal(5))[1] - 1)
         old = " Those from 90 on are together." if coding else ""
@@ -117,7 +117,7 @@ _MONTHS = (DateUnit.MONTH, DateUnit.QUARTER)
 
 
 def may_be_code(facts: ColumnFacts) -> bool:
-    """Whether text may be masked character by character: all of one length, or of a postal code by its name."""
+    """Whether text may be masked character by character: all of one length, or with the name of a postal code."""
     if facts.kind is not ValueKind.TEXT or facts.distinct <= FEW_VALUES or facts.longest is None:
         return False
     one_length = facts.shortest == facts.longest

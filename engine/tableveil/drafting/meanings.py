@@ -1,4 +1,4 @@
-"""What the name of a column says it holds, in several languages."""
+"""Guesses from the name of a column what it holds, in several languages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import Enum
 
 
 class Meaning(Enum):
-    """What a column holds; the value says it to people."""
+    """The meaning of a column's values; the enum's value is its wording for people."""
 
     IDENTIFIER = "a number, name or address of one person"
     FREE_TEXT = "free text"
@@ -30,9 +30,9 @@ class Meaning(Enum):
     TECHNICAL = "a mark of how the row was made"
 
 
-# Words as they stand in names: lower case, without accents, English first, then German, French, Spanish, Italian,
-# Portuguese and Dutch where they differ. Several words of an entry follow each other. What stands earlier wins where
-# entries of the same number of words fit.
+# Words as they stand in names: lower case, without accents; English first, then German, French, Spanish, Italian,
+# Portuguese and Dutch where they differ. Several words of an entry follow each other. Among entries of equally many
+# words, the earlier one wins.
 _WORDS: dict[Meaning, str] = {
     Meaning.IDENTIFIER: """
         ssn sin nino nhs mrn email e-mail mail phone telephone mobile fax passport iban account accountnumber license
@@ -118,7 +118,7 @@ _WORDS: dict[Meaning, str] = {
         created-at updated-at modified-at inserted-at loaded-at load-id batch batch-id version etl source-system
         currency unit checksum
     """,
-    # Words that say little, and stand back behind all others.
+    # Words that say little come after all others.
     Meaning.DATE: "date datum fecha data dato admission discharge visit timestamp time datetime day month year",
 }
 _LAST_WORDS = {
@@ -142,7 +142,7 @@ _JOINED = {"".join(entry): meaning for entry, meaning in reversed(_ENTRIES)}
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BETWEEN = re.compile(r"[^a-z0-9]+|(?<=[a-z])(?=[0-9])|(?<=[0-9])(?=[a-z])")
 _MOST_CHARACTERS = 200
-"""What a longer name says is not looked for beyond."""
+"""Names are searched up to this length only."""
 
 
 def words_of(name: str) -> tuple[str, ...]:
@@ -155,9 +155,10 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def meaning_of(name: str) -> Meaning | None:
-    """What a column of this name holds, None if the name says nothing.
+    """The meaning that a column's name suggests; None if it suggests none.
 
-    The entry of most words decides. `county_name` is a place and `name` a name: words such as name and id come last.
+    The matching entry with the most words decides. `county_name` is a place and `name` a name: general words such as
+    name and id come last.
     """
     words = words_of(name)
     if meaning := _JOINED.get("".join(words)):

@@ -1,4 +1,4 @@
-"""A whole draft: proposals for a policy's fields, and a remark on each that is a guess or has to be decided."""
+"""A whole draft: proposals for a policy's fields, and a remark on each proposal that is a guess or needs a decision."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ MANY_QUASI_IDENTIFIERS = 20
 
 
 MOST_NAMED = 5
-"""Columns that a remark on several names."""
+"""The most columns that a remark names."""
 
 
 class RemarkKind(StrEnum):
-    """Whether the field a remark is on is good to know of, is a guess, or is left for the owner to decide."""
+    """Whether the remarked field is good to know of, is a guess, or is left for the owner to decide."""
 
     NOTE = "NOTE"
     GUESS = "GUESS"
@@ -32,7 +32,7 @@ class RemarkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Sentences for the owner on the field of the policy at that path, or on the whole draft if it is empty."""
+    """Sentences for the owner about the policy's field at that path, or about the whole draft if the path is empty."""
 
     field: str
     kind: RemarkKind
@@ -41,12 +41,12 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class PolicyDraft:
-    """What is proposed for a table, or for the rows of `source_query`; then `source` names none.
+    """The proposals for a table, or for the rows of `source_query`; then `source` names none.
 
-    `person_column` None proposes to state that rows are people.
+    If `person_column` is None, the draft proposes to state that each row is one person.
 
-    The statement on people, the privacy models, and the roles of columns of which nothing is known are the owner's to
-    decide, whatever is proposed.
+    The owner decides on the statement on people, the privacy models, and the roles of columns of which nothing is
+    known, whatever the draft proposes.
     """
 
     source: TableReference
@@ -60,7 +60,7 @@ class PolicyDraft:
 def draft_policy(
     source: TableReference, columns: Sequence[ColumnDraft], figures: Figures | None, unmeasured: str = ""
 ) -> PolicyDraft:
-    """The draft; `unmeasured` says why there are no figures."""
+    """Puts the draft together; `unmeasured` says why there are no figures."""
     proposed = propose_k(any(draft.meaning is Meaning.HEALTH for draft in columns))
     person = person_column(columns)
     numbers_people = person is not None and unique(person.facts)

@@ -1,4 +1,4 @@
-"""What a column is guessed to be to a policy, and why."""
+"""Guesses the role of a column in a policy, with a reason."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from tableveil.hierarchy import ValueKind
 from tableveil.policy import Role
 
 NEARLY_ALL = 0.9
-"""Columns in which so large a share of the values are different are taken to tell every row apart; estimates of
-numbers of distinct values err by some percent."""
+"""A column with this share of distinct values seems to tell rows apart; estimates err by some percent."""
 
 FEWEST_ROWS = 20
-"""In smaller tables it says nothing that all values are different."""
+"""In smaller tables, distinct values throughout prove nothing."""
 
 LONG_TEXT = 60
-"""Text of more characters, most of it different, is taken for free text."""
+"""Longer text, most of it distinct, is taken for free text."""
 
 _OF_MEANING = {
     Meaning.IDENTIFIER: Role.IDENTIFYING,
@@ -44,7 +43,7 @@ _CALENDAR = (ValueKind.DATE, ValueKind.TIMESTAMP)
 
 @dataclass(frozen=True, slots=True)
 class RoleGuess:
-    """`role` None says that nothing speaks for any; `reason` is a sentence for the owner of the table."""
+    """`role` is None if nothing speaks for any role; `reason` is a sentence for the owner of the table."""
 
     role: Role | None
     meaning: Meaning | None
@@ -58,7 +57,7 @@ def identifies_by_name(facts: ColumnFacts) -> bool:
 
 
 def guess_role(facts: ColumnFacts) -> RoleGuess:
-    """The role that the column's type, name and number of different values suggest, in this order of trust."""
+    """Guesses the role from the column's type, name and number of distinct values, trusted in this order."""
     meaning = meaning_of(facts.name)
     if facts.kind is None:
         return RoleGuess(Role.IDENTIFYING, meaning, "A column of this type cannot be released.")
@@ -72,7 +71,7 @@ def guess_role(facts: ColumnFacts) -> RoleGuess:
     if meaning is not None:
         role: Role | None = _OF_MEANING[meaning]
         if role is Role.INSENSITIVE and tells_all_apart:
-            # Released as it is, it would lead back to the rows of the source.
+            # Released unchanged, it would lead back to the rows of the source.
             reason = f"Its name says that it holds {meaning.value}, but nearly every row has a value of its own."
             return RoleGuess(None, meaning, reason)
         return RoleGuess(role, meaning, f"Its name says that it holds {meaning.value}.")
@@ -90,9 +89,9 @@ def _recurring(facts: ColumnFacts) -> str:
 
 
 def guessed_quasi_identifiers(columns: Sequence[ColumnFacts]) -> tuple[list[str], bool]:
-    """The names of those that are guessed to be quasi-identifiers, in table order, and whether something says so.
+    """The names of the guessed quasi-identifiers, in table order, and whether something speaks for them.
 
-    Where nothing does, of any column, they are all those of which nothing is known.
+    If nothing speaks for the role of any column, these are all columns of which nothing is known.
     """
     guesses = [(facts.name, guess_role(facts).role) for facts in columns]
     said = [name for name, role in guesses if role is Role.QUASI_IDENTIFIER]

@@ -18,9 +18,9 @@ from tableveil.hierarchy import (
 
 
 def telling_level(facts: ColumnFacts, hierarchy: HierarchyDefinition) -> int:
-    """The highest level of a proposed hierarchy that seems to leave several labels, 0 if only the values do.
+    """The highest level of a proposed hierarchy that seems to leave several labels; 0 if only the values themselves do.
 
-    Of numbers and days the ends of the range tell. Of others it is the level below the top.
+    For numbers and days, the ends of the range decide. For other kinds it is the level below the top.
     """
     match hierarchy:
         case Intervals() | Dates():

@@ -1,4 +1,4 @@
-"""The k that a draft proposes, and by which rule."""
+"""The k that a draft proposes, and the rule behind it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ class ProposedK:
 
 
 def propose_k(health: bool) -> ProposedK:
-    """11 if a column holds health data, else 5. It does not depend on the table's risk: k says what is acceptable."""
+    """11 if a column holds health data, else 5.
+
+    It does not depend on the table's risk: k states which risk is acceptable.
+    """
     if health:
         reason = (
             "Health data: 11 is the least cell that the US Centers for Medicare & Medicaid Services let be published "

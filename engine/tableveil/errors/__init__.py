@@ -1,4 +1,4 @@
-"""The typed errors that every layer raises; what they say is safe to show to the owner of the source."""
+"""The typed errors that every layer raises; their texts are safe to show to the owner of the source."""
 
 from tableveil.errors.errors import (
     BusyError,

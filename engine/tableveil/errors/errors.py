@@ -9,7 +9,7 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong: where, what was found, what was expected, and what to do.
+    """One thing that is wrong: where it is, what was found, what was expected, and what to do.
 
     `field` is a path into the policy (`attributes[2].hierarchy`) or the name of the object concerned.
     """
@@ -26,7 +26,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a check of a policy found: the faults that keep a job from starting, and warnings for the owner."""
+    """The result of checking a policy: the faults that keep a job from starting, and warnings for the owner."""
 
     faults: tuple[Fault, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Checked:
 class TableveilError(Exception):
     """Base of all errors Tableveil raises on purpose.
 
-    `code` is a stable identifier in upper snake case; `faults` holds everything that is wrong, not only the first.
+    `code` is a stable identifier in upper snake case; `faults` holds all faults, not only the first.
     """
 
     def __init__(self, code: str, message: str, faults: Iterable[Fault] = ()) -> None:
@@ -45,25 +45,25 @@ class TableveilError(Exception):
         self.faults = tuple(faults)
 
     def __str__(self) -> str:
-        """The message, and below it the faults that it only counts: a traceback shows nothing else."""
+        """The message, followed by the faults that it only counts: a traceback shows nothing else."""
         listed = [str(fault) for fault in self.faults]
         return self.message if listed in ([], [self.message]) else "\n  ".join([self.message, *listed])
 
     @classmethod
     def of(cls, code: str, field: str, found: str, expected: str, hint: str = "") -> Self:
-        """The error for a single fault, worded by that fault."""
+        """The error for a single fault; the fault gives the wording."""
         fault = Fault(field, found, expected, hint)
         return cls(code, str(fault), (fault,))
 
     @classmethod
     def about(cls, code: str, summary: str, faults: Sequence[Fault]) -> Self:
-        """The error for some faults: worded by the fault if it is one, else by the summary and their number."""
+        """The error for some faults: worded by the only fault if there is one, else by the summary and their number."""
         message = str(faults[0]) if len(faults) == 1 else f"{summary} ({len(faults)} faults)"
         return cls(code, message, faults)
 
 
 class InvalidError(TableveilError):
-    """The request can never work as it is."""
+    """The request can never work as it is written."""
 
 
 class NotFoundError(TableveilError):
@@ -72,7 +72,7 @@ class NotFoundError(TableveilError):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Another value for a field of the policy, by its path, as the policy would have it; empty: the field left out."""
+    """Another value for the field of the policy at that path; an empty value means that the field is left out."""
 
     field: str
     value: str
@@ -83,9 +83,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
-    """Changes of a policy, all to be made together, with which something that meets it was found.
+    """Changes to a policy, all to be made together; with them the search found something that meets it.
 
-    They are `nearest` if nothing meets the policy with any one of them a step smaller.
+    They are `nearest` if nothing meets the policy any more once one of them is made a step smaller.
     """
 
     changes: tuple[Change, ...]
@@ -96,7 +96,7 @@ class Relaxation:
 
 
 class InfeasibleError(TableveilError):
-    """The request is well-formed, but no transformation meets the policy; `relaxations` of it would be met."""
+    """The request is well-formed, but no transformation meets the policy; `relaxations` of the policy would be met."""
 
     def __init__(
         self, code: str, message: str, faults: Iterable[Fault] = (), relaxations: Iterable[Relaxation] = ()
@@ -106,11 +106,11 @@ class InfeasibleError(TableveilError):
 
 
 class ConflictError(TableveilError):
-    """The request clashes with what is there, or with what changed meanwhile."""
+    """The request clashes with something that exists, or with something that changed meanwhile."""
 
 
 class BusyError(TableveilError):
-    """A resource (queue, memory, the database file) is exhausted or taken for now."""
+    """A resource (queue, memory, the database file) is exhausted or taken at the moment."""
 
 
 class CancelledError(TableveilError):
@@ -118,4 +118,4 @@ class CancelledError(TableveilError):
 
 
 class InternalError(TableveilError):
-    """A defect or a broken environment; nothing the caller asked for is to blame."""
+    """A defect or a broken environment; the request is not to blame."""

@@ -11,17 +11,17 @@ from itertools import islice, pairwise
 LONGEST_SHOWN = 120
 
 MOST_HINTS = 20
-"""Names in one answer that get a hint: the first few tell what went wrong."""
+"""The most names in one answer that get a hint: the first few show what went wrong."""
 
 MOST_CHOICES = 2000
-"""Valid names that are looked at for a hint."""
+"""The most valid names that are looked at for a hint."""
 
 MOST_COMPARED = 10
-"""Valid names that a name is compared with letter by letter."""
+"""The most valid names that a name is compared with letter by letter."""
 
 
 def shortened(text: str) -> str:
-    """`text` quoted, and cut where it is longer than anyone would read (names may have 10,000 characters)."""
+    """`text` in quotes, cut where nobody would read on (names may have 10,000 characters)."""
     if len(text) <= LONGEST_SHOWN:
         return f"'{text}'"
     return f"'{text[:LONGEST_SHOWN]}…' ({len(text):,} characters)"
@@ -33,9 +33,9 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 
 
 class Nearest:
-    """The same hints for many names at once; only the first few that are asked about get one.
+    """Hints for many names at once; only the first few names that are asked about get one.
 
-    Comparing names takes time, and a request may name thousands that are not there among thousands that are.
+    Comparing names takes time, and a request may name thousands of missing names among thousands of valid ones.
     """
 
     def __init__(self, valid: Iterable[str]) -> None:
@@ -48,7 +48,8 @@ class Nearest:
             return ""
         self._left -= 1
         wanted = name.casefold()[:LONGEST_SHOWN]
-        # difflib is quadratic in the length of what it compares: it decides between the few that share most with it.
+        # difflib takes quadratic time in the length of the texts: it only decides between the few that share most with
+        # the name.
         close = nlargest(MOST_COMPARED, self._choices, key=partial(_shared, _parts(wanted)))
         matches = difflib.get_close_matches(wanted, close, n=1, cutoff=0.6)
         return f"Did you mean {shortened(self._choices[matches[0]])}?" if matches else ""
@@ -60,6 +61,6 @@ def _parts(text: str) -> frozenset[str]:
 
 
 def _shared(parts: frozenset[str], other: str) -> float:
-    """How much of two texts is in both, from 0 to 1."""
+    """How much two texts share, from 0 to 1."""
     others = _parts(other)
     return 2 * len(parts & others) / max(len(parts) + len(others), 1)

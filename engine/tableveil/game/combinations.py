@@ -1,4 +1,4 @@
-"""The distinct combinations of values that source and population have."""
+"""The distinct combinations of values in the source and in the population."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tableveil.hierarchy import AttributeLevels
 class Combinations:
     """The distinct combinations of values of the source and of the population.
 
-    `codes[j][i]` is the code of quasi-identifier j in combination i; `records[i]` counts the source's records, 0 if it
-    occurs in the population only; `people[i]` those of the population, or the source's again if there is no table of
-    it. Withheld records are in none.
+    `codes[j][i]` is the code of quasi-identifier j in combination i. `records[i]` counts the source's records, 0 if the
+    combination occurs in the population only. `people[i]` counts the population's records, or the source's again if
+    there is no population table. Withheld records are in no combination.
     """
 
     levels: tuple[AttributeLevels, ...]

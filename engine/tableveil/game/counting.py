@@ -18,14 +18,14 @@ from tableveil.lattice import Axis, Lattice, Transformation
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """The classes at a transformation that followed combinations are in.
+    """The classes of followed combinations at a transformation.
 
     Attributes:
         at: The transformation.
-        of: Per followed combination its class.
+        of: Per followed combination the number of its class.
         groups: Per quasi-identifier, the group of each class.
-        records: Per class, the source's.
-        people: Per class, the population's.
+        records: Per class, the number of the source's records.
+        people: Per class, the number of the population's records.
     """
 
     at: Transformation
@@ -36,12 +36,13 @@ class Counted:
 
 
 def counted_at_all(combinations: Combinations, lattice: Lattice, everyone: bool = False) -> Iterator[Counted]:
-    """The classes at every transformation of the lattice, each once, in an order of its own.
+    """The classes at every transformation of the lattice, each transformation once, in no particular order.
 
-    Followed are the combinations of the source, in their order, and the classes that they are in; if `everyone`, those
-    of the population only too. Classes are rolled up one level of one axis at a time, depth first, so that no more
-    than one histogram per axis is kept. Who shares no label with a followed combination, however far the axes that are
-    left are generalized, is dropped: with the axes of many values first, that leaves little to the others.
+    Followed are the combinations of the source, in their order, and the classes that hold them; with `everyone`, the
+    combinations that only the population has are followed too. Classes are rolled up one level of one axis at a time,
+    depth first, so that no more than one histogram per axis is kept. Combinations that share no label with a followed
+    one, even at the top of the remaining axes, are dropped: as axes of many values come first, few combinations are
+    left for the other axes.
     """
     maps = LevelMaps(combinations.levels)
     followed = np.arange(len(combinations.records)) if everyone else np.flatnonzero(combinations.records)
@@ -54,7 +55,7 @@ def counted_at_all(combinations: Combinations, lattice: Lattice, everyone: bool 
 
 
 def _along(crowds: _Crowds, lattice: Lattice, axes: Sequence[Axis]) -> Iterator[_Crowds]:
-    """`crowds`, which are at the bottom of these axes, and all that differ from them along these only."""
+    """`crowds`, which are at the bottom of these axes, and all crowds that generalize them along these axes only."""
     ends = crowds.at
     for axis in axes:
         ends = lattice.moved(ends, axis, lattice.top[axis[0]])
@@ -70,7 +71,7 @@ def _along(crowds: _Crowds, lattice: Lattice, axes: Sequence[Axis]) -> Iterator[
 
 @dataclass(frozen=True, eq=False)
 class _Crowds:
-    """All who share labels: as in `Counted`, but whether a followed combination is among them or not."""
+    """Combinations that share all labels: as in `Counted`, but with or without a followed combination among them."""
 
     maps: LevelMaps
     at: Transformation
@@ -79,11 +80,11 @@ class _Crowds:
     people: NDArray[np.int64]
 
     def rolled_up(self, to: Transformation) -> _Crowds:
-        """Those at a transformation above."""
+        """The crowds at a transformation above."""
         if to == self.at:
             return self
         of, crowds = _numbered_again(*self._places(to))
-        # Any member of a crowd tells its groups.
+        # Any member of a crowd gives its groups.
         member = np.empty(crowds, np.int32)
         member[of] = np.arange(len(of), dtype=np.int32)
         groups = tuple(
@@ -93,7 +94,7 @@ class _Crowds:
         return _Crowds(self.maps, to, of[self.of], groups, sums_at(of, self.people, crowds))
 
     def within_reach(self, ends: Transformation) -> _Crowds:
-        """Those that share all labels with a followed combination at a transformation above."""
+        """The crowds that share all labels with a followed combination at a transformation above."""
         if len(self.of) >= len(self.people) and _numbered_again(self.of, len(self.people))[1] == len(self.people):
             return self
         places, space = self._places(ends)
@@ -115,7 +116,7 @@ class _Crowds:
 
 
 def _numbered_again(positions: NDArray[np.signedinteger[Any]], many: int) -> tuple[NDArray[np.signedinteger[Any]], int]:
-    """The positions, of so many, counted among those that occur; and how many these are."""
+    """The positions, below `many`, renumbered among those that occur; and the number of these."""
     occurs = np.zeros(many, np.bool_)
     occurs[positions] = True
     occurring = int(np.count_nonzero(occurs))

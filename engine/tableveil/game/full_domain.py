@@ -1,4 +1,4 @@
-"""Full-domain generalization: one transformation for all records, and what does not pay is suppressed."""
+"""Full-domain generalization: one transformation for all records; records that do not pay are suppressed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from tableveil.numeric.rounding import SLACK, rounded
 
 @dataclass(frozen=True, slots=True)
 class FullDomain:
-    """A transformation, what releasing at it pays in all, how many records are released, and how many of them attacked.
+    """A transformation, the payout of releasing at it, and how many records are released and attacked.
 
-    `key` is what transformations are compared by: what is not paid of all records' benefit, then the sum of levels,
-    then the levels.
+    `key` orders transformations: first by the part of all records' benefit that is not paid, then by the sum of levels,
+    then by the levels.
     """
 
     transformation: Transformation
@@ -31,9 +31,9 @@ class FullDomain:
 
 
 class BestFullDomain:
-    """The best of the transformations considered so far, for several stakes at once.
+    """The best transformation considered so far, for several stakes at once.
 
-    Whether a record pays depends on its class only, so what to suppress is decided class by class.
+    Whether a record pays depends on its class only, so records are suppressed class by class.
     """
 
     def __init__(self, stakes: Sequence[Stakes], choice: Choice) -> None:
@@ -42,11 +42,11 @@ class BestFullDomain:
         self._best: list[FullDomain | None] = [None] * len(self._stakes)
 
     def consider(self, counted: Counted, loss: NDArray[np.float64]) -> None:
-        """One more transformation: its classes, and the information loss of each one's records."""
+        """Considers one more transformation: its classes, and the information loss of each one's records."""
         lost = float(counted.records @ loss)
         for i, stakes in enumerate(self._stakes):
             best = self._best[i]
-            # What is paid if nobody attacks bounds what is paid.
+            # The payout without any attack is an upper bound of the payout.
             if best is not None and stakes.benefit * lost * (1.0 - SLACK) > best.key[0]:
                 continue
             found = self._at(stakes, counted, loss)
@@ -54,7 +54,7 @@ class BestFullDomain:
                 self._best[i] = found
 
     def best(self) -> list[FullDomain]:
-        """Per stakes; at least one transformation was considered."""
+        """The best transformation per stakes; at least one was considered."""
         return [best for best in self._best if best is not None]
 
     def _at(self, stakes: Stakes, counted: Counted, loss: NDArray[np.float64]) -> FullDomain:

@@ -1,4 +1,4 @@
-"""The adversary who knows the method: of the people who share labels, only those who would get them are in question."""
+"""The adversary who knows the method looks only at people who would get the same labels, not at all who share them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tableveil.lattice import Transformation
 
 
 def pre_image_sizes(combinations: Combinations, assignment: Assignment) -> NDArray[np.int64]:
-    """Per combination, the people who would be released with its labels at its levels; 0 if suppressed.
+    """Per combination, the number of people who would be released with its labels at its levels; 0 if suppressed.
 
-    An adversary who knows the method can tell for everybody in the population what would be released of them. Of those
-    who share a record's labels, only those come into question who would get them: never more, often fewer. The
-    assignment must be one of everyone.
+    An adversary who knows the method can compute how each person of the population would be released. Among the people
+    who share a record's labels, the adversary considers only those who would get these labels: never more people, often
+    fewer. The assignment must cover everyone.
     """
     maps = LevelMaps(combinations.levels)
     sizes = np.zeros(len(combinations.people), np.int64)
@@ -32,7 +32,7 @@ def pre_image_sizes(combinations: Combinations, assignment: Assignment) -> NDArr
 
 
 def people_of_labels(combinations: Combinations, assignment: Assignment) -> NDArray[np.int64]:
-    """Per combination, the people whose values its labels stand for, whatever they are released at; 0 if suppressed."""
+    """Per combination, the number of people whose values fit its labels, at any level; 0 if suppressed."""
     maps = LevelMaps(combinations.levels)
     people = np.zeros(len(combinations.people), np.int64)
     everybody = np.arange(len(people))
@@ -45,7 +45,7 @@ def people_of_labels(combinations: Combinations, assignment: Assignment) -> NDAr
 def payouts_against(
     combinations: Combinations, assignment: Assignment, stakes: Stakes, sizes: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Per combination, what each of its records pays if success has the probability 1 / `sizes`; 0 if suppressed."""
+    """Per combination, the payout of each record if attacks succeed with probability 1 / `sizes`; 0 if suppressed."""
     measure = InformationLoss(combinations.levels)
     payouts = np.zeros(len(sizes))
     for number, rows in released_at(assignment.chosen):
@@ -56,7 +56,7 @@ def payouts_against(
 
 
 def released_at(chosen: NDArray[np.int32]) -> list[tuple[int, NDArray[np.intp]]]:
-    """The transformations that are chosen, and the combinations that are released at each."""
+    """The chosen transformations, with the combinations that are released at each."""
     order = np.argsort(chosen, kind="stable")
     numbers, starts = np.unique(chosen[order], return_index=True)
     parts = np.split(order, starts[1:])
@@ -77,7 +77,7 @@ def crowds(
     at: Transformation,
     maps: LevelMaps,
 ) -> NDArray[np.int64]:
-    """Per entry, which has these groups at the transformation, the people of all entries that are in the same."""
+    """Per entry with these groups at the transformation, the people of all entries in the same groups."""
     places, space = Blocks(at, groups, maps).places(at, [maps.size(j, level) for j, level in enumerate(at)])
     crowds: NDArray[np.int64] = sums_at(places, people, space)[places]
     return crowds

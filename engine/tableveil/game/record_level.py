@@ -17,34 +17,36 @@ from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import BreakEven
 
 if TYPE_CHECKING:
-    # The search builds on quality models, and those on the game.
+    # The search builds on quality models, which build on the game.
     from tableveil.control import Control
 
 SUPPRESSED = -1
 
 DIGITS = 12
-"""Decimal digits of payout / benefit that are compared, so that what is equal by definition is not told by rounding."""
+"""Decimal digits of payout / benefit that are compared, so that rounding decides between no equal payouts."""
 
 MOST_PAIRS = 20_000_000_000
-"""Most pairs of a combination and a transformation: some minutes on one core."""
+"""The most pairs of a combination and a transformation: some minutes on one core."""
 
 MOST_TRANSFORMATIONS = 1_000_000
-"""Each is counted, however few combinations there are."""
+"""The most transformations: each is counted, however few combinations there are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which transformations a record may be released at.
+    """The transformations at which a record may be released.
 
-    If `no_attack`, only those at which it is not attacked. What pays less than 0 is suppressed, unless `break_even` is
-    None: then the best is released whatever it pays; what pays exactly 0 goes as it says.
+    If `no_attack`, only those at which the record is not attacked. A record that pays less than 0 is suppressed, unless
+    `break_even` is
+    None: then it is released at its best transformation, whatever it pays. For a record that pays exactly 0,
+        `break_even` decides.
     """
 
     break_even: BreakEven | None = BreakEven.KEEP
     no_attack: bool = False
 
     def releasable(self, stakes: Stakes, loss: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether records that lose so much information, among so many people, may be released."""
+        """Whether records with this loss, among this number of people, may be released."""
         releasable = np.ones(len(sizes), np.bool_)
         if self.break_even is not None:
             releasable &= stakes.profitable(loss, sizes, self.break_even)
@@ -55,14 +57,14 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assignment:
-    """What each combination is released at, those of the population only included: what they would be.
+    """The transformation of each combination; for combinations that only the population has, the one they would get.
 
     Attributes:
-        transformations: Those of the lattice, in the order of the sum of their levels, then lexicographic.
+        transformations: The transformations of the lattice, by the sum of their levels, then lexicographic.
         chosen: Per combination an index into `transformations`, or `SUPPRESSED`.
-        sizes: Per combination the people that share its labels at these levels: success has the probability 1 / size.
-            0 if suppressed.
-        payouts: Per combination what each of its records pays; 0 if suppressed.
+        sizes: Per combination the number of people who share its labels at these levels: success has the probability 1
+            / size. 0 if suppressed.
+        payouts: Per combination the payout of each of its records; 0 if suppressed.
     """
 
     transformations: tuple[Transformation, ...]
@@ -72,12 +74,12 @@ class Assignment:
 
 
 def enumerable(combinations: int, lattice: Lattice) -> bool:
-    """Whether all transformations of the lattice can be tried on so many combinations; callers refuse what cannot."""
+    """Whether all transformations of the lattice can be tried on so many combinations; if not, callers refuse."""
     return lattice.size <= min(MOST_TRANSFORMATIONS, MOST_PAIRS // max(combinations, 1))
 
 
 def in_order(lattice: Lattice) -> tuple[Transformation, ...]:
-    """All transformations by the sum of their levels, then lexicographic: of equally good ones the first is chosen."""
+    """All transformations by the sum of their levels, then lexicographic: the first of equally good ones is chosen."""
     return tuple(sorted(lattice, key=lambda x: (sum(x), x)))
 
 
@@ -90,21 +92,21 @@ def best_transformations(
     everyone: bool = False,
     on_progress: Callable[[int, int], None] = lambda counted, transformations: None,
 ) -> list[Assignment]:
-    """Per stakes, what pays most for each combination with records; if `everyone`, for those without records too.
+    """Per stakes, the transformation that pays most for each combination with records; with `everyone`, for all.
 
-    A record pays benefit * (1 - information loss), less loss / people if it is attacked, where people are those that
-    share its labels (journalist model). No record's choice touches another's, so each transformation is counted once,
-    for all combinations and all stakes. Of those that pay the same, the one with the least sum of levels, then the
-    lexicographically first, is chosen. Source: Wan et al. 2015; Prasser et al. 2017.
+    A record pays benefit * (1 - information loss), less loss / people if it is attacked; people are those who share its
+    labels (journalist model). No record's choice affects another's, so each transformation is counted once, for all
+    combinations and all stakes. Among transformations that pay equally, the one with the least sum of levels is chosen,
+    then the lexicographically first. Source: Wan et al. 2015; Prasser et al. 2017.
 
     Args:
-        combinations: Of the source and the population.
-        lattice: Which transformations there are; `enumerable` tells whether they are too many.
-        stakes: One game or several.
-        choice: What may be released.
+        combinations: The combinations of the source and the population.
+        lattice: The transformations to choose from; `enumerable` says whether they are too many.
+        stakes: The stakes of one game or several.
+        choice: The transformations at which a record may be released.
         control: May stop the work.
-        everyone: Whether to choose for combinations of the population only as well; else they are `SUPPRESSED`.
-        on_progress: Is told how many transformations of how many were counted.
+        everyone: Whether to choose for combinations of the population only, too; else they are `SUPPRESSED`.
+        on_progress: Called with the number of transformations counted and the number of all.
 
     Raises:
         UncountableError: A domain is measured instead of counted.
@@ -121,7 +123,7 @@ def best_transformations(
 
 
 class BestOfAll:
-    """Per followed combination the best of the transformations considered so far, for several stakes at once."""
+    """Per followed combination the best transformation considered so far, for several stakes at once."""
 
     def __init__(
         self,
@@ -130,7 +132,7 @@ class BestOfAll:
         stakes: Sequence[Stakes],
         choice: Choice,
     ) -> None:
-        """`transformations` are `in_order` of a lattice; `number` tells the place of each.
+        """`transformations` are `in_order` of a lattice; `number` maps each to its place.
 
         Raises `UncountableError` if a domain is measured.
         """
@@ -142,7 +144,7 @@ class BestOfAll:
         self._found: list[_Found] = []
 
     def consider(self, counted: Counted) -> None:
-        """One more of them; each counts the same followed combinations."""
+        """Considers one more transformation; each call counts the same followed combinations."""
         if not self._found:
             self._found = [_Found.nothing(len(counted.of)) for _ in self._stakes]
         loss = self._loss.at(counted.at, counted.groups)
@@ -153,7 +155,7 @@ class BestOfAll:
             found.improve(self.number[counted.at], keys, payouts, counted)
 
     def assignments(self, many: int, followed: NDArray[np.intp] | None = None) -> list[Assignment]:
-        """One per stakes, over `many` combinations, of which those at `followed`, by default all, were considered."""
+        """One assignment per stakes, over `many` combinations; those at `followed` (by default all) were considered."""
         return [self._assignment(found, many, followed) for found in self._found]
 
     def _assignment(self, found: _Found, many: int, followed: NDArray[np.intp] | None) -> Assignment:
@@ -166,13 +168,13 @@ class BestOfAll:
 
 @dataclass(slots=True, eq=False)
 class _Found:
-    """Per followed combination: its best transformation, the people that share its labels there, and what it pays."""
+    """Per followed combination: its best transformation, the people who share its labels there, and its payout."""
 
     chosen: NDArray[np.int32]
     sizes: NDArray[np.int64]
     payouts: NDArray[np.float64]
     keys: NDArray[np.float64]
-    """The payouts as they are compared; -inf as long as nothing may be released."""
+    """The payouts in the form they are compared in; -inf as long as nothing may be released."""
 
     @classmethod
     def nothing(cls, many: int) -> _Found:

@@ -1,4 +1,4 @@
-"""Record-level generalization that pays against an adversary who knows the method."""
+"""Record-level generalization that pays even against an adversary who knows the method."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ if TYPE_CHECKING:
 def solve_against_inversion(
     combinations: Combinations, lattice: Lattice, stakes: Stakes, choice: Choice, control: Control
 ) -> Assignment:
-    """An assignment of everybody that pays against an adversary who knows it; `sizes` are those of the pre-images.
+    """An assignment for everybody that pays against an adversary who knows it; `sizes` are the pre-images' sizes.
 
-    Of three assignments, the one that pays most for the source's records: `stable_choices`, what pays most if the
-    method is not known, and the best single transformation for all. Each without what does not pay against this
-    adversary or, if `choice` says so, is attacked by it: all members of a pre-image lose the same information among the
-    same people, so to suppress one of them is to suppress all, and other pre-images stay as they are. So the result
-    never pays less than the latter two; it need not be the optimum of all assignments.
+    Three assignments compete: `stable_choices`, the best one if the method is not known, and the best single
+    transformation for all. The one that pays most for the source's records wins. From each, the records are removed
+    that do not pay against this adversary or, if `choice` forbids attacks, are attacked by it. All members of a
+    pre-image lose the same information among the same people. So suppressing one of them suppresses all, and other
+    pre-images stay as they are. The result never pays less than the latter two; it need not be the optimum over all
+    assignments.
 
-    What combinations are released at depends on the people only. Which of the three it is, and the one transformation,
-    depend on the source's records, and so does everything if they stand in for the people.
+    Within an assignment, the transformation of a combination depends on the people only. The choice among the three,
+    and the single transformation, depend on the source's records; everything does if these stand in for the people.
 
     Raises:
         UncountableError: A domain is measured instead of counted.
@@ -61,7 +62,7 @@ def solve_against_inversion(
 
 
 def _settled(combinations: Combinations, assignment: Assignment, stakes: Stakes, choice: Choice) -> Assignment:
-    """What is chosen, as it pays against the adversary who knows it, without what is not released for that."""
+    """The assignment's payout against the adversary who knows it, without records that must not be released then."""
     sizes = pre_image_sizes(combinations, assignment)
     kept = np.zeros(len(sizes), np.bool_)
     payouts = np.zeros(len(sizes))

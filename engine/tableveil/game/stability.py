@@ -1,4 +1,4 @@
-"""Choices of labels that nobody has a reason to leave, alone or with others, where only who chose the same protects."""
+"""Choices of labels that no people have a reason to leave, alone or together, if only equal choices protect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tableveil.control import Control
 
 ROUNDS = 100
-"""Most rounds of choosing anew; on the tables measured, at most 40 were needed."""
+"""The most rounds of choosing again; on the tables measured, at most 40 were needed."""
 
 
 def stable_choices(
@@ -31,14 +31,15 @@ def stable_choices(
     choice: Choice,
     control: Control,
 ) -> NDArray[np.int32]:
-    """What each combination chooses such that no people could agree on labels that would pay more for each of them.
+    """A choice per combination such that no people could agree on labels that would pay more for each of them.
 
-    Everybody chooses what pays most if all join who may yet: those who share the labels and are settled there, or not
-    settled at all. Who gets what was expected is settled; the others choose again. Fewer may join from round to round,
-    so nobody settled could have more later. The labels that promise most of all are chosen by all who may, so each
-    round settles somebody. It is the greedy construction of a stable partition where all members of a coalition get the
-    same (Banerjee, Konishi, Sönmez 2001, "Core in a simple coalition formation game"). Whoever is not settled after
-    `ROUNDS` keeps the last choice.
+    Each combination chooses the labels that would pay most if all people joined who still can: those who share the
+    labels and are settled there, or are not settled yet. A combination that gets the people it expected is settled; the
+    others choose again. From round to round fewer can join, so nobody who is settled could have more later. All people
+    who can choose the most promising labels do choose them, so each round settles somebody. This is the greedy
+    construction of a stable partition where all members of a coalition get equal payoffs (Banerjee, Konishi, Sönmez
+    2001, "Core in a simple coalition formation game"). A combination that is not settled after `ROUNDS` keeps its last
+    choice.
     """
     chosen, promised = published.chosen.copy(), published.payouts.copy()
     unsettled = np.flatnonzero(chosen != SUPPRESSED)
@@ -71,7 +72,7 @@ def _selected(combinations: Combinations, rows: NDArray[np.intp]) -> Combination
 
 
 def _joined(counted: Counted, combinations: Combinations, maps: LevelMaps, rows: NDArray[np.intp]) -> Counted:
-    """The same classes with the people of these combinations, which are released at their transformation."""
+    """The classes, with the people of these combinations added, which are released at the classes' transformation."""
     if not len(rows):
         return counted
     groups = groups_at(combinations, counted.at, rows)

@@ -1,7 +1,7 @@
-"""The payout sweep: what each way to de-identify pays, as the adversary's gain and the publisher's loss grow together.
+"""The payout sweep: how much each method pays, as the adversary's gain and the publisher's loss grow together.
 
-Each transformation's classes are counted once for all methods, and all gains that memory has room for. `tableveil.game`
-does not export this module, because it builds on `tableveil.search`, which builds on the game.
+Each transformation's classes are counted once for all methods, and for as many gains as memory has room for.
+`tableveil.game` does not export this module, because it builds on `tableveil.search`, which builds on the game.
 """
 
 from __future__ import annotations
@@ -34,19 +34,20 @@ from tableveil.lattice import Lattice, Transformation
 from tableveil.policy import BreakEven, Game
 
 MEMORY = 512 << 20
-"""Bytes of assignments that are made at once; for more, all is counted again."""
+"""Bytes of the assignments that are made at once; if there are more, everything is counted again for the rest."""
 
 BYTES_PER_CHOICE = 32
-"""About what an assignment takes per combination."""
+"""Approximate bytes that an assignment takes per combination."""
 
 
 class Method(StrEnum):
     """How records are de-identified.
 
     `FULL_DOMAIN`: all at the one transformation that pays most, without the records that do not pay.
-    `FULL_DOMAIN_NO_ATTACK`: the same, without the records on which an attack pays. `RECORD_LEVEL`: every combination of
-    values at the transformation that pays most for it. `RECORD_LEVEL_NO_ATTACK`: of those at which no attack pays.
-    `SAFE_HARBOR`: all records at the Safe Harbor levels, attacked or not.
+    `FULL_DOMAIN_NO_ATTACK`: like `FULL_DOMAIN`, without the records on which an attack pays. `RECORD_LEVEL`: every
+    combination of values at the transformation that pays most for it. `RECORD_LEVEL_NO_ATTACK`: like `RECORD_LEVEL`,
+    among the transformations at which no attack pays. `SAFE_HARBOR`: all records at the Safe Harbor levels, attacked or
+    not.
     """
 
     FULL_DOMAIN = "FULL_DOMAIN"
@@ -62,7 +63,7 @@ NO_ATTACK = (Method.FULL_DOMAIN_NO_ATTACK, Method.RECORD_LEVEL_NO_ATTACK)
 
 
 class Among(StrEnum):
-    """Among whose records the adversary looks for a person: an attack succeeds with 1 / those that share the labels."""
+    """The table in which the adversary looks for a person: success has 1 / (records that share the labels)."""
 
     SOURCE = "SOURCE"
     POPULATION = "POPULATION"
@@ -70,17 +71,18 @@ class Among(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """What a method pays at one gain.
+    """The payout of a method at one gain.
 
     Attributes:
-        gain: Of the adversary per successful attack, and the publisher's loss.
+        gain: The adversary's gain per successful attack, which is also the publisher's loss.
         method: How the records are de-identified.
-        among: Among whose records the adversary looks.
-        payout: Of all records of the source together; suppressed ones pay nothing.
-        suppressed: Records, withheld ones included.
+        among: The table in which the adversary looks.
+        payout: The payout of all records of the source together; suppressed records pay nothing.
+        suppressed: Suppressed records, including withheld ones.
         attacked: Released records on which an attack pays.
-        transformation: Of the whole release; None for record-level methods.
-        payout_if_method_known: Of a record-level release if the adversary inverts the method; None if not asked for.
+        transformation: The transformation of the whole release; None for record-level methods.
+        payout_if_method_known: The payout of a record-level release if the adversary inverts the method; None if not
+            asked for.
     """
 
     gain: Decimal
@@ -95,9 +97,9 @@ class SweepPoint:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """All points, by method, among whom, and gain.
+    """All points, by method, table looked in, and gain.
 
-    `records` is N, withheld ones included, and `benefit` what one of them is worth as it is. `counted` of the
+    `records` is N, withheld ones included, and `benefit` the worth of one unchanged record. `counted` of the
     `lattice_size` transformations were counted.
     """
 
@@ -126,18 +128,19 @@ def payout_sweep(
     """Sweeps the gains.
 
     Args:
-        combinations: Of the source and, if it `has_population`, of the population.
-        has_population: Whether people are counted of a table of the population: adds the points among them.
+        combinations: The combinations of the source and, if it `has_population`, of the population.
+        has_population: Whether people are counted in a table of the population: adds the points for it.
         withheld: Records of the source that are suppressed at every transformation.
         lattice: Which transformations may be released.
-        safe_harbor: The one that Safe Harbor asks for, which need not be in the lattice; None leaves it out.
+        safe_harbor: The transformation that Safe Harbor asks for, which need not be in the lattice; None leaves it out.
         game: Its benefit and cost; gain and loss are replaced by each of `gains`.
-        gains: At least 0, in ascending order; 0 and all up to the cost are gains for which nobody attacks.
-        break_even: What becomes of records that pay exactly nothing.
+        gains: At least 0, in ascending order; at gains up to the cost nobody attacks.
+        break_even: Whether records that pay exactly nothing are released.
         control: May cancel the sweep.
-        on_progress: Is told how many transformations were counted.
-        if_method_known: Whether to tell what record-level releases pay against an adversary who knows the method.
-        methods: Those to sweep; Safe Harbor only if `safe_harbor` is given too.
+        on_progress: Called with the number of transformations counted.
+        if_method_known: Whether to compute the payouts of record-level releases against an adversary who knows the
+            method.
+        methods: The methods to sweep; Safe Harbor only if `safe_harbor` is given too.
 
     Raises:
         UncountableError: A domain is measured instead of counted.
@@ -182,13 +185,13 @@ def payout_sweep(
 
 
 def _at_once(combinations: int) -> int:
-    """For how many stakes so many combinations can be assigned transformations at once."""
+    """The number of stakes for which so many combinations can be assigned transformations at once."""
     return max(1, MEMORY // (BYTES_PER_CHOICE * max(combinations, 1)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Paid:
-    """What a method pays at one gain, at one transformation or several; `known`: if the adversary knows the method."""
+    """A method's payouts at one gain, at one transformation or several; `known`: if the adversary knows the method."""
 
     payout: float
     released: int
@@ -198,7 +201,7 @@ class _Paid:
 
 
 class _Against:
-    """What each method pays against an adversary who looks among the records of the source, or of the population."""
+    """The payouts of each method against an adversary who looks in the source, or in the population."""
 
     def __init__(
         self,
@@ -227,7 +230,7 @@ class _Against:
         }
 
     def consider(self, counted: Counted) -> None:
-        """One more transformation of the lattice."""
+        """Considers one more transformation of the lattice."""
         seen = counted if self.among is Among.POPULATION else replace(counted, people=counted.records)
         seen = self._merged(seen)
         loss = self._loss.at(seen.at, seen.groups)
@@ -237,9 +240,10 @@ class _Against:
             record_level.consider(seen)
 
     def _merged(self, counted: Counted) -> Counted:
-        """Classes that pay the same at all stakes as one: few are left, so that many gains take little longer than one.
+        """Merges classes that pay equally at all stakes: few are left, so that many gains take little longer than one.
 
-        They lose the same information, and among as many people an attack on them succeeds, or pays at no stakes.
+        The merged classes lose the same information; an attack on them succeeds among equally many people, or pays at
+        no stakes.
         """
         safe = min(self._safe_size, int(counted.people.max(initial=0)))
         people = np.minimum(counted.people, safe)
@@ -251,7 +255,7 @@ class _Against:
     def paid(
         self, safe_harbor: Transformation | None, control: Control, if_method_known: bool
     ) -> dict[Method, list[_Paid]]:
-        """Per method and stakes, once all transformations were considered."""
+        """The payouts per method and stakes, once all transformations were considered."""
         paid = {
             method: [_Paid(best.payout, best.released, best.attacked, best.transformation) for best in search.best()]
             for method, search in self._full_domain.items()
@@ -271,7 +275,7 @@ class _Against:
         ]
 
     def _against_inversion(self, method: Method, control: Control) -> list[_Paid]:
-        """With what the same releases pay if the method is known, for which everybody's labels are needed."""
+        """Adds the payouts of the same releases if the method is known, which needs everybody's labels."""
         records = self._combinations.records
         at_once = _at_once(len(records))
         paid: list[_Paid] = []
@@ -292,7 +296,7 @@ class _Against:
         return paid
 
     def _all_at(self, transformation: Transformation) -> list[_Paid]:
-        """Everything released at one transformation, whatever it pays."""
+        """Releases everything at one transformation, whatever it pays."""
         (counted,) = counted_at_all(self._combinations, Lattice(transformation, transformation))
         records, people = counted.records, counted.people
         loss = self._loss.at(counted.at, counted.groups)
@@ -308,14 +312,14 @@ class _Against:
 
 
 def _assigned(assignment: Assignment, stakes: Stakes, records: NDArray[np.int64]) -> _Paid:
-    """What a record-level release pays for these records of each combination."""
+    """The payout of a record-level release for these records of each combination."""
     released = assignment.chosen != SUPPRESSED
     attacked = released & stakes.attacked(assignment.sizes)
     return _Paid(float(records @ assignment.payouts), int(records[released].sum()), int(records[attacked].sum()))
 
 
 def _of_source(combinations: Combinations) -> Combinations:
-    """Those of the source, which is its own population."""
+    """The combinations of the source, which is its own population."""
     there = combinations.records > 0
     records = combinations.records[there]
     return Combinations(combinations.levels, tuple(codes[there] for codes in combinations.codes), records, records)

@@ -1,4 +1,4 @@
-"""Generalization hierarchies: how they are defined, what can be wrong with them, the labels and groups they give."""
+"""Generalization hierarchies: their definitions, the checks of these, and the labels and groups they give."""
 
 from tableveil.hierarchy.definition import (
     MASK,

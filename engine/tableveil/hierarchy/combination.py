@@ -16,7 +16,7 @@ from tableveil.hierarchy.listed import check_levels
 
 
 def check(rule: Combination, field: str) -> list[Fault]:
-    """Everything wrong with the rows; what is wrong with the rule for the rest is not in it."""
+    """Checks the rows and lists their faults, without those of the rule for the rest."""
     faults = []
     for index, row in enumerate(rule.rows):
         if not row:
@@ -28,7 +28,7 @@ def check(rule: Combination, field: str) -> list[Fault]:
 
 
 def _padded(rule: Combination, least: int) -> list[tuple[str, ...]]:
-    """The rows without the top, all with as many labels below it as the longest, and with at least `least`."""
+    """The rows without the top, all filled up to as many labels as the longest, and to at least `least`."""
     rows = [row[:-1] if len(row) > 1 and row[-1] == TOP_LABEL else row for row in rule.rows]
     columns = max([least, *(len(row) - 1 for row in rows)]) + 1
     return [(*row, *[row[-1]] * (columns - len(row))) for row in rows]
@@ -43,12 +43,12 @@ def label(
 ) -> LabelledValues:
     """Looks values up in the rows by their text, and labels the others by the rule, with `label_rest`.
 
-    Where rows or the rule have fewer levels below the top than the other, their last label is repeated; where they have
-    none, it is the value itself.
+    Where rows or the rule have fewer levels below the top than the other, their last label is repeated; if they have no
+    such level, the value itself is repeated.
 
-    |H| is that of the rule and one more value per row, and the leaves of a row's label are the rows that have it. Where
-    the rule is measured, rows have no width. A value without a row whose label by the rule is, at any level, one of
-    those in the rows is not covered: the label would mean both. A row for the value settles it.
+    |H| is the rule's |H| plus one value per row, and the leaves of a row's label are the rows that have it. Where the
+    rule is measured, rows have no width. A value without a row is not covered if its label by the rule is, at any
+    level, also a label in the rows: the label would have two meanings. A row for the value resolves this.
     """
     listed = {row[0] for row in rule.rows}
     with_row = np.fromiter((text in listed for text in texts), np.bool_, len(texts))

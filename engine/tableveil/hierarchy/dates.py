@@ -25,7 +25,7 @@ _FINEST_FIRST = tuple(DateUnit)
 
 
 def check(rule: Dates, field: str, kind: ValueKind | None) -> list[Fault]:
-    """Everything wrong with the rule, and with using it on a column of `kind` if that is known."""
+    """Lists the faults of the rule and, if `kind` is known, of using it on a column of that kind."""
     hint = "Text becomes dates in a source_query: strptime(column, '%d.%m.%Y')::DATE." if kind is ValueKind.TEXT else ""
     faults = misfit(field, "dates", kind, (ValueKind.DATE, ValueKind.TIMESTAMP), hint)
     bounds = {"minimum": rule.minimum, "maximum": rule.maximum}

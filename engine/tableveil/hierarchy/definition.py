@@ -1,4 +1,4 @@
-"""What a policy may say about a hierarchy: levels written out, a reference to stored ones, or a rule."""
+"""The kinds of hierarchy that a policy may define: levels written out, a reference to stored levels, or a rule."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class InlineLevels:
 
 @dataclass(frozen=True, slots=True)
 class StoredLevels:
-    """A hierarchy kept on the server; version 0 is the newest."""
+    """A hierarchy kept on the server; version 0 means the newest."""
 
     name: str
     version: int = 0
@@ -23,7 +23,7 @@ class StoredLevels:
 
 @dataclass(frozen=True, slots=True)
 class TableLevels:
-    """A hierarchy in a table of the database; no columns means all of them, in table order."""
+    """A hierarchy in a table of the database; no columns means all columns, in table order."""
 
     catalog: str
     schema: str
@@ -33,9 +33,10 @@ class TableLevels:
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """Intervals over a declared range; all bounds and widths as the policy wrote them.
+    """Intervals over a declared range; all bounds and widths are kept as the policy wrote them.
 
-    Per level they are of one of `widths`, laid out from `minimum`, or between the bounds of one of `boundaries`.
+    The intervals of a level have one of `widths`, counted from `minimum`, or lie between the bounds of one of
+    `boundaries`.
     """
 
     minimum: str
@@ -78,18 +79,18 @@ class Dates:
 
 
 MASK = "*"
-"""What masks a character where the policy does not say."""
+"""The character that masks others, unless the policy names one."""
 
 
 class MaskFrom(StrEnum):
-    """The end of a text from which characters are masked."""
+    """The end of a text at which masking starts."""
 
     RIGHT = "RIGHT"
     LEFT = "LEFT"
 
 
 class PadAt(StrEnum):
-    """The end of a text that is filled up."""
+    """The end of a text at which padding is added."""
 
     RIGHT = "RIGHT"
     LEFT = "LEFT"
@@ -99,8 +100,9 @@ class PadAt(StrEnum):
 class Redaction:
     """Text of at most `length` characters, masked `step` characters per level.
 
-    A position takes one of `alphabet_size` characters, or of those of `alphabet`, if they are listed. Shorter texts are
-    filled up with `padding`, the mask if it is empty, at the end that `pad_at` says, the masked one if it is None.
+    A position takes one of `alphabet_size` characters, or one of `alphabet`, if these are listed. Shorter texts are
+    filled up with `padding`, or with the mask if it is empty. They are filled at the end that `pad_at` names, or at the
+    masked end if it is None.
     """
 
     length: int
@@ -126,7 +128,7 @@ class SuppressionOnly:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A label and what it stands for: values as text at level 1, labels of the level below above it."""
+    """A label and its members: values as text at level 1, labels of the level below at higher levels."""
 
     label: str
     members: tuple[str, ...]
@@ -134,7 +136,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class GroupingLevel:
-    """The groups of one level; `others`, if not empty, is the label of all that is in none of them."""
+    """The groups of one level; `others`, if not empty, is the label of all values in none of them."""
 
     groups: tuple[Group, ...]
     others: str = ""
@@ -142,7 +144,7 @@ class GroupingLevel:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Groups of values, then groups of these groups, level by level from 1 on."""
+    """Groups of values, then groups of these groups, from level 1 upwards."""
 
     levels: tuple[GroupingLevel, ...]
 
@@ -151,7 +153,7 @@ class Grouping:
 
 
 class OrderLabels(StrEnum):
-    """How a group of values that follow each other is called: its ends, `[low, high]`, or all of them, `{a, b, c}`."""
+    """How a group of neighbouring values is named: by its ends, `[low, high]`, or by all of them, `{a, b, c}`."""
 
     INTERVAL = "INTERVAL"
     SET = "SET"
@@ -159,7 +161,7 @@ class OrderLabels(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OrderBased:
-    """Declared values in their order: `fan_outs[0]` of them form a group of level 1, `fan_outs[i]` groups one above."""
+    """Declared values in order: `fan_outs[0]` of them form a group of level 1; `fan_outs[i]` groups form one above."""
 
     values: tuple[str, ...]
     fan_outs: tuple[int, ...]
@@ -171,7 +173,7 @@ class OrderBased:
 
 @dataclass(frozen=True, slots=True)
 class DayPart:
-    """A part of the day from `start` until the next part starts; its label is its interval where there is none."""
+    """A part of the day from `start` until the next part starts; without a label it is named by its interval."""
 
     start: str
     label: str = ""
@@ -179,7 +181,7 @@ class DayPart:
 
 @dataclass(frozen=True, slots=True)
 class TimeLevel:
-    """A level of times of day: intervals of a `width` that divides the day, or `parts` of it."""
+    """A level of times of day: intervals of a `width` that divides the day, or `parts` of the day."""
 
     width: str = ""
     parts: tuple[DayPart, ...] = ()
@@ -190,7 +192,7 @@ class TimeLevel:
 
 @dataclass(frozen=True, slots=True)
 class TimesOfDay:
-    """Times of day, level by level from 1 on; of a timestamp, its time in UTC."""
+    """Times of day, from level 1 upwards; for a timestamp, its time in UTC."""
 
     levels: tuple[TimeLevel, ...]
 
@@ -202,8 +204,8 @@ class TimesOfDay:
 class SafeHarborZip:
     """Five-digit ZIP codes by HIPAA's Safe Harbor, with the number of people in each from a table of the database.
 
-    Level 1 is the first three digits, or 000 if no more than 20,000 people live in all ZIP codes that begin so; above
-    are two digits, one, and `*`.
+    Level 1 is the first three digits, or 000 if no more than 20,000 people live in all ZIP codes that begin with them;
+    above are two digits, one, and `*`.
     """
 
     catalog: str
@@ -215,15 +217,15 @@ class SafeHarborZip:
 
 @dataclass(frozen=True, slots=True)
 class SafeHarborAge:
-    """Ages in years by HIPAA's Safe Harbor: level 1 has those from 90 on together; above are wider ranges, and `*`."""
+    """Ages in years by HIPAA's Safe Harbor: level 1 merges all from 90 on; above are wider ranges, and `*`."""
 
 
 @dataclass(frozen=True, slots=True)
 class SafeHarborDate:
     """Dates by HIPAA's Safe Harbor, in a declared range of days (ISO dates, inclusive): level 1 is the year.
 
-    With `birth_as_of`, a day, they are dates of birth: who is 90 in that day's year or older is among all who were born
-    in the same year or before.
+    With `birth_as_of`, a day, they are dates of birth: people who reach 90 in that day's year, or are older, form one
+    group with all who were born in the same year or before.
     """
 
     minimum: str
@@ -232,7 +234,7 @@ class SafeHarborDate:
 
 
 SafeHarborHierarchy = SafeHarborZip | SafeHarborAge | SafeHarborDate
-"""Level `SAFE_HARBOR_LEVEL` of each is what Safe Harbor allows (45 CFR 164.514(b)(2))."""
+"""Level `SAFE_HARBOR_LEVEL` of each is the level that Safe Harbor allows (45 CFR 164.514(b)(2))."""
 
 SAFE_HARBOR_LEVEL = 1
 
@@ -274,7 +276,7 @@ FIELDS: dict[type[HierarchyDefinition], str] = {
     TimesOfDay: "times_of_day",
     Combination: "combination",
 }
-"""The field of a policy's `hierarchy` that holds each."""
+"""The field of a policy's `hierarchy` for each kind of definition."""
 
 
 def field_of(definition: HierarchyDefinition) -> str:

@@ -1,4 +1,4 @@
-"""The combinations of values that a label could stand for, for the models that count them."""
+"""The combinations of values that a label could stand for, for models that count them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from tableveil.hierarchy.levels import AttributeLevels
 
 
 class UncountableError(ValueError):
-    """A model counts combinations of values, and these hierarchies do not let it.
+    """A model counts combinations of values, and these hierarchies do not allow it.
 
-    `attribute` is the position of the quasi-identifier whose domain is continuous; None if all together have too many.
+    `attribute` is the position of the quasi-identifier with a continuous domain; None if all together have too many
+    combinations.
     """
 
     def __init__(self, attribute: int | None) -> None:
@@ -35,7 +36,7 @@ def require_discrete(levels: Sequence[AttributeLevels]) -> None:
 
 def log_leaves(attribute: AttributeLevels, level: int) -> NDArray[np.float64]:
     """log2(leaves) per group of the level; at least 0."""
-    # A domain of 0 values is that of a column in which all is NULL and withheld.
+    # A domain of 0 values belongs to a column in which all values are NULL and withheld.
     logarithms: NDArray[np.float64] = np.log2(np.maximum(attribute.leaves[level], 1.0))
     return logarithms
 

@@ -14,7 +14,7 @@ from tableveil.hierarchy.labelled import TOP_LABEL, LabelledValues, ValueKind
 
 
 def check(rule: Grouping, field: str, kind: ValueKind | None) -> list[Fault]:
-    """Everything wrong with the rule; values are compared as text, so it fits every column."""
+    """Lists the faults of the rule; values are compared as text, so it fits every column."""
     if not rule.levels:
         hint = "To release the value itself or '*', use suppression_only."
         return [Fault(f"{field}.levels", "no levels", "at least one level of groups", hint)]
@@ -62,7 +62,7 @@ def _member_faults(level: GroupingLevel, path: str) -> Iterator[Fault]:
 
 
 def _step_faults(below: GroupingLevel, level: GroupingLevel, number: int, path: str) -> Iterator[Fault]:
-    """What keeps the groups of a level from being groups of those below."""
+    """The reasons why the groups of a level are not made of the groups below."""
     labels = _labels(below)
     known = set(labels)
     members = [
@@ -82,7 +82,7 @@ def _step_faults(below: GroupingLevel, level: GroupingLevel, number: int, path: 
 
 
 def _first_of(faults: Sequence[Fault], what: str) -> Iterator[Fault]:
-    """One fault for all of a kind, with the first as the example."""
+    """One fault for all faults of a kind, with the first as the example."""
     if faults:
         first = faults[0]
         count = f"{len(faults):,} {what}{'s' * (len(faults) > 1)}"
@@ -94,9 +94,9 @@ def label(
 ) -> LabelledValues:
     """Looks the values up by their text.
 
-    |H| is the number of values that are listed, and the leaves of a label are those of them that it stands for. Where
-    level 1 has a label of others, all other values have it, and those that are there, the `own` ones, count as well;
-    where it has none, they are not covered.
+    |H| is the number of listed values, and the leaves of a label are the listed values below it. If level 1 has a label
+    for others, all other values get it, and those that occur (the `own` values) count as well; if it has none, they are
+    not covered.
     """
     listed = _labels_of_values(rule)
     others = _labels_of_others(rule)
@@ -119,7 +119,7 @@ def label(
 
 
 def _labels_of_values(rule: Grouping) -> dict[str, tuple[str, ...]]:
-    """Per listed value its labels from level 1 to the one below the top."""
+    """Per listed value its labels from level 1 to the level below the top."""
     first, *above = rule.levels
     steps = [_step(level) for level in above]
     labels: dict[str, tuple[str, ...]] = {}

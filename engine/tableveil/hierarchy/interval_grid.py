@@ -1,4 +1,4 @@
-"""The grid of an intervals rule: its bounds in whole units, so that all that is computed with them is exact."""
+"""The grid of an intervals rule: its bounds in whole units, so that all computations are exact."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ NOTATIONS = {
     ValueKind.DATE: Notation.DATE,
     ValueKind.TIMESTAMP: Notation.TIMESTAMP,
 }
-"""How the bounds of a column are written, by what it holds."""
+"""The notation of a column's bounds, by the kind of its values."""
 WIDTHS = {Notation.DATE: Notation.INTEGER, Notation.TIMESTAMP: Notation.DURATION}
-"""How widths are written, where that is not as bounds are."""
+"""The notation of widths, where it differs from that of bounds."""
 MEASURED = (Notation.NUMBER, Notation.TIMESTAMP)
-"""Intervals of these are half-open, those of others are counted and closed."""
+"""Intervals of measured values are half-open; those of counted values are closed."""
 _HOUR = 3_600 * MICROSECONDS
 
 Offsets = NDArray[np.int64] | NDArray[np.object_]
@@ -39,29 +39,29 @@ class Even:
     width: int
 
     def starts(self, offsets: Offsets) -> Offsets:
-        """Where the interval of each offset starts."""
+        """The start of each offset's interval."""
         return offsets // self.width * self.width
 
     def end(self, start: int) -> int:
-        """Where the interval that starts there ends, itself not in it."""
+        """The end of the interval that starts there; the end is not part of the interval."""
         return (start // self.width + 1) * self.width
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Intervals from each of these ascending offsets, the first of which is 0, to the next; the last ends at `size`."""
+    """Intervals from each of these ascending offsets to the next; the first is 0, the last interval ends at `size`."""
 
     bounds: tuple[int, ...]
     size: int
 
     def starts(self, offsets: Offsets) -> Offsets:
-        """Where the interval of each offset starts."""
+        """The start of each offset's interval."""
         bounds = np.array(self.bounds, dtype=offsets.dtype)
         starts: Offsets = bounds[np.searchsorted(bounds, offsets, side="right") - 1]
         return starts
 
     def end(self, start: int) -> int:
-        """Where the interval that starts there ends, itself not in it."""
+        """The end of the interval that starts there; the end is not part of the interval."""
         after = bisect_right(self.bounds, start)
         return self.bounds[after] if after < len(self.bounds) else self.size
 
@@ -80,7 +80,7 @@ class Grid:
 
     kind: ValueKind
     units_per_one: int
-    """Units in 1 of a value as a number; a timestamp is a number of microseconds."""
+    """Units per 1 of a value as a number; a timestamp is a number of microseconds."""
     units_per_leaf: int
     minimum: int
     size: int
@@ -91,7 +91,7 @@ class Grid:
 
     @classmethod
     def of(cls, rule: Intervals, kind: ValueKind) -> Grid:
-        """That of a checked rule, for a column of that kind."""
+        """The grid of a checked rule, for a column of that kind."""
         notation = NOTATIONS[kind]
         width_notation = WIDTHS.get(notation, notation)
         every = (rule.minimum, rule.maximum, rule.bottom_coding, rule.top_coding, *rule.widths)
@@ -128,11 +128,11 @@ class Grid:
         return NOTATIONS[self.kind] in MEASURED
 
     def measure(self, start: int, end: int) -> float:
-        """Leaves of [start, end)."""
+        """The leaves of [start, end)."""
         return (end - start) / self.units_per_leaf
 
     def offsets(self, numbers: NDArray[np.int64]) -> tuple[Offsets, NDArray[np.bool_]]:
-        """`offset` of whole numbers, days or microseconds, and whether there is one."""
+        """`offset` for whole numbers, days or microseconds, and whether each has one."""
         distance = numbers - self.minimum
         below, beyond = distance < 0, distance > self.size - (not self.continuous)
         covered = ~(below & (self.bottom == 0)) & ~(beyond & (self.top is None))
@@ -141,7 +141,7 @@ class Grid:
         return np.where(below, -1, np.where(beyond, self.size + 1, distance)), covered
 
     def offset(self, number: object) -> int | None:
-        """Offset of a number; -1 and `size` + 1 stand for all beyond the range that coding covers, None for others."""
+        """The offset of a number; -1 and `size` + 1 stand for numbers in a coding beyond the range; else None."""
         if not isinstance(number, int | float | Decimal):
             return None
         try:
@@ -151,7 +151,7 @@ class Grid:
         distance = numerator * self.units_per_one - self.minimum * denominator
         if distance < 0:
             return -1 if self.bottom else None
-        # The maximum itself belongs to a continuous range too.
+        # The maximum itself belongs to a continuous range, too.
         if distance > (self.size if self.continuous else self.size - 1) * denominator:
             return None if self.top is None else self.size + 1
         return distance // denominator
@@ -162,7 +162,7 @@ class Grid:
         return below if self.top is None else below | (offsets >= self.top)
 
     def starts(self, offsets: Offsets, cuts: Cuts) -> Offsets:
-        """Where the interval of each offset starts: 0 for all that is bottom coded, `top` for all that is top coded."""
+        """The start of each offset's interval: 0 for bottom coded offsets, `top` for top coded ones."""
         starts = np.maximum(cuts.starts(np.minimum(offsets, self.size - 1)), self.bottom)
         starts[offsets < self.bottom] = 0
         if self.top is not None:
@@ -170,7 +170,7 @@ class Grid:
         return starts
 
     def interval(self, start: int, cuts: Cuts) -> tuple[str, float]:
-        """Label and leaves of the interval that starts there."""
+        """The label and the leaves of the interval that starts there."""
         if start < self.bottom:
             return f"< {self.text(self.bottom)}", self.measure(0, self.bottom)
         if self.top is not None and start >= self.top:

@@ -30,7 +30,7 @@ _SMALL = 2**61
 
 
 def check(rule: Intervals, field: str, kind: ValueKind | None) -> list[Fault]:
-    """Everything wrong with the rule, and with using it on a column of `kind` if that is known.
+    """Lists the faults of the rule and, if `kind` is known, of using it on a column of that kind.
 
     Bounds are read in the column's own notation. If `kind` is not known, the first bound that can be read says whether
     they are numbers, dates or timestamps.
@@ -68,7 +68,7 @@ def _notation_of(rule: Intervals) -> Notation | None:
         if Notation.NUMBER.read(text) is not None:
             return Notation.NUMBER
         if Notation.TIMESTAMP.read(text) is not None:
-            # Days alone are written alike; widths of timestamps, and bounds with a time, are not.
+            # Only plain days have one spelling in all columns; widths of timestamps, and bounds with a time, have not.
             if rule.widths:
                 timed = any(Notation.DURATION.read(width) is not None for width in rule.widths)
             else:
@@ -97,10 +97,10 @@ def _width_faults(rule: Intervals, field: str, notation: Notation) -> list[Fault
 
 
 def _boundary_faults(rule: Intervals, field: str, notation: Notation, ends: Mapping[str, Fraction]) -> Iterator[Fault]:
-    """Bounds that do not grow inside of what is not coded, or are none of those of the level below."""
+    """Faults of boundaries that do not ascend within the uncoded range, or are no boundaries of the level below."""
     low = "bottom_coding" if rule.bottom_coding else "minimum"
     high = "top_coding" if rule.top_coding else "maximum"
-    # The maximum of a counted range is a value of its own, that an interval may start with.
+    # The maximum of a counted range is a value of its own, and an interval may start with it.
     last_is_inside = high == "maximum" and notation not in MEASURED
     below: list[Fraction] | None = None
     for level, texts in enumerate(rule.boundaries):
@@ -133,17 +133,17 @@ def _boundary_faults(rule: Intervals, field: str, notation: Notation, ends: Mapp
 def label(rule: Intervals, kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> LabelledValues:
     """Labels each value with the interval it lies in, per width or list of boundaries.
 
-    Integers and dates are counted: intervals are closed, `[20, 29]`; |H| = maximum - minimum + 1 and the leaves of a
+    Integers and dates are counted: intervals are closed, `[20, 29]`. |H| = maximum - minimum + 1, and the leaves of a
     label are the integers or days in its interval. Decimals, floats and timestamps are measured: intervals are
-    half-open, `[20.5, 30.5)`, but for the one that ends with the range, `[90, 100]`; |H| = maximum - minimum and leaves
-    are widths, of timestamps in hours. All arithmetic is exact, on the value that a float stands for (0.1 is a little
-    more than a tenth); timestamps are in UTC, in whole microseconds, and written as in ISO 8601.
+    half-open, `[20.5, 30.5)`, except for the one that ends with the range, `[90, 100]`. |H| = maximum - minimum, and
+    leaves are widths, for timestamps in hours. All arithmetic is exact, on the exact value of a float (0.1 is a little
+    more than a tenth). Timestamps are in UTC, in whole microseconds, and written as in ISO 8601.
 
-    Intervals of width w are laid out from the minimum, `[minimum + i*w, minimum + (i+1)*w)`, those of boundaries start
-    at these and at the minimum. Both are clipped to what is between the codings, or the range where there is none.
-    Values from `top_coding` on, also those beyond the range, share `>= T` below the top of the hierarchy, values below
-    `bottom_coding` share `< B`; their leaves are what these cover of the range. Without widths and boundaries, level 1
-    keeps the values between the codings as they are.
+    Intervals of width w are counted from the minimum, `[minimum + i*w, minimum + (i+1)*w)`. Intervals between
+    boundaries start at these and at the minimum. Both are clipped to the part between the codings, or to the range
+    where there is no coding. Values from `top_coding` on, also beyond the range, share the label `>= T` below the top
+    of the hierarchy; values below `bottom_coding` share `< B`. The leaves of these labels are the parts of the range
+    that they cover. Without widths and boundaries, level 1 keeps the values between the codings as they are.
 
     Other values outside of the range are not covered, nor are NaN, infinities, and dates in years beyond Python's.
     """

@@ -1,4 +1,4 @@
-"""What labelling a column gives, whichever kind of hierarchy did it: labels and the share of the domain they cover."""
+"""Labels of a column and the share of the domain that they cover, for all kinds of hierarchy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOP_LABEL = "*"
 
 
 class ValueKind(StrEnum):
-    """What a column holds, as far as rules care."""
+    """The kind of a column's values, in the distinctions that rules make."""
 
     INTEGER = "INTEGER"
     DECIMAL = "DECIMAL"
@@ -34,8 +34,8 @@ class LabelledValues:
 
     Attributes:
         labels: Per level from 1 to the top, the label of each value; None where the value is not covered.
-        leaves: Shaped as `labels`: number of level-0 values of the hierarchy under the value's label, or the width of
-            its interval if continuous; NaN where the value is not covered. At the top it is `domain_size`.
+        leaves: Shaped as `labels`: the number of level-0 values of the hierarchy under the value's label, or the width
+            of its interval if continuous; NaN where the value is not covered. At the top it is `domain_size`.
         domain_size: |H|, or the width of the declared range if continuous.
         continuous: Whether leaves and domain size measure width instead of counting values.
         covered: Per value, whether the hierarchy has labels for it.
@@ -59,7 +59,7 @@ class LabelledValues:
         continuous: bool = False,
         top_label: str = TOP_LABEL,
     ) -> LabelledValues:
-        """The labelling whose levels below the top are given for the covered values alone.
+        """The labelling of a column whose levels below the top are given for the covered values alone.
 
         Args:
             covered: Per value, whether it is covered.
@@ -83,7 +83,7 @@ class LabelledValues:
 
 
 def misfit(field: str, rule: str, kind: ValueKind | None, fitting: Sequence[ValueKind], hint: str = "") -> list[Fault]:
-    """The fault of a rule on a column of a kind it cannot label; none if it fits or the kind is not known."""
+    """The fault of using a rule on a column of a kind it cannot label; empty if it fits or the kind is not known."""
     if kind is None or kind in fitting:
         return []
     return [Fault(field, f"{rule} on a column of kind {kind}", f"a column of kind {' or '.join(fitting)}", hint)]

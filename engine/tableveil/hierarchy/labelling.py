@@ -1,4 +1,4 @@
-"""The one door to all hierarchies whose levels are at hand: is a rule sound, and what does it make of these values."""
+"""The one door to all hierarchies whose levels are at hand: checks rules, and labels values."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ from tableveil.hierarchy.labelled import LabelledValues, ValueKind
 
 
 def check_rule(rule: RuleHierarchy, field: str, kind: ValueKind | None = None) -> list[Fault]:
-    """Everything wrong with a rule.
+    """Lists the faults of a rule.
 
     Args:
         rule: The rule as the policy has it.
-        field: Its path, such as `attributes[2].hierarchy.intervals`; faults point there or below.
-        kind: What the column holds; None checks the rule by itself.
+        field: The rule's path, such as `attributes[2].hierarchy.intervals`; faults point there or below.
+        kind: The kind of the column's values; None checks the rule by itself.
     """
     match rule:
         case Intervals():
@@ -72,12 +72,12 @@ def label_values(
     """Labels the distinct values of a column at every level from 1 to the top.
 
     Args:
-        definition: A hierarchy in which `check_levels` or `check_rule` (with this `kind`) found no fault; what comes
-            of others is undefined.
-        kind: What the column holds.
-        values: Its distinct values without NULL, as DuckDB gives them to Python; timestamps in UTC.
-        texts: The same values as DuckDB's CAST AS VARCHAR gives them.
-        own: Which of the values count, where |H| or leaves are a number of values that are there; None: all.
+        definition: A hierarchy in which `check_levels` or `check_rule` (with this `kind`) found no fault; for others
+            the result is undefined.
+        kind: The kind of the column's values.
+        values: The column's distinct values without NULL, as DuckDB returns them to Python; timestamps in UTC.
+        texts: The values as text, as DuckDB's CAST AS VARCHAR gives them.
+        own: The values that count where |H| or leaves are a number of values that occur; None: all.
     """
     counting = np.ones(len(texts), dtype=np.bool_) if own is None else own
     match definition:

@@ -13,16 +13,16 @@ from tableveil.hierarchy.labelled import LabelledValues
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttributeLevels:
-    """What search and counting need of one quasi-identifier.
+    """The hierarchy of one quasi-identifier, for search and counting.
 
-    A code is the position of a value among the distinct values of the column; NULL, if it is a value of its own, has
-    the last code. Codes with the same label at a level form a group.
+    A code is the position of a value among the distinct values of the column; if NULL counts as a value, it has the
+    last code. Codes with the same label at a level form a group.
 
     Attributes:
-        groups: Per level from 0 to the top, the group of each code; at level 0 every code is its own.
+        groups: Per level from 0 to the top, the group of each code; at level 0 every code is a group.
         labels: Per level from 1 to the top, the label of each group, in ascending order; the group of NULL, whose
             label is None, comes last.
-        leaves: Per level from 0 to the top and per group: number of level-0 values of the hierarchy in it, or the
+        leaves: Per level from 0 to the top and per group: the number of level-0 values of the hierarchy in it, or the
             width of its interval if continuous. At the top it is `domain_size`.
         domain_size: |H| with NULL where it counts, or the width of the declared range if continuous.
         continuous: Whether leaves and domain size measure width instead of counting values.
@@ -54,18 +54,18 @@ class AttributeLevels:
 
 
 def attribute_levels(labelled: LabelledValues, has_null: bool, null_counts: bool = True) -> AttributeLevels:
-    """The levels of the column whose distinct values were labelled.
+    """The levels of a column whose distinct values were labelled.
 
-    NULL stays a group of its own below the top, where it joins all others. It counts in |H| as one more value, but has
-    no width: a continuous domain does not grow.
+    NULL stays a group of its own below the top, where all values are in one group. It counts in |H| as one more value,
+    but has no width: a continuous domain does not grow.
 
     Args:
-        labelled: The labels of all distinct values, none of them uncovered.
+        labelled: The labels of all distinct values; all are covered.
         has_null: Whether NULL occurs in the column too.
-        null_counts: Whether NULL is a value of its own; if not, its records are never released, and |H| is without it.
+        null_counts: Whether NULL counts as a value; if not, its records are never released, and |H| is without it.
 
     Raises:
-        ValueError: A value is not covered; whoever calls has to have reported that.
+        ValueError: A value is not covered; callers report that before.
     """
     if not labelled.covered.all():
         raise ValueError(f"{int((~labelled.covered).sum())} values are not covered by the hierarchy")
@@ -79,7 +79,7 @@ def attribute_levels(labelled: LabelledValues, has_null: bool, null_counts: bool
     leaves = [np.full(codes, smallest)]
     for level_labels, level_leaves in zip(labelled.labels[:-1], labelled.leaves[:-1], strict=True):
         group, names = _numbered(level_labels)
-        # All values of a group have the same leaves, so it does not matter whose are kept.
+        # All values of a group have equal leaves, so any of them may be kept.
         group_leaves = np.empty(len(names))
         group_leaves[group] = level_leaves
         if has_null:

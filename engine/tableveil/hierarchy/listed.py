@@ -1,4 +1,4 @@
-"""Hierarchies written out: what can be wrong with their rows, and the labels they give."""
+"""Written-out hierarchies: checks of their rows, and the labels they give."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tableveil.hierarchy.definition import InlineLevels
 from tableveil.hierarchy.labelled import LabelledValues, ValueKind
 
 MOST_COLUMNS = 1000
-"""Of a hierarchy written out, the value's own included."""
+"""The most columns of a written-out hierarchy, including the value's own."""
 
 
 def check_levels(rows: Sequence[Sequence[str | None]], field: str) -> list[Fault]:
-    """Everything wrong with the rows of a written-out hierarchy.
+    """Lists the faults in the rows of a written-out hierarchy.
 
     Args:
         rows: Per value its text, then its labels from level 1 to the top.
         field: Path of the hierarchy; faults point below it, to `rows[i]` or `rows[i].labels[level]`.
 
     Returns:
-        One fault per kind of defect, with a count and the place of the first example: the rows may be those of a table,
-        and what is found is kept with the job. Labels are compared in the rows that have as many columns as most have,
-        and no NULL.
+        One fault per kind of defect, with a count and the place of the first example: the rows may come from a table,
+        and faults are kept with the job. Labels are compared in rows without NULL that have the most frequent number of
+        columns.
     """
     if not rows:
         return [Fault(f"{field}.rows", "no rows", "a row per value: its text, then its labels up to the top")]
@@ -85,11 +85,11 @@ def _split_top(levels: Sequence[Sequence[str | None]], numbers: Sequence[int], f
 def _not_nesting(levels: Sequence[Sequence[str | None]], numbers: Sequence[int], field: str) -> list[Fault]:
     count = 0
     example: Fault | None = None
-    # A value that is given two labels at level 1 is repeated, and reported as that.
+    # A value with two labels at level 1 is repeated, and reported as repeated.
     for level in range(1, len(levels) - 1):
         labels, parents = levels[level], levels[level + 1]
         parent_of = dict(zip(labels, parents, strict=True))
-        # Large hierarchies nest as a rule, and telling so must not take long.
+        # Large hierarchies usually nest, so this case must be quick.
         if list(map(parent_of.__getitem__, labels)) == parents:
             continue
         steps = list(zip(labels, parents, strict=True))

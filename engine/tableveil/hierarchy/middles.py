@@ -1,4 +1,4 @@
-"""The number that stands for a label, for statistics: an interval's middle, read from its text."""
+"""Numbers that stand for labels in statistics: an interval's middle, read from its text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tableveil.hierarchy.notation import Notation
 
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
 
-# As Tableveil writes them, as ARX does, `[20, 40[`, and as people do, `20-39`.
+# Intervals as Tableveil writes them, as ARX does, `[20, 40[`, and as people do, `20-39`.
 _INTERVAL = re.compile(r"\[(?P<low>[^,]+), (?P<high>[^,]+)[\])\[]|(?P<from>[0-9.]+) ?- ?(?P<to>[0-9.]+)")
 _OPEN = re.compile(r"(?:[<>]=?) ?(?P<end>[^ ].*)")
 _PERIOD = re.compile(
@@ -29,10 +29,11 @@ _SECONDS_PER_DAY = 86_400
 
 
 def middle_reader(kind: ValueKind) -> Callable[[str], float | None] | None:
-    """A function from labels of a column of that kind to what stands for them; None if the kind has no numbers.
+    """Makes a function from labels of a column of that kind to numbers; None if the kind has no numbers.
 
-    Numbers, and dates and timestamps as days since 1970-01-01, stand for themselves, intervals and periods for their
-    middle, and open intervals such as `>= 90` for their end. The function gives None for a label that tells no number.
+    Numbers stand for themselves, and so do dates and timestamps, as days since 1970-01-01. Intervals and periods stand
+    for their middle, and open intervals such as `>= 90` for their end. The function returns None for a label without a
+    number.
     """
     notation = _NOTATIONS.get(kind)
     if notation is None:
@@ -43,7 +44,7 @@ def middle_reader(kind: ValueKind) -> Callable[[str], float | None] | None:
         if found is None:
             return None
         if notation is Notation.TIMESTAMP:
-            # Timestamps count from the first day on, which as a date has the ordinal 1.
+            # Timestamps count from the first day, which has the ordinal 1 as a date.
             return float(found / _SECONDS_PER_DAY + 1 - _EPOCH)
         return float(found - _EPOCH if notation is Notation.DATE else found)
 

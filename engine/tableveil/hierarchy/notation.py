@@ -1,4 +1,4 @@
-"""How bounds in a policy are written, and which day or microsecond a value of a column lies on."""
+"""The notations of bounds in a policy, and the day or microsecond of a column's values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-# Keeps what is computed from bounds within a float's range, and below the length up to which Python reads integers.
+# Keeps results computed from bounds within a float's range, and below the length up to which Python reads integers.
 _LONGEST = 300
 
 _INTEGER = re.compile(r"-?[0-9]+")
@@ -25,11 +25,11 @@ _DURATION = re.compile(r"([0-9]{1,9}) (second|minute|hour|day|week)s?")
 _SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 
 MICROSECONDS = 10**6
-"""In a second."""
+"""Microseconds per second."""
 
 
 class Notation(Enum):
-    """A way to write a bound; the value words what is expected of one."""
+    """A notation of bounds; the enum's value describes it in messages."""
 
     INTEGER = "a plain integer such as -5"
     NUMBER = "a plain decimal number such as 20.5"
@@ -39,10 +39,10 @@ class Notation(Enum):
     DURATION = "a number of seconds, minutes, hours, days or weeks such as '15 minutes'"
 
     def read(self, text: str) -> Fraction | None:
-        """What `text` stands for; None if it is not written this way.
+        """The number that `text` denotes; None if it is not in this notation.
 
-        Dates stand for their proleptic ordinal, timestamps for the seconds from 0001-01-01 on, times of day for those
-        from midnight on, durations for theirs. A date alone is the timestamp at its beginning.
+        Dates denote their proleptic ordinal, timestamps the seconds since 0001-01-01, times of day the seconds since
+        midnight, durations their seconds. A date alone denotes the timestamp at its beginning.
         """
         match self:
             case Notation.TIMESTAMP:
@@ -91,7 +91,7 @@ def _read_duration(text: str) -> Fraction | None:
 
 
 def seconds_of_day(text: str) -> int | None:
-    """The whole seconds from midnight to a TIME as DuckDB writes it; None for 24:00:00, which no day has."""
+    """The whole seconds from midnight to a TIME as DuckDB writes it; None for 24:00:00, which is in no day."""
     found = _CLOCK.fullmatch(text)
     if not found:
         return None
@@ -100,13 +100,13 @@ def seconds_of_day(text: str) -> int | None:
 
 
 NO_TIME = -1
-"""Stands for what lies in no day that Python knows."""
+"""Stands for values that lie on no day that Python knows."""
 
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 def microseconds_of(values: Sequence[object], texts: Sequence[str]) -> NDArray[np.int64]:
-    """The microseconds from 0001-01-01 to each timestamp; `NO_TIME` for infinities and years Python does not reach.
+    """The microseconds from 0001-01-01 to each timestamp; `NO_TIME` for infinities and years beyond Python's.
 
     Args:
         values: The values in UTC and without a time zone, as DuckDB gives them to Python.

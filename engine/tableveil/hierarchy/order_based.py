@@ -1,4 +1,4 @@
-"""Values in a declared order, grouped by how many follow each other."""
+"""Values in a declared order, grouped by counting off neighbours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tableveil.hierarchy.labelled import TOP_LABEL, ValueKind
 
 
 def check(rule: OrderBased, field: str, kind: ValueKind | None) -> list[Fault]:
-    """Everything wrong with the rule; values are compared as text, so it fits every column."""
+    """Lists the faults of the rule; values are compared as text, so it fits every column."""
     faults: list[Fault] = []
     if len(rule.values) < 2:
         found = f"{len(rule.values)} values"
@@ -46,7 +46,7 @@ def _fan_out_faults(rule: OrderBased, field: str) -> list[Fault]:
 
 
 def _alike(rule: OrderBased, field: str) -> list[Fault]:
-    """Values can look like the label of other values, and labels of different values alike."""
+    """Faults of values that look like the label of other values, or of labels of different values that look alike."""
     for level, groups in enumerate(_groups(rule), start=1):
         seen: dict[str, int] = {}
         for number, group in enumerate(groups):
@@ -59,10 +59,11 @@ def _alike(rule: OrderBased, field: str) -> list[Fault]:
 
 
 def rows(rule: OrderBased) -> InlineLevels:
-    """The levels written out.
+    """The levels, written out.
 
-    Level 1 has groups of `fan_outs[0]` values that follow each other, level i of `fan_outs[i - 1]` groups of the level
-    below; the last of a level has what is left. A group of one value is called as it. |H| is the number of values.
+    Level 1 has groups of `fan_outs[0]` neighbouring values, level i has groups of `fan_outs[i - 1]` groups of the level
+    below; the last group of a level holds the remainder. A group of one value has that value as its label. |H| is the
+    number of values.
     """
     columns = [[label for group in groups for label in [_label(rule, group)] * len(group)] for groups in _groups(rule)]
     top = [TOP_LABEL] * len(rule.values)

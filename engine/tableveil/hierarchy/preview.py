@@ -1,4 +1,4 @@
-"""A hierarchy as people look at it before they use it: per level its groups, their sizes, and what is not covered."""
+"""A preview of a hierarchy for people: per level its groups, their sizes, and the values that are not covered."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class PreviewGroup:
 
 @dataclass(frozen=True, slots=True)
 class PreviewLevel:
-    """A level: its groups in the order of their first values, or only the `first` and the `last` of them.
+    """A level: its groups in the order of their first values, in full or only the `first` and the `last` of them.
 
-    `fewest_leaves` to `most_records` are over all `groups`, and 0 if there is none.
+    `fewest_leaves` to `most_records` are over all `groups`, and 0 if there is no group.
     """
 
     level: int
@@ -49,11 +49,11 @@ def preview_levels(
     """The levels from 0 to the top, with up to `most_groups` groups each.
 
     Args:
-        labelled: What the hierarchy makes of values in their order.
+        labelled: The labels of the values in their order.
         texts: These values as text.
-        records: How many records have each of them.
-        most_groups: How many groups of a level are told at most.
-        with_values: Whether level 0 tells its groups, which are single values.
+        records: The number of records of each value.
+        most_groups: The most groups of a level that are listed.
+        with_values: Whether level 0 lists its groups, which are single values.
     """
     covered = labelled.covered
     values = np.array(texts, dtype=np.object_)[covered].tolist()
@@ -72,7 +72,7 @@ def _level(
     numbers = {label: group for group, label in enumerate(dict.fromkeys(labels))}
     groups = np.fromiter(map(numbers.__getitem__, labels), np.int64, len(labels))
     group_leaves = np.zeros(len(numbers))
-    # All values of a group have the same leaves, so it does not matter whose are kept.
+    # All values of a group have equal leaves, so any of them may be kept.
     group_leaves[groups] = leaves
     group_values = np.bincount(groups, minlength=len(numbers))
     group_records = np.zeros(len(numbers), dtype=np.int64)

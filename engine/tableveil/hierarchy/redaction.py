@@ -1,4 +1,4 @@
-"""Text masked from one end, some characters more per level."""
+"""Text masked from one end, some more characters per level."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GREATEST_LENGTH = 1000
 
 
 def check(rule: Redaction, field: str, kind: ValueKind | None) -> list[Fault]:
-    """Everything wrong with the rule, and with using it on a column of `kind` if that is known."""
+    """Lists the faults of the rule and, if `kind` is known, of using it on a column of that kind."""
     faults = misfit(field, "redaction", kind, (ValueKind.TEXT, ValueKind.INTEGER))
     length_fits = 1 <= rule.length <= GREATEST_LENGTH
     if not length_fits:
@@ -68,15 +68,15 @@ def _pads_left(rule: Redaction) -> bool:
 
 
 def label(rule: Redaction, kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> LabelledValues:
-    """Masks `level * step` of the `length` positions of each text, for as long as one position stays.
+    """Masks `level * step` of the `length` positions of each text, as long as one position stays visible.
 
-    A text is first padded to the declared length, so that every label has that length and none tells how long the text
-    was. Texts longer than that are not covered, nor are those with a character that is not in the alphabet, if one is
-    listed, nor negative numbers. Characters are code points.
+    A text is first padded to the declared length, so that every label has that length and none shows how long the text
+    was. Longer texts are not covered, nor texts with a character outside a listed alphabet, nor negative numbers.
+    Characters are code points.
 
-    Labels nest whatever the texts hold, the mask included: a label is its padded text with some positions masked, and a
-    higher level masks these and more, so it is a function of the label below alone. None but the top's is a lone `*`,
-    since a level below the top has at least two positions.
+    Labels nest for all texts, even for those that contain the mask: a label is its padded text with some positions
+    masked, and a higher level masks these and more, so it is a function of the label below alone. Only the top's label
+    is a lone `*`, since a level below the top has at least two positions.
 
     With `a` the alphabet's size, n the length and m the positions masked, a label has a^m leaves and the domain a^n.
     Where a^n exceeds a float, leaves and domain are both divided by it and measured as continuous: the shares

@@ -1,4 +1,4 @@
-"""Values that stand for all labels of a rule, so that it can be looked at without a table."""
+"""Values that represent all labels of a rule, so that the rule can be previewed without a table."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ _KINDS = {
     Notation.TIMESTAMP: ValueKind.TIMESTAMP,
 }
 _SECONDS_PER_DAY = 86_400
-# Bounds have at most 300 characters, and what is computed of two of them as many digits before and after the point.
+# Bounds have at most 300 characters, and a result computed from two of them has as many digits before and after the
+# point.
 _DIGITS = 1000
-# No period is longer than it is safe to step over: each month has a day of every 28.
+# Each step is short enough to skip no period: each month has a day in every 28 days.
 _DAYS_AT_A_TIME = {DateUnit.DAY: 1, DateUnit.WEEK: 7}
 
 
 @dataclass(frozen=True, slots=True)
 class Representatives:
-    """Distinct values in their order, of a kind that the rule takes, and as text."""
+    """Distinct values in their order, of a kind that the rule takes; also as text."""
 
     kind: ValueKind
     values: Sequence[object]
@@ -47,11 +48,11 @@ class Representatives:
 
 
 def representatives(definition: InlineLevels | RuleHierarchy) -> Representatives | None:
-    """Values such that every label at every level is one of them, if the definition alone gives any.
+    """Values that have every label at every level, if the definition alone gives any.
 
-    None for rules that know no values (redaction, the value or `*`), and for those with more labels than
-    `MOST_REPRESENTATIVES`. The definition must be free of faults. A continuous rule without widths keeps values as they
-    are at level 1; no finite number of values stands for these.
+    None for rules without values of their own (redaction, suppression), and for those with more labels than
+    `MOST_REPRESENTATIVES`. The definition must be free of faults. A continuous rule without widths keeps values
+    unchanged at level 1; no finite number of values represents these.
     """
     match definition:
         case InlineLevels(rows):
@@ -82,7 +83,7 @@ def _texts(texts: Sequence[str], kind: ValueKind = ValueKind.TEXT) -> Representa
 
 
 def _of_intervals(rule: Intervals) -> Representatives | None:
-    """Where intervals start: those of the least width, between boundaries, and those that codings cut."""
+    """The starts of intervals: those of the least width, those between boundaries, and those cut by codings."""
     bounds = [rule.minimum, rule.maximum, *filter(None, (rule.bottom_coding, rule.top_coding))]
     bounds += [bound for boundaries in rule.boundaries for bound in boundaries]
     notation = next(known for known in _KINDS if all(known.read(text) is not None for text in bounds))
@@ -97,9 +98,9 @@ def _of_intervals(rule: Intervals) -> Representatives | None:
 
 
 def _least_width(rule: Intervals, notation: Notation) -> Fraction | None:
-    """The least width in the unit in which bounds are read: 1, a day, or a second."""
+    """The least width in the unit of bounds: 1, a day, or a second."""
     if not rule.widths:
-        # What codings leave alone is single values, where these can be counted.
+        # Without widths, the values between codings stay single, if they can be counted.
         return Fraction(1) if notation in (Notation.INTEGER, Notation.DATE) and not rule.boundaries else None
     of_width = Notation.DURATION if notation is Notation.TIMESTAMP else Notation.NUMBER
     return of_width.read(rule.widths[0])

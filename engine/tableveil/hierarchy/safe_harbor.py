@@ -1,4 +1,4 @@
-"""HIPAA's Safe Harbor as hierarchies that are written out: level 1 is what 45 CFR 164.514(b)(2)(i) allows."""
+"""HIPAA's Safe Harbor as written-out hierarchies: level 1 is the level that 45 CFR 164.514(b)(2)(i) allows."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from tableveil.hierarchy.labelled import TOP_LABEL, ValueKind, misfit
 from tableveil.hierarchy.notation import Notation
 
 MOST_PEOPLE_OF_A_SMALL_AREA = 20_000
-"""Three digits of a ZIP code may be released if more people live in all that begin so."""
+"""Three digits of a ZIP code may be released if more people than this live in all ZIP codes that begin with them."""
 
 SMALL_AREAS = "000"
-"""What the three digits of all other ZIP codes are changed to; no ZIP code of the United States begins so."""
+"""Replaces the three digits of all other ZIP codes; no ZIP code of the United States begins with it."""
 
 OLDEST = 130
 """The last age of the domain."""
 
 AGE_TOGETHER = 90
-"""Ages from here on may only be released together."""
+"""Ages from here on may only be released as one group."""
 
 MOST_DAYS = 146_097
-"""Of a declared range: 400 years."""
+"""The most days of a declared range: 400 years."""
 
 _AGE_WIDTHS = (5, 10, 20, 40)
 _FIVE_DIGITS = re.compile("[0-9]{5}")
@@ -44,7 +44,7 @@ _FITTING = {
 
 
 def check_kind(definition: SafeHarborHierarchy, field: str, kind: ValueKind) -> list[Fault]:
-    """The fault of using it on a column of another kind; `field` is the path of the attribute's hierarchy."""
+    """The fault of using the definition on a column of another kind; `field` is the hierarchy's path."""
     fitting, hint = _FITTING[type(definition)]
     name = field_of(definition)
     return misfit(f"{field}.{name}", name, kind, fitting, hint)
@@ -54,10 +54,11 @@ def check_kind(definition: SafeHarborHierarchy, field: str, kind: ValueKind) -> 
 
 
 def zip_levels(people: Sequence[tuple[str | None, int | None]], field: str) -> tuple[InlineLevels | None, list[Fault]]:
-    """The levels of ZIP codes, from every ZIP code and the number of people in it; or all that is wrong with these.
+    """The levels of ZIP codes, computed from every ZIP code and its number of people; or the faults of these rows.
 
-    Level 1 is the first three digits if all ZIP codes that begin so have together more than 20,000 people, and else
-    000; then two digits, one, and `*`. Codes in 000 stay there up to `*`, and so does whatever begins with 000 itself.
+    Level 1 is the first three digits if all ZIP codes that begin with them have more than 20,000 people together, and
+    else 000; then two digits, one, and `*`. Codes in 000 stay there up to `*`; so do codes that begin with 000
+    themselves.
 
     Args:
         people: Rows of the table that the definition names.
@@ -110,7 +111,7 @@ def _faults_of_people(people: Sequence[tuple[str | None, int | None]], field: st
 
 
 def age_levels() -> InlineLevels:
-    """The levels of ages in years from 0 to 130: those from 90 on are `90+` up to `*`, the others in wider ranges."""
+    """The levels of ages in years from 0 to 130: those from 90 on are `90+` up to `*`, the others form wider ranges."""
     together = f"{AGE_TOGETHER}+"
     steps: list[Callable[[int], str]] = [str, *(_range_of(width) for width in _AGE_WIDTHS)]
     return InlineLevels(
@@ -133,7 +134,7 @@ def _range_of(width: int) -> Callable[[int], str]:
 
 
 def check_dates(definition: SafeHarborDate, field: str) -> list[Fault]:
-    """Everything wrong with the definition; `field` is its path, which ends in `safe_harbor_date`."""
+    """Lists the faults of the definition; `field` is its path, which ends in `safe_harbor_date`."""
     texts = {"minimum": definition.minimum, "maximum": definition.maximum}
     texts |= {"birth_as_of": definition.birth_as_of} if definition.birth_as_of else {}
     days = {name: Notation.DATE.read(text) for name, text in texts.items()}
@@ -156,7 +157,7 @@ def check_dates(definition: SafeHarborDate, field: str) -> list[Fault]:
 def date_levels(definition: SafeHarborDate) -> InlineLevels:
     """The levels of the days of a definition in which `check_dates` found no fault: year, decade, `*`.
 
-    Of dates of birth, the years that tell an age over 89 are together up to `*`.
+    For dates of birth, the years that reveal an age over 89 form one group up to `*`.
     """
     first, last = (datetime.date.fromisoformat(day) for day in (definition.minimum, definition.maximum))
     oldest = last_year_together(definition)
@@ -172,7 +173,7 @@ def date_levels(definition: SafeHarborDate) -> InlineLevels:
 
 
 def last_year_together(definition: SafeHarborDate) -> int | None:
-    """The last year of birth of those who are 90 or older in the year of `birth_as_of`; None if these are no births."""
+    """The last birth year of people aged 90 or more in the year of `birth_as_of`; None if the dates are no births."""
     if not definition.birth_as_of:
         return None
     return datetime.date.fromisoformat(definition.birth_as_of).year - AGE_TOGETHER

@@ -1,4 +1,4 @@
-"""The rule that knows only the value itself and `*`."""
+"""The rule with only the value itself and `*`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tableveil.hierarchy.labelled import LabelledValues, ValueKind
 
 
 def check(rule: SuppressionOnly, field: str, kind: ValueKind | None) -> list[Fault]:
-    """No faults: there is nothing to get wrong, and it fits every column."""
+    """Returns no faults: the rule has no settings, and it fits every column."""
     return []
 
 
 def label(rule: SuppressionOnly, own: NDArray[np.bool_]) -> LabelledValues:
-    """One level, `*`. The domain has no other source than the values given: |H| is the number of `own` ones."""
+    """One level, `*`. Only the given values define the domain: |H| is the number of `own` ones."""
     return LabelledValues.of(np.ones(len(own), dtype=np.bool_), (), float(own.sum()))

@@ -1,4 +1,4 @@
-"""Times of day: intervals that divide the day, and parts of it, of which the last may last beyond midnight."""
+"""Times of day: intervals that divide the day, and parts of it; the last part may last beyond midnight."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HOUR = 3_600
 
 
 def check(rule: TimesOfDay, field: str, kind: ValueKind | None) -> list[Fault]:
-    """Everything wrong with the rule, and with using it on a column of `kind` if that is known."""
+    """Lists the faults of the rule and, if `kind` is known, of using it on a column of that kind."""
     faults = misfit(field, "times_of_day", kind, (ValueKind.TIME, ValueKind.TIMESTAMP))
     if not rule.levels:
         hint = "To release the value itself or '*', use suppression_only."
@@ -62,7 +62,7 @@ def _part_faults(level: TimeLevel, path: str) -> Iterator[Fault]:
 
 
 def _not_nesting(rule: TimesOfDay, field: str) -> Iterator[Fault]:
-    """The first time of each level that has another label above than one with the same label below."""
+    """The first time of each level that differs in its label from another time, although both share the label below."""
     starts = _cuts(rule)
     below: list[str] = []
     for number, level in enumerate(rule.levels):
@@ -85,16 +85,16 @@ def _not_nesting(rule: TimesOfDay, field: str) -> Iterator[Fault]:
 
 
 def label(rule: TimesOfDay, kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> LabelledValues:
-    """Labels each time of day with the interval or the part of the day that it lies in, at every level.
+    """Labels each time of day, at every level, with its interval or part of the day.
 
     The domain is the day: |H| is 24, and the leaves of a label are the hours that have it. Intervals are half-open,
-    `[06:00, 12:00)`; the last part of a day lasts until the first one starts: `[22:00, 06:00)`. Of timestamps the time
+    `[06:00, 12:00)`; the last part of a day lasts until the first one starts: `[22:00, 06:00)`. For timestamps the time
     in UTC counts, and the date is lost from level 1 on. 24:00, infinities and years beyond Python's are not covered.
     """
     found = _seconds(kind, values, texts)
     covered = found != NO_TIME
     starts = _cuts(rule)
-    # What comes before the first cut belongs to the last piece, which lasts beyond midnight.
+    # Times before the first cut belong to the last piece, which lasts beyond midnight.
     piece = np.searchsorted(starts, found[covered], side="right") - 1
     hours = np.diff(starts, append=starts[0] + _DAY) / _HOUR
 
@@ -111,7 +111,7 @@ def label(rule: TimesOfDay, kind: ValueKind, values: Sequence[object], texts: Se
 
 
 def _seconds(kind: ValueKind, values: Sequence[object], texts: Sequence[str]) -> NDArray[np.int64]:
-    """Whole seconds from midnight on; `NO_TIME` for what is no time of a day."""
+    """Whole seconds since midnight; `NO_TIME` for values that are no time of a day."""
     if kind is ValueKind.TIMESTAMP:
         times = microseconds_of(values, texts)
         return np.where(times == NO_TIME, NO_TIME, times // MICROSECONDS % _DAY)
@@ -133,15 +133,15 @@ def _read(text: str, notation: Notation) -> int:
 
 
 def _cuts(rule: TimesOfDay) -> NDArray[np.int64]:
-    """Where an interval or a part of any level starts, in seconds, ascending; all levels consist of these pieces."""
+    """The starts of intervals and parts at any level, in seconds, ascending; all levels consist of these pieces."""
     return np.array(sorted({start for level in rule.levels for start in _starts(level)}), dtype=np.int64)
 
 
 def _labels(level: TimeLevel, pieces: NDArray[np.int64]) -> list[str]:
-    """The level's label of each piece."""
+    """The level's label for each piece."""
     starts = _starts(level)
     names = [part.label for part in level.parts] or [""] * len(starts)
-    # A width's last interval ends with the day, a part's with the start of the first on the next.
+    # The last interval of a width ends with the day; the last part ends with the start of the first on the next day.
     ends = [*starts[1:], starts[0] or _DAY]
     labels = [name or f"[{_text(start)}, {_text(end)})" for name, start, end in zip(names, starts, ends, strict=True)]
     return [labels[i] for i in (np.searchsorted(starts, pieces, side="right") - 1).tolist()]

@@ -1,4 +1,4 @@
-"""Transformations, and the box of the lattice that a policy's level limits and linked attributes leave open."""
+"""Transformations, and the box of the lattice that a policy's level limits and linked attributes allow."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ Transformation = tuple[int, ...]
 """One generalization level per quasi-identifier, in policy order."""
 
 Axis = tuple[int, ...]
-"""Positions of quasi-identifiers that always have the same level; most axes have one."""
+"""Positions of quasi-identifiers that always have the same level; most axes have one position."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
     """All transformations x with `bottom` <= x <= `top`, attribute by attribute, in which linked attributes agree.
 
-    `axes` partitions the attributes, ordered by the first attribute of each; none given means that no attributes are
-    linked.
+    `axes` partitions the attributes, ordered by the first attribute of each; by default no attributes are linked.
     """
 
     bottom: Transformation

@@ -1,0 +1,107 @@
+"""Refuses docstrings and comments that open or phrase a sentence in a way that needs a second reading.
+
+`python -m tests.project.plain_english PATH…` lists each such sentence in the Python and proto files below the paths,
+and fails if there is one. Plain English means: subject, verb, object; one thought a sentence; the agent named.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+# A sentence that opens so names its subject late. "That's", "What-if" and questions are fine.
+OPENING = re.compile(r"(Of|What|That|Whoever|Who|Whose|Those|The same)\b(?!['-])")
+# Say "the client that", "where", "computed from", "fails", "fix".
+PHRASE = re.compile(r"\b(who(m|se)?ever|as far as|(tell|told) by|is not valid|mend(s|ed|ing)?)\b", re.IGNORECASE)
+# A name in front of a colon opens an item of a list, as in the `Args:` of a docstring.
+ITEM = re.compile(r"\s*([-*]|\d+\.|\*{0,2}\w+:)\s+")
+END_OF_SENTENCE = re.compile(r"(?<=[.!?])[\"'”)]*\s+(?=[^a-z])")
+CODE = re.compile(r"(`+)[^`]+\1")
+GENERATED = ("_pb2.py", "_pb2_grpc.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """One docstring, or one comment with the comment lines right below it."""
+
+    line: int
+    text: str
+
+
+def prose(path: Path) -> Iterator[Prose]:
+    """Everything that a file says to its readers."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix == ".proto":
+        yield from blocks((number, *line.partition("//")[::2]) for number, line in enumerate(source.splitlines(), 1))
+        return
+    yield from docstrings(source)
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    comments = (token for token in tokens if token.type == tokenize.COMMENT)
+    yield from blocks((token.start[0], token.line[: token.start[1]], token.string[1:]) for token in comments)
+
+
+def docstrings(source: str) -> Iterator[Prose]:
+    """Docstrings of modules, classes, functions and attributes: strings that stand alone."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield Prose(node.lineno, node.value.value)
+
+
+def blocks(lines: Iterator[tuple[int, str, str]]) -> Iterator[Prose]:
+    """Joins comments (line number, code in front, text) that continue the comment on the line above."""
+    start, end, text = 0, 0, ""
+    for number, code, comment in lines:
+        if text and number == end + 1 and not code.strip() and comment:
+            end, text = number, f"{text}\n{comment}"
+            continue
+        if text:
+            yield Prose(start, text)
+        start, end, text = number, number, comment
+    if text:
+        yield Prose(start, text)
+
+
+def sentences(text: str) -> Iterator[str]:
+    """Splits prose into sentences; an item of a list and a paragraph end one."""
+    for paragraph in re.split(r"\n\s*\n", text):
+        part: list[str] = []
+        for line in [*paragraph.splitlines(), "- "]:
+            item = ITEM.match(line)
+            if item:
+                yield from END_OF_SENTENCE.split(" ".join(part).strip())
+                part = []
+            part.append(line[item.end() if item else 0 :].strip())
+
+
+def faults(path: Path) -> Iterator[str]:
+    """The sentences of a file that are not plain English, with the place where their docstring or comment begins."""
+    for unit in prose(path):
+        for sentence in sentences(unit.text):
+            words = CODE.sub("`code`", sentence)
+            opening = OPENING.match(words)
+            found = (opening if opening and not words.endswith("?") else None) or PHRASE.search(words)
+            if found:
+                yield f"{path}:{unit.line}: {found.group()!r} in: {sentence}"
+
+
+def files(root: Path) -> Iterator[Path]:
+    """The Python and proto files at or below a path that people write."""
+    found = [root] if root.is_file() else sorted([*root.rglob("*.py"), *root.rglob("*.proto")])
+    return (path for path in found if not path.name.endswith(GENERATED))
+
+
+def main(paths: list[str]) -> int:
+    """Prints the faults; returns the exit code."""
+    found = [fault for root in paths for path in files(Path(root)) for fault in faults(path)]
+    print(*found, sep="\n", end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
