@@ -15,14 +15,13 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.measured import searched
-
 if not __package__:
     # Run as a file: what is imported from is this folder then, not the repository.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from benchmarks.cases import Case, read_cases
 from benchmarks.markdown import seconds, table
+from benchmarks.measured import searched
 from benchmarks.prepared import NotThereYet, Prepared, Result, Tables, run_case
 from benchmarks.problems import UnusableError
 from benchmarks.service import LocalService

@@ -32,7 +32,7 @@ TABLES = {
     "visits": f"SELECT * REPLACE (id // 3 AS id) FROM ({samples.PEOPLE})",
     "partly_nobody": f"SELECT * REPLACE (nullif(id, 5) AS id) FROM ({samples.PEOPLE})",
     "with_numbers": f"SELECT *, 'no. ' || id AS room FROM ({samples.PEOPLE})",
-    "with_homes": f"SELECT *, 'in ' || zip AS home FROM ({samples.PEOPLE})",
+    "with_homes": f"SELECT * REPLACE ('0000' || zip[5] AS zip), 'in ' || zip[5] AS home FROM ({samples.PEOPLE})",
     "without_ages": f"SELECT * REPLACE (NULL::INTEGER AS age) FROM ({samples.PEOPLE})",
     "with_lists": f"SELECT *, [diagnosis] AS history FROM ({samples.PEOPLE})",
     "with_spans": f"SELECT *, to_days(id) AS stay FROM ({samples.PEOPLE})",
@@ -346,7 +346,11 @@ BAD: dict[str, Bad] = {
     ),
     "no name for the target": invalid({"release.name": ""}, "release.name", "nothing name"),
     "a second release without a reason": Bad(
-        {"source.table": "released_before"}, INVALID, "REPEATED_RELEASE", "repeat_reason", "releases/1 reason"
+        {"source.table": "released_before", "repeat_reason": GONE},
+        INVALID,
+        "REPEATED_RELEASE",
+        "repeat_reason",
+        "releases/1 reason",
     ),
     "a second release for a reason that nobody can see": invalid(
         {"source.table": "released_before", "repeat_reason": " \n\u200b"}, "repeat_reason", "3 characters reason"
@@ -368,16 +372,16 @@ BAD: dict[str, Bad] = {
     # --- Hierarchies ---
     "a hierarchy that misses values": invalid({SEX: inline(["F", "*"])}, SEX, "1 value 'sex'"),
     "a hierarchy that repeats a value": invalid(
-        {SEX: inline(["F", "*"], ["M", "*"], ["F", "*"])}, f"{SEX}.inline.rows[2].labels[0]", "'F' repeated"
+        {SEX: inline(["F", "*"], ["M", "*"], ["F", "*"])}, f"{SEX}.inline.rows[2].labels[0]", "rows[0] repeated"
     ),
     "a ragged hierarchy": invalid(
         {SEX: inline(["F", "x", "*"], ["M", "*"], ["X", "x", "*"])}, f"{SEX}.inline.rows[1]", "2 columns 3 columns"
     ),
     "a hierarchy that ends in two values": invalid(
-        {SEX: inline(["F", "women"], ["M", "men"])}, f"{SEX}.inline.rows[1].labels[1]", "'women' 'men' one label"
+        {SEX: inline(["F", "women"], ["M", "men"])}, f"{SEX}.inline.rows[1].labels[1]", "2 labels one label"
     ),
     "a hierarchy whose levels do not nest": invalid(
-        {SEX: inline(["F", "a", "b", "*"], ["M", "a", "c", "*"])}, f"{SEX}.inline.rows[1].labels[2]", "'a' 'b' 'c'"
+        {SEX: inline(["F", "a", "b", "*"], ["M", "a", "c", "*"])}, f"{SEX}.inline.rows[1].labels[2]", "level 1 rows[0]"
     ),
     "a hierarchy without rows": invalid({SEX: inline()}, f"{SEX}.inline.rows", "no rows"),
     "a hierarchy without levels": invalid({SEX: inline(["F"], ["M"])}, f"{SEX}.inline.rows", "1 column"),
@@ -450,7 +454,7 @@ def contents(server: ServerProcess) -> dict[str, object]:
 
 
 def document_of(bad: Bad) -> Document:
-    document = samples.policy()
+    document = samples.policy(repeat_reason="a test")
     for path, value in bad.change.items():
         put(document, path, value)
     return document
@@ -531,6 +535,6 @@ def test_all_faults_at_once(server: ServerProcess, tmp_path: Path) -> None:
 def test_the_valid_policy_is_valid_after_all(server: ServerProcess, tmp_path: Path) -> None:
     """The control: it is the change that is refused each time."""
     file = tmp_path / "policy.json"
-    file.write_text(json.dumps(samples.policy()))
+    file.write_text(json.dumps(samples.policy(repeat_reason="a test")))
     outcome = tableveil("check-policy", str(file), server=server.address)
     assert (outcome.exit_code, outcome.stderr) == (0, "")

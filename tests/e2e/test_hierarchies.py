@@ -193,6 +193,7 @@ def test_a_release_names_the_versions_that_it_used(run: Run, address: str, tmp_p
     policy = samples.policy()
     for attribute in policy["attributes"]:
         if attribute["column"] in hierarchies:
+            attribute.pop("acknowledged", None)
             attribute.update(role="QUASI_IDENTIFIER", hierarchy=hierarchies[attribute["column"]])
     with Client(address) as client:
         job = client.wait(client.submit(samples.message(policy), tmp_path).name)

@@ -21,7 +21,8 @@ ROWS = 100_000
 SOURCE = f"""
     SELECT i AS id, 'Person ' || i AS name, (hash(i, 1) % 100)::INT AS age,
         lpad((hash(i, 2) % 1000 * 97)::VARCHAR, 5, '0') AS zip, ['F', 'M'][1 + (hash(i, 3) % 2)::INT] AS sex,
-        (hash(i, 4) % 20)::INT AS stay, md5(i::VARCHAR) || md5((i + 1)::VARCHAR) || md5((i + 2)::VARCHAR) AS diagnosis,
+        (hash(i, 4) % 20)::INT AS stay,
+        md5((i // 2)::VARCHAR) || md5((i // 3)::VARCHAR) || md5((i // 4)::VARCHAR) AS diagnosis,
         ['east', 'west'][1 + (hash(i, 5) % 2)::INT] AS ward
     FROM range({ROWS}) AS numbers(i)
 """

@@ -26,9 +26,9 @@ from tests.e2e.ledger import check_whole
 from tests.e2e.process import Serve, durable
 from tests.small_disk import fill, small_disk
 
-# Long texts, all different.
+# Long texts, of which no more than two are alike.
 LARGE = f"""
-    SELECT people.* REPLACE (id * 10000 + n AS id, md5((id * 10000 + n)::VARCHAR) AS diagnosis)
+    SELECT people.* REPLACE (id * 10000 + n AS id, md5(((id * 10000 + n) // 2)::VARCHAR) AS diagnosis)
     FROM ({samples.PEOPLE}) AS people, range(5000) AS copies(n)
 """
 

@@ -10,12 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import yaml
-from google.protobuf.json_format import ParseDict
 
 from tableveil import hierarchy
 from tableveil.demo.discharges import SCHEMA, batches
 from tableveil.demo.hospital import ETHNICITY_GROUPS, FIRST_DAY, LAST_DAY, LONGEST_STAY, OLDEST, REGIONS, ZIP_CODES
-from tableveil.v1 import policy_pb2
+from tableveil.document import read_policy
 
 Rows = list[list[str]]
 
@@ -43,7 +42,8 @@ def test_lists_every_column_once(policy: dict[str, Any]) -> None:
 
 
 def test_reads_as_a_proto_policy(policy: dict[str, Any]) -> None:
-    message = ParseDict(_long_names(policy), policy_pb2.Policy())
+    message, faults = read_policy(yaml.safe_dump(policy), "yaml")
+    assert not faults
     assert message.person_column == "patient_id"
     assert message.privacy_models[0].k_anonymity.k == 5
     assert message.suppression_limit == "0.05"
@@ -117,21 +117,3 @@ def _definition(document: dict[str, Any]) -> hierarchy.InlineLevels | hierarchy.
             return hierarchy.Redaction(int(rule["length"]), int(rule["alphabet_size"]), mask_from)
         case _:
             return hierarchy.SuppressionOnly()
-
-
-def _long_names(node: Any, key: str = "") -> Any:
-    """The document with the enum names that proto's JSON form expects."""
-    prefixes = {
-        "role": "ROLE_",
-        "nulls": "NULL_HANDLING_",
-        "units": "DATE_UNIT_",
-        "mask_from": "MASK_FROM_",
-        "handling": "SUPPRESSED_RECORDS_HANDLING_",
-        "aggregate": "AGGREGATE_",
-        "kind": "RELEASE_KIND_",
-    }
-    if isinstance(node, dict):
-        return {name: _long_names(value, name) for name, value in node.items()}
-    if isinstance(node, list):
-        return [_long_names(item, key) for item in node]
-    return prefixes.get(key, "") + node

@@ -240,7 +240,7 @@ def test_what_is_not_there_any_more(
     failure = ended(jobs, ASKED).failure
     assert failure is not None
     assert (failure.kind, failure.code) == (FailureKind.CONFLICT, "SOURCE_CHANGED")
-    again = replace(POLICY, release=ReleaseTarget("main", "published", if_exists=IfExists.REPLACE), repeat_reason="!")
+    again = replace(POLICY, release=ReleaseTarget("main", "published", if_exists=IfExists.REPLACE), repeat_reason="new")
     run(database, again, document=canonical_json(policy_to_proto(again)))
     with pytest.raises(ConflictError, match="later release has replaced"):
         jobs.submit(ClassificationWork(ASKED, "{}", stored_policy))
@@ -270,7 +270,7 @@ def test_published_figures(
     assert objects(database)[ObjectKind.CLASSIFICATION] == len(rows)
     assessed(jobs, database, asked(publish=True))
     assert session.value(f"SELECT count(DISTINCT class_column) FROM {table}") == 1
-    again = replace(POLICY, release=ReleaseTarget("main", "published", if_exists=IfExists.REPLACE), repeat_reason="!")
+    again = replace(POLICY, release=ReleaseTarget("main", "published", if_exists=IfExists.REPLACE), repeat_reason="new")
     run(database, again, document=canonical_json(policy_to_proto(again)))
     assert session.value(f"SELECT count(*) FROM duckdb_tables() WHERE table_name = '{table}'") == 0
 

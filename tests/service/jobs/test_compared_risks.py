@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.errors import InvalidError
+from tableveil.errors import NotFoundError
 from tableveil.lookups import RiskAnalyses
 from tableveil.pipelines.work import RiskAnalysisWork
 from tableveil.policy import Population, TableReference
@@ -122,6 +122,6 @@ def test_nothing_to_guess(analyze: Analyze) -> None:
 
 
 def test_a_mistyped_column_is_found_where_it_stands(analyze: Analyze) -> None:
-    with pytest.raises(InvalidError) as caught:
+    with pytest.raises(NotFoundError) as caught:
         analyze(replace(ASKED, compare=(("age",), ("age", "sx"))))
     assert [(fault.field, fault.found) for fault in caught.value.faults] == [("compare[1].columns[1]", "'sx'")]

@@ -89,7 +89,7 @@ def test_killed_at_every_statement(
     database: Database, session: Session, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: ReleaseKind
 ) -> None:
     session.execute(
-        "CREATE TABLE patients AS SELECT 20 + i % 3 AS age, i % 2 AS ward, hash(i) AS illness "
+        "CREATE TABLE patients AS SELECT 20 + i % 3 AS age, i % 2 AS ward, hash(i) % 1000 AS illness "
         f"FROM range({PATIENTS}) r(i)"
     )
     run(database, to(kind, 3, IfExists.FAIL))

@@ -57,8 +57,8 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 def test_a_release_on_a_small_disk(jobs: JobManager, session: Session, place: Path) -> None:
     session.execute(
-        "CREATE TABLE patients AS SELECT 20 + i % 3 AS age, i % 2 AS ward, "
-        "array_to_string([md5((20 * i + j)::VARCHAR) for j in range(20)], '') AS illness FROM range(30000) r(i)"
+        "CREATE TABLE patients AS SELECT 20 + i % 3 AS age, i % 2 AS ward, array_to_string("
+        "[md5((20 * (i % 26000) + j)::VARCHAR) for j in range(20)], '') AS illness FROM range(30000) r(i)"
     )
     session.execute("CHECKPOINT")
     patients = TableReference("test", "main", "patients")
