@@ -326,28 +326,30 @@ class Exchanges:
         saved = 0.0
         while moves:
             self._control.raise_if_stopped()
-            touched = np.zeros(self._several, np.bool_)
-            # Suppressed combinations are in no class that would show them as touched.
-            moved = np.zeros(len(self.classes), np.bool_)
+            taken: set[int] = set()
+            moved: set[int] = set()
             chosen, later = [], []
             for move in moves:
                 before = self.classes[move.rows]
-                involved = [number for number in {*before.tolist(), *move.to} if number != SUPPRESSED]
+                involved = {*before.tolist(), *move.to} - {SUPPRESSED}
+                # Suppressed combinations are in no class that would show that they were moved.
+                if not taken.isdisjoint(involved) or not moved.isdisjoint(move.rows):
+                    later.append((move, involved))
+                    continue
                 out = self._suppressed_by(move, before)
                 if len(set(move.rows)) < len(move.rows) or out > self.suppressible:
                     continue
-                if touched[involved].any() or moved[move.rows].any():
-                    later.append((move, involved))
-                    continue
-                touched[involved] = True
-                moved[move.rows] = True
+                taken |= involved
+                moved.update(move.rows)
                 self.suppressible -= max(out, 0)
                 chosen.append((move, before, involved, out))
             for move, _, _, _ in chosen:
                 self.classes[move.rows] = move.to
+            touched = np.zeros(self._several, np.bool_)
+            touched[list(taken)] = True
             changes = self._changes(touched)
             for move, before, involved, out in chosen:
-                change = changes[involved].sum() + out * self._suppressed
+                change = changes[list(involved)].sum() + out * self._suppressed
                 if change < -EPSILON:
                     saved -= change
                     self.suppressible -= min(out, 0)
@@ -355,14 +357,16 @@ class Exchanges:
                     self.classes[move.rows] = before
                     self.suppressible += max(out, 0)
                     refused[move.pair] = True
-                    touched[involved] = False
-                    moved[move.rows] = False
+                    taken -= involved
+                    moved.difference_update(move.rows)
             # Others were held up by a move that was not made.
-            moves = [move for move, involved in later if not (touched[involved].any() or moved[move.rows].any())]
+            moves = [move for move, involved in later if taken.isdisjoint(involved) and moved.isdisjoint(move.rows)]
         return saved
 
     def _suppressed_by(self, move: _Move, before: NDArray[np.int64]) -> int:
         """How many more records are suppressed by it."""
+        if SUPPRESSED not in move.to and not (before == SUPPRESSED).any():
+            return 0
         counts = self._counts[move.rows]
         return int(counts[np.array(move.to) == SUPPRESSED].sum() - counts[before == SUPPRESSED].sum())
 

@@ -37,7 +37,7 @@ WORTH = 1e-5
 SEARCH = 0.8
 """The share of the time left in which classes are formed and improved; the rest is for the bound."""
 
-CONSTRUCTION = 0.5
+CONSTRUCTION = 0.7
 """The share of that in which classes are formed by cell; what is free then is specialized top down."""
 
 
