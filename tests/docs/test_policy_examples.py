@@ -1,4 +1,4 @@
-"""Holds docs/policy.md against the code: its examples, worked labels and shares, names of fields and of columns."""
+"""Holds the pages on policies against the code: examples, worked labels and shares, names of fields and of columns."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ from tableveil.state.jobs import JobState
 from tableveil.state.migrate import migrate
 from tableveil.v1 import policy_pb2
 
-TEXT = (Path(__file__).parents[2] / "docs" / "policy.md").read_text(encoding="utf-8")
-PROSE = re.sub(r"^```.*?^```$", "", TEXT, flags=re.DOTALL | re.MULTILINE)
-NAMES = set(re.findall(r"`([^`\n]+)`", PROSE))
+DOCS = Path(__file__).parents[2] / "docs"
+POLICY, HIERARCHIES, EVIDENCE = (
+    (DOCS / page).read_text(encoding="utf-8") for page in ("policy.md", "hierarchies.md", "evidence.md")
+)
 
 NOT_COVERED = "not covered"
 
@@ -53,7 +54,7 @@ class Example:
 
 
 def examples() -> Iterator[Example]:
-    for section in re.split(r"^##+ ", TEXT, flags=re.MULTILINE)[1:]:
+    for section in re.split(r"^##+ ", POLICY + HIERARCHIES, flags=re.MULTILINE)[1:]:
         title = section.partition("\n")[0]
         _, *blocks = re.split(r"^```yaml\n", section, flags=re.MULTILINE)
         for block in blocks:
@@ -111,7 +112,8 @@ def test_there_are_examples() -> None:
         "`order_based`",
         "`times_of_day`",
         "`combination`",
-        "Safe Harbor",
+        "`safe_harbor_age`",
+        "`safe_harbor_date`",
     }
 
 
@@ -169,8 +171,7 @@ def test_worked_labels_and_shares(example: Example) -> None:
 def paths(descriptor: Descriptor, prefix: str, seen: set[str]) -> Iterator[str]:
     """Every field of a message and those below it; the fields of a message that occurs again only once."""
     for field in descriptor.fields:
-        # Below a hierarchy, the page begins with its kind.
-        yield (prefix + field.name).removeprefix("attributes[].hierarchy.")
+        yield prefix + field.name
         if field.message_type is None or field.message_type.GetOptions().map_entry:
             continue
         if field.message_type.full_name not in seen:
@@ -178,24 +179,23 @@ def paths(descriptor: Descriptor, prefix: str, seen: set[str]) -> Iterator[str]:
             yield from paths(field.message_type, f"{prefix}{field.name}{'[]' * field.is_repeated}.", seen)
 
 
-def test_every_field_is_explained() -> None:
-    fields = set(paths(policy_pb2.Policy.DESCRIPTOR, "", set()))
-    assert {"attributes[].weight", "intervals.widths", "release.if_exists"} <= fields
-    assert not fields - NAMES
-
-
 def test_no_other_field_is_explained() -> None:
     fields = set(paths(policy_pb2.Policy.DESCRIPTOR, "", set()))
-    tables = [table for table in tables_of(TEXT) if table[0][0] == "field"]
-    explained = {name for table in tables for row in table[1:] for name in re.findall(r"`([^`]+)`", row[0])}
-    assert not explained - fields
+    assert {"attributes[].hierarchy.intervals.widths", "release.if_exists"} <= fields
+    top = "|".join(field.name for field in policy_pb2.Policy.DESCRIPTOR.fields)
+    named = set(re.findall(rf"`((?:{top})(?:\[\])?\.[\w.\[\]]+)`", POLICY + HIERARCHIES))
+    assert {"search.levels", "population.size", "attributes[].hierarchy"} <= named
+    assert not named - fields
 
 
-def test_every_value_of_an_enum_is_named() -> None:
-    for name, enum in policy_pb2.DESCRIPTOR.enum_types_by_name.items():
-        prefix = enum.values_by_number[0].name.removesuffix("UNSPECIFIED")
-        lacking = {value.name.removeprefix(prefix) for value in enum.values if value.number} - NAMES
-        assert not lacking, name
+def test_every_model_and_every_kind_of_hierarchy_has_its_place() -> None:
+    for message, page in (
+        (policy_pb2.PrivacyModel, POLICY),
+        (policy_pb2.QualityModel, POLICY),
+        (policy_pb2.Hierarchy, HIERARCHIES),
+    ):
+        shown = set(re.findall(r"^(?:\| |### )`(\w+)`", page, re.MULTILINE)) | {"safe_harbor"}
+        assert {field.name for field in message.DESCRIPTOR.fields} <= shown
 
 
 @pytest.fixture
@@ -218,7 +218,7 @@ def test_owners_tables_have_the_columns_listed(database: Database) -> None:
     with database.session() as session:
         migrate(session)
         found = columns(session, "tableveil")
-    (listed,) = (table for table in tables_of(TEXT) if table[0] == ("table", "holds", "columns"))
+    (listed,) = (table for table in tables_of(EVIDENCE) if table[0] == ("table", "holds", "columns"))
     assert {
         name.strip("`").removeprefix("tableveil."): re.findall(r"`([^`]+)`", names) for name, _, names in listed[1:]
     } == found
@@ -245,7 +245,7 @@ def test_the_full_example_writes_the_objects_listed(database: Database) -> None:
         found = columns(session, "main")
         measures = {name for (name,) in session.rows("SELECT measure FROM visits_released_risk")}
     quasi_identifiers = ["age", "zip_code", "admitted", "sex"]
-    (listed,) = (table for table in tables_of(TEXT) if table[0] == ("object", "one row per", "columns"))
+    (listed,) = (table for table in tables_of(EVIDENCE) if table[0] == ("object", "one row per", "columns"))
     written = {name.strip("`").replace("<name>", "visits_released"): cell for name, _, cell in listed[1:]}
     assert set(found) == {"visits", *written}
     for name, cell in written.items():
@@ -256,4 +256,4 @@ def test_the_full_example_writes_the_objects_listed(database: Database) -> None:
             assert found[name] == [*quasi_identifiers, *(column.replace("<column>", "diagnosis") for column in named)]
         else:
             assert found[name] == named
-    assert measures <= NAMES
+    assert measures <= set(re.findall(r"`(\w+)`", EVIDENCE))
