@@ -18,4 +18,4 @@ def test_the_same_are_known_and_others_are_not(tmp_path: Path, monkeypatch: pyte
 
 def test_the_cost_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(same_people, "CACHE", tmp_path)
-    assert "of the scan" in str(same_people.cost(1_000))
+    assert "of the scan" in str(same_people.cost((1_000,)))

@@ -10,10 +10,10 @@ from typing import Any
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, column, row_hash
+from tableveil.backend import Session, column, parameter, row_hash
 from tableveil.source.model import Column, Source
 from tableveil.source.query import take_snapshot
-from tableveil.source.sketch import Sketch, sketch
+from tableveil.source.sketch import Sketch, estimates, sketch
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,9 @@ def full_fingerprint(session: Session, source: Source, key: bytes) -> Fingerprin
     if source.query is not None:
         take_snapshot(session, source)
     source = source.with_all()
-    totals = _totals(session, source.table(), source.columns, key)
-    return Fingerprint(_of_rows(source.columns, totals, key), sketch(session, source, totals[0], key))
+    records, total, xored, *estimated = _totals(session, source.table(), source.columns, key, estimates(source.columns))
+    rows = _of_rows(source.columns, (records, total, xored), key)
+    return Fingerprint(rows, sketch(session, source, records, estimated, key))
 
 
 def population_fingerprint(session: Session, source: Source, key: bytes) -> str:
@@ -57,13 +58,15 @@ def population_fingerprint(session: Session, source: Source, key: bytes) -> str:
     return _of_rows(population.columns, _totals(session, population.table(), population.columns, key), key)
 
 
-def _totals(session: Session, rows: exp.Expr, columns: Sequence[Column], key: bytes) -> tuple[Any, ...]:
-    """The number of rows, the sum and the exclusive or of their hashes."""
+def _totals(
+    session: Session, rows: exp.Expr, columns: Sequence[Column], key: bytes, more: Sequence[exp.Expr] = ()
+) -> tuple[Any, ...]:
+    """The number of rows, the sum and the exclusive or of their hashes, and more that the same scan finds."""
     seed = hashlib.sha256(b"rows" + key).hexdigest()
-    # Bound, not written out: the texts of failing statements are logged.
-    hashes = exp.select(alias(row_hash(exp.Placeholder(), *(column(c.name) for c in columns)), "h")).from_(rows)
-    totals = [exp.Count(this=exp.Star()), exp.Sum(this=column("h")), exp.BitwiseXorAgg(this=column("h"))]
-    return session.row(exp.select(*totals).from_(hashes.subquery("hashed")), [seed])
+    # Bound, not written out: the texts of failing statements are logged. The database computes the hash once.
+    hashed = row_hash(parameter(1), *(column(c.name) for c in columns))
+    totals = [exp.Count(this=exp.Star()), exp.Sum(this=hashed), exp.BitwiseXorAgg(this=hashed.copy())]
+    return session.row(exp.select(*totals, *more, copy=False).from_(rows, copy=False), [seed])
 
 
 def _of_rows(columns: Sequence[Column], totals: tuple[Any, ...], key: bytes) -> str:

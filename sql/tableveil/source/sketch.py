@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, number, row_hash, text, try_cast
+from tableveil.backend import Session, alias, cast, column, number, parameter, row_hash, table, text, try_cast
 from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Column, Source
 
@@ -30,12 +31,15 @@ ROWS = ""
 LEVEL_SHIFT = 56
 """Below the highest bits of a kept value, which say up to which scale it stays in the sample."""
 
-# Columns that one scan estimates. What DuckDB takes to plan them grows with their square.
-_AT_ONCE = 100
+_MOST_FETCHED = 2**22
+"""Values of a small table whose hashes are fetched in one statement: 32 MiB."""
+
+_MOST_TOGETHER = 8
+"""Columns that are fetched with the rows at most: about 2^16 rows are, for each of them."""
 
 _READ_AS_TEXT = (ValueKind.TEXT, ValueKind.BOOLEAN, ValueKind.TIME, ValueKind.OTHER)
 
-# The sum of the hashes of so many columns fits into 63 bits.
+# The sum of what is left of the hashes of 2^14 columns fits into 64 bits.
 _ROW_SHIFT = 14
 
 
@@ -62,43 +66,136 @@ class Sketch:
     samples: tuple[Sample, ...]
 
 
-def sketch(session: Session, source: Source, records: int, key: bytes) -> Sketch:
-    """The sketch of a source of so many records."""
+def estimates(columns: Sequence[Column]) -> list[exp.Expr]:
+    """Two aggregates per column: about how many values it has, and over how many whole numbers they spread, else 0."""
+    wanted: list[exp.Expr] = []
+    for each in columns:
+        span: exp.Expr = number(0)
+        if each.kind is ValueKind.INTEGER:
+            least, most = (cast(end(this=column(each.name)), "DOUBLE") for end in (exp.Min, exp.Max))
+            span = exp.Coalesce(this=exp.Sub(this=most, expression=least) + number(1), expressions=[number(0)])
+        # Of hashes: NULL is a value as well.
+        wanted += [exp.ApproxDistinct(this=row_hash(column(each.name))), span]
+    return wanted
+
+
+def sketch(session: Session, source: Source, records: int, estimated: Sequence[float], key: bytes) -> Sketch:
+    """The sketch of a source of so many records, of whose columns the aggregates `estimates` are known."""
     secret = hmac.new(key, b"sketch", hashlib.sha256).hexdigest()
-    samples = []
-    for found, (distinct, span) in zip(source.columns, _estimates(session, source), strict=True):
-        sample = _of_column(session, source, found, _scale(distinct), secret)
-        # A column in which all records are alike tells nothing, and one that was added must not change the rows.
-        if sample.scale or len(sample.values) > 1:
-            samples.append(replace(sample, density=_density(sample, span)))
-    varying = [source.column(sample.column) for sample in samples]
-    if len(varying) > 1:
-        samples.append(_of_rows(session, source, varying, _scale(records), secret))
-    return Sketch(records, tuple(samples))
+    if records <= MOST_VALUES and records * len(source.columns) <= _MOST_FETCHED:
+        kept = _of_few(session, source, secret)
+    else:
+        kept = _of_many(session, source, records, list(map(int, estimated[::2])), secret)
+    spans = dict(zip((each.name for each in source.columns), estimated[1::2], strict=True))
+    return Sketch(records, _keyed(session, kept, spans, secret))
 
 
-def _estimates(session: Session, source: Source) -> list[tuple[int, float]]:
-    """Of each column about how many values it has, and over how many whole numbers they spread; 0 if they are none."""
-    found: list[tuple[int, float]] = []
-    for start in range(0, len(source.columns), _AT_ONCE):
-        wanted: list[exp.Expr] = []
-        for each in source.columns[start : start + _AT_ONCE]:
-            span: exp.Expr = number(0)
-            if each.kind is ValueKind.INTEGER:
-                least, most = (cast(end(this=column(each.name)), "DOUBLE") for end in (exp.Min, exp.Max))
-                span = exp.Coalesce(this=exp.Sub(this=most, expression=least) + number(1), expressions=[number(0)])
-            # Of hashes: NULL is a value as well.
-            wanted += [exp.ApproxDistinct(this=row_hash(column(each.name))), span]
-        row = session.row(exp.select(*(alias(e, f"e{i}") for i, e in enumerate(wanted))).from_(source.table()))
-        found += zip(row[::2], row[1::2], strict=True)
-    return found
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A sample by the database's hashes, before they are replaced by what only the key can make of them."""
+
+    column: str
+    scale: int
+    hashes: NDArray[np.uint64]
+    records: NDArray[np.int64]
+
+    @property
+    def varies(self) -> bool:
+        """Whether not all records are alike: then they tell nothing, and one more column must not change the rows."""
+        return self.scale > 0 or len(self.hashes) > 1
 
 
-def _density(sample: Sample, span: float) -> float:
+def _of_few(session: Session, source: Source, secret: str) -> list[_Kept]:
+    """One statement fetches all hashes: to plan one for each column takes longer than to run it."""
+    hashes = session.arrays(_select(_hashes(source.columns), source.table()), [secret])
+    kept = [_counted(each.name, 0, hashes[f"h{i}"]) for i, each in enumerate(source.columns)]
+    parts = [hashes[f"h{i}"] >> np.uint64(_ROW_SHIFT) for i, each in enumerate(kept) if each.varies]
+    if len(parts) > 1:
+        # As the database computes it below: the sum of uniform bits is uniform, and what is carried beyond is left out.
+        kept.append(_counted(ROWS, 0, np.sum(parts, axis=0, dtype=np.uint64) << np.uint64(_ROW_SHIFT)))
+    return [each for each in kept if each.varies]
+
+
+def _of_many(session: Session, source: Source, records: int, distinct: Sequence[int], secret: str) -> list[_Kept]:
+    """Columns that tell most records apart are read together with the rows, and the others each by itself."""
+    row_scale = _scale(records)
+    scales = {each.name: _scale(values) for each, values in zip(source.columns, distinct, strict=True)}
+    nearly_unique = [c for c in source.columns[: 2**_ROW_SHIFT] if scales[c.name] >= max(1, row_scale - 1)]
+    together = {each.name: scales[each.name] for each in nearly_unique[:_MOST_TOGETHER]}
+    alone = (each for each in source.columns if each.name not in together)
+    kept = {each.name: _of_column(session, source, each, scales[each.name], secret) for each in alone}
+    varying = [each for each in source.columns if each.name in together or kept[each.name].varies]
+    for each in _of_rows(session, source, varying, together, row_scale, secret):
+        kept[each.column] = each
+    return [kept[name] for name in (*scales, ROWS) if name in kept and kept[name].varies]
+
+
+def _of_column(session: Session, source: Source, found: Column, scale: int, secret: str) -> _Kept:
+    value, records, total = _plain(found), exp.Count(this=exp.Star()), exp.Sum(this=column("n"))
+    if scale:
+        hashed = _select({"h": _hash(value, found), "n": number(1)}, source.table())
+    else:
+        # Few values are hashed then, rather than all records.
+        grouped = _select({"v": value, "n": records}, source.table()).group_by(value.copy(), copy=False)
+        hashed = _select({"h": _hash(column("v"), found), "n": column("n")}, grouped.subquery("grouped", copy=False))
+    kept = _select({"h": column("h"), "n": cast(total, "BIGINT")}, hashed.subquery("hashed", copy=False))
+    kept = kept.where(_below(column("h"), scale), copy=False).group_by(column("h"), copy=False)
+    arrays = session.arrays(kept, [secret])
+    return _Kept(found.name, scale, arrays["h"].astype(np.uint64), arrays["n"].astype(np.int64))
+
+
+def _of_rows(
+    session: Session,
+    source: Source,
+    varying: Sequence[Column],
+    together: Mapping[str, int],
+    row_scale: int,
+    secret: str,
+) -> Iterator[_Kept]:
+    """The rows, which are alike whatever the order of their columns, and columns by their scales, in one scan."""
+    if not varying:
+        return
+    hashes = _hashes(varying[: 2**_ROW_SHIFT])
+    parts = [exp.BitwiseRightShift(this=column(name), expression=number(_ROW_SHIFT)) for name in hashes]
+    uniform = exp.BitwiseAnd(this=exp.Paren(this=_sum(parts)), expression=number(2 ** (64 - _ROW_SHIFT) - 1))
+    wanted: dict[str, exp.Expr] = {
+        name: column(name) for name, each in zip(hashes, varying, strict=False) if each.name in together
+    }
+    wanted["rows"] = exp.Mul(this=exp.Paren(this=uniform), expression=number(2**_ROW_SHIFT))
+    samples = dict(zip(wanted, [*together.items(), (ROWS, row_scale)], strict=True))
+    hashed = _select(wanted, _select(hashes, source.table()).subquery("hashed", copy=False))
+    below = exp.or_(*(_below(column(name), scale) for name, (_, scale) in samples.items()), copy=False)
+    kept = _select({name: column(name) for name in wanted}, hashed.subquery("kept", copy=False))
+    arrays = session.arrays(kept.where(below, copy=False), [secret])
+    for name, (of, scale) in samples.items():
+        if of != ROWS or len(varying) > 1:
+            yield _counted(of, scale, arrays[name].astype(np.uint64))
+
+
+def _keyed(session: Session, kept: Sequence[_Kept], spans: Mapping[str, float], secret: str) -> tuple[Sample, ...]:
+    """DuckDB's hash is not cryptographic; SHA-256 of the secret and the hash is. 14 digits tell the kept ones apart."""
+    if not kept:
+        return ()
+    hashes = np.concatenate([each.hashes for each in kept])
+    digest = exp.SHA2(this=exp.DPipe(this=parameter(1), expression=column("h")))
+    keyed = cast(exp.DPipe(this=text("0x"), expression=exp.Left(this=digest, expression=number(14))), "UBIGINT")
+    with session.relation("kept", pa.table({"h": hashes, "i": np.arange(len(hashes))})):
+        found = session.arrays(_select({"i": column("i"), "k": keyed}, table("kept")), [secret])
+    thresholds = np.array([_most(scale) for scale in range(64, 0, -1)], np.uint64)
+    values = (64 - np.searchsorted(thresholds, hashes)).astype(np.uint64) << np.uint64(LEVEL_SHIFT)
+    values[found["i"]] |= found["k"].astype(np.uint64)
+    parts = np.split(values, np.cumsum([len(each.hashes) for each in kept])[:-1])
+    return tuple(
+        Sample(each.column, each.scale, part, each.records, _density(each, spans.get(each.column, 0.0)))
+        for each, part in zip(kept, parts, strict=True)
+    )
+
+
+def _density(kept: _Kept, span: float) -> float:
     if not span:
         return 0.0
     # The number of values is estimated where only a sample is kept: then what may be without gaps counts as such.
-    distinct = float(len(sample.values)) * 2.0**sample.scale * (1.03 if sample.scale else 1.0)
+    distinct = float(len(kept.hashes)) * 2.0**kept.scale * (1.03 if kept.scale else 1.0)
     return min(1.0, distinct / span)
 
 
@@ -106,51 +203,38 @@ def _scale(distinct: int) -> int:
     return max(0, (distinct - 1) // MOST_VALUES).bit_length()
 
 
-def _of_column(session: Session, source: Source, found: Column, scale: int, secret: str) -> Sample:
-    value, records = _plain(found), exp.Count(this=exp.Star())
-    if scale:
-        return _sample(session, found.name, source.table(), _spelled_alike(value, found), records, scale, secret)
-    # Few values are hashed then, rather than all records.
-    grouped = exp.select(alias(value, "v"), alias(records, "n")).from_(source.table()).group_by(value.copy())
-    hashed, total = _spelled_alike(column("v"), found), exp.Sum(this=column("n"))
-    return _sample(session, found.name, grouped.subquery("grouped"), hashed, total, scale, secret)
+def _most(scale: int) -> int:
+    """The largest hash that is kept."""
+    most: int = 2 ** (64 - scale) - 1
+    return most
 
 
-def _of_rows(session: Session, source: Source, columns: Sequence[Column], scale: int, secret: str) -> Sample:
-    """Rows are alike whatever the order of their columns."""
-    hashes = [
-        cast(exp.BitwiseRightShift(this=_spelled_alike(_plain(c), c), expression=number(_ROW_SHIFT)), "BIGINT")
-        for c in columns[: 2**_ROW_SHIFT]
-    ]
-    total = hashes[0]
-    for each in hashes[1:]:
-        total = exp.Add(this=total, expression=each)
-    return _sample(session, ROWS, source.table(), total, exp.Count(this=exp.Star()), scale, secret)
+def _below(hashed: exp.Expr, scale: int) -> exp.Expr:
+    return exp.LTE(this=hashed, expression=cast(text(str(_most(scale))), "UBIGINT"))
 
 
-def _sample(
-    session: Session, name: str, rows: exp.Expr, value: exp.Expr, records: exp.Expr, scale: int, secret: str
-) -> Sample:
-    """The hashes of `value` below the threshold, in one scan, replaced by what only the key can make of them."""
+def _sum(parts: Sequence[exp.Expr]) -> exp.Expr:
+    """Halves in brackets, so that many are not nested deeply."""
+    if len(parts) == 1:
+        return exp.Paren(this=parts[0])
+    half = len(parts) // 2
+    return exp.Paren(this=exp.Add(this=_sum(parts[:half]), expression=_sum(parts[half:])))
+
+
+def _select(wanted: Mapping[str, exp.Expr], rows: exp.Expr) -> exp.Select:
     # sqlglot would copy the whole tree at every step, which takes longer than to sketch a small table.
-    below = exp.LTE(this=column("h"), expression=cast(text(str(2 ** (64 - scale) - 1)), "UBIGINT"))
-    hashed = exp.select(alias(row_hash(exp.Placeholder(), value), "h"), exp.Star(), copy=False)
-    hashed = hashed.from_(rows, copy=False)
-    kept = exp.select(column("h"), alias(cast(records, "BIGINT"), "n"), copy=False)
-    kept = kept.from_(hashed.subquery("hashed", copy=False), copy=False)
-    kept = kept.where(below, copy=False).group_by(column("h"), copy=False)
-    # DuckDB's hash is not cryptographic; SHA-256 of the secret and the hash is. 14 digits tell the kept ones apart.
-    digits = exp.Left(
-        this=exp.SHA2(this=exp.DPipe(this=exp.Placeholder(), expression=column("h"))), expression=number(14)
-    )
-    keyed = cast(exp.DPipe(this=text("0x"), expression=digits), "UBIGINT")
-    wanted = exp.select(column("h"), alias(keyed, "k"), column("n"), copy=False)
-    wanted = wanted.from_(kept.subquery("kept", copy=False), copy=False)
-    arrays = session.arrays(wanted, [secret, secret])
-    hashes, values = arrays["h"].astype(np.uint64), arrays["k"].astype(np.uint64)
-    thresholds = np.array([2 ** (64 - level) - 1 for level in range(64, 0, -1)], np.uint64)
-    levels = (64 - np.searchsorted(thresholds, hashes)).astype(np.uint64)
-    return Sample(name, scale, levels << np.uint64(LEVEL_SHIFT) | values, arrays["n"].astype(np.int64))
+    named = (alias(each, name) for name, each in wanted.items())
+    return exp.select(*named, copy=False).from_(rows, copy=False)
+
+
+def _hashes(columns: Sequence[Column]) -> dict[str, exp.Expr]:
+    return {f"h{i}": _hash(_plain(each), each) for i, each in enumerate(columns)}
+
+
+def _counted(name: str, scale: int, hashes: NDArray[np.uint64]) -> _Kept:
+    """Those of so many rows that are kept, each with its number of rows."""
+    kept, records = np.unique(hashes[hashes <= np.uint64(_most(scale))], return_counts=True)
+    return _Kept(name, scale, kept, records.astype(np.int64))
 
 
 def _plain(found: Column) -> exp.Expr:
@@ -158,30 +242,35 @@ def _plain(found: Column) -> exp.Expr:
     return cast(value, "VARCHAR") if found.kind in _READ_AS_TEXT and found.type != "VARCHAR" else value
 
 
-def _spelled_alike(value: exp.Expr, found: Column) -> exp.Expr:
-    """The hash of a value such that it is that of an equal value of another type, also of one written as text."""
+def _hash(value: exp.Expr, found: Column) -> exp.Expr:
+    """A keyed hash of a value such that it is that of an equal value of another type, also of one written as text."""
     if found.kind in _READ_AS_TEXT:
-        # Casts that fail take long: most are not tried.
-        may_be_number = exp.LT(this=value.copy(), expression=text(":"))
-        as_number = exp.Case(ifs=[exp.If(this=may_be_number, true=try_cast(value.copy(), "DOUBLE"))])
+        as_number = try_cast(value.copy(), "DOUBLE")
         may_be_time = exp.Like(this=value.copy(), expression=text("____-__-__%"))
         as_time = exp.Case(ifs=[exp.If(this=may_be_time, true=try_cast(value.copy(), "TIMESTAMP"))])
-        return exp.Case(
+        # Casts that fail take long: most are not tried.
+        may_be_either = exp.LT(this=value.copy(), expression=text(":"))
+        either = exp.Case(
             ifs=[
-                exp.If(this=_is_there(as_number), true=row_hash(_rounded(as_number))),
-                exp.If(this=_is_there(as_time), true=row_hash(as_time)),
+                exp.If(this=_is_there(as_number), true=_seeded(_rounded(as_number))),
+                exp.If(this=_is_there(as_time), true=_seeded(as_time)),
             ],
-            default=row_hash(value),
+            default=_seeded(value.copy()),
         )
+        return exp.Case(ifs=[exp.If(this=may_be_either, true=either)], default=_seeded(value))
     if found.kind is ValueKind.INTEGER:
-        return row_hash(cast(value, "DOUBLE"))
+        return _seeded(cast(value, "DOUBLE"))
     if found.kind in (ValueKind.DECIMAL, ValueKind.FLOAT):
-        return row_hash(_rounded(cast(value, "DOUBLE")))
+        return _seeded(_rounded(cast(value, "DOUBLE")))
     if found.kind in (ValueKind.DATE, ValueKind.TIMESTAMP) and found.type != "TIMESTAMP WITH TIME ZONE":
         # A date may be beyond all timestamps: it is NULL then.
-        return row_hash(try_cast(value, "TIMESTAMP"))
+        return _seeded(try_cast(value, "TIMESTAMP"))
     # With a time zone, what a cast gives depends on the session's; the hash is that of the same time in UTC.
-    return row_hash(value)
+    return _seeded(value)
+
+
+def _seeded(value: exp.Expr) -> exp.Expr:
+    return row_hash(parameter(1), value)
 
 
 def _is_there(value: exp.Expr) -> exp.Expr:

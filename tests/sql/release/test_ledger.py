@@ -18,7 +18,7 @@ from tableveil.errors import InvalidError
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.release import check_ledger
 from tableveil.release.accident import surprise
-from tableveil.source import Source, find_source
+from tableveil.source import Source, find_source, sketch
 from tableveil.source.fingerprint import Fingerprint, full_fingerprint
 from tableveil.source.sketch import LEVEL_SHIFT
 from tableveil.state import sketches
@@ -207,6 +207,43 @@ def test_a_sketch_needs_the_key(session: Session, people: int) -> None:
         mask = np.uint64(2**LEVEL_SHIFT - 1)
         assert len(one.values) > 1
         assert not set((one.values & mask).tolist()) & set((other.values & mask).tolist())
+
+
+ROWS_OF = (
+    "SELECT hash(i) AS id, 'p ' || i AS name, i % 3 AS few, if(i % 4 = 0, NULL, i) AS gaps, NULL::DATE AS nothing, "
+    "if(i % 5 = 0, 'NaN', i / 7)::DOUBLE AS part, 'x' AS one, i::VARCHAR AS spelled, i % 2 = 0 AS even, "
+    "DATE '2020-01-01' + (i % 9)::INTEGER AS h FROM range({rows}) r(i)"
+)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 300])
+def test_samples_do_not_depend_on_how_they_are_taken(
+    session: Session, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All at once, as of a small table; column by column; and with so few values that most are left out."""
+    session.execute(f"CREATE OR REPLACE TABLE sampled_alike AS {ROWS_OF.format(rows=rows)}")
+
+    def samples() -> dict[str, sketch.Sample]:
+        found = read(session, "sampled_alike")[1].sketch
+        assert found is not None
+        return {sample.column: sample for sample in found.samples}
+
+    small = samples()
+    varying = {"id", "name", "few", "gaps", "part", "spelled", "even", "h", ""}
+    assert set(small) == (varying if rows > 1 else set())
+    monkeypatch.setattr(sketch, "_MOST_FETCHED", 0)
+    large = samples()
+    monkeypatch.setattr(sketch, "MOST_VALUES", 16)
+    part = samples()
+    assert small.keys() == large.keys() == part.keys()
+    for name, whole in small.items():
+        expected = dict(zip(whole.values.tolist(), whole.records.tolist(), strict=True))
+        assert dict(zip(large[name].values.tolist(), large[name].records.tolist(), strict=True)) == expected
+        assert (large[name].scale, large[name].density) == (0, whole.density)
+        kept = {value: n for value, n in expected.items() if value >> LEVEL_SHIFT >= part[name].scale}
+        assert dict(zip(part[name].values.tolist(), part[name].records.tolist(), strict=True)) == kept
+        assert sum(expected.values()) == rows
+    assert rows < 300 or (part["id"].scale > 0 and part["few"].scale == 0 and part[""].scale > 0)
 
 
 @given(data=st.data())
