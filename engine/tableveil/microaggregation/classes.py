@@ -1,4 +1,4 @@
-"""Clusters as equivalence classes: what privacy models, guarantees and aggregates ask of classes."""
+"""Clusters as equivalence classes, for privacy models, guarantees and aggregates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tableveil.privacy.distances.merging import merged
 
 @dataclass(frozen=True, eq=False)
 class ClusterDetails:
-    """The values of clusters per sensitive column; there is no population."""
+    """The values of clusters per sensitive column; clusters have no population."""
 
     by_column: tuple[ClassValues, ...]
 
@@ -29,11 +29,11 @@ class ClusterDetails:
         return self.by_column[attribute]
 
     def population(self) -> NDArray[np.int64]:
-        """Not known."""
+        """Not available for clusters."""
         raise NotImplementedError("clusters are not held against a population")
 
     def population_only(self) -> int:
-        """Not known."""
+        """Not available for clusters."""
         raise NotImplementedError("clusters are not held against a population")
 
     def selected(self, mask: NDArray[np.bool_]) -> ClusterDetails:
@@ -49,7 +49,7 @@ class ClusterDetails:
 def cluster_classes(points: Points, clusters: Clusters, sensitive: Sequence[SensitiveColumn]) -> EquivalenceClasses:
     """The clusters as classes whose key is their number.
 
-    `sensitive` has the columns of `points.sensitive`, in that order: by their position the classes tell the values.
+    `sensitive` has the columns of `points.sensitive`, in that order: their positions lead to the classes' values.
     """
     by_column = tuple(
         _values(clusters, codes, len(column.counts)) for codes, column in zip(points.sensitive, sensitive, strict=True)
@@ -58,7 +58,7 @@ def cluster_classes(points: Points, clusters: Clusters, sensitive: Sequence[Sens
 
 
 def before_clustering(points: Points) -> Clusters:
-    """The records that are alike in all aggregated columns as a cluster each: what there is before any is formed."""
+    """One cluster for all records that agree in all aggregated columns: the state before clusters are formed."""
     order = np.lexsort(points.codes[::-1])
     differs = np.zeros(len(order), np.bool_)
     for codes in points.codes:
@@ -67,12 +67,12 @@ def before_clustering(points: Points) -> Clusters:
 
 
 def column_values(points: Points, clusters: Clusters, column: int) -> ClassValues:
-    """How the clusters spread over the values of the aggregated column of that position."""
+    """How the clusters spread over the values of an aggregated column, given by its position."""
     return _values(clusters, points.codes[column], len(points.columns[column].counts))
 
 
 def classes_of(sizes: NDArray[np.int64], by_column: tuple[ClassValues, ...]) -> EquivalenceClasses:
-    """Numbered clusters of these sizes and, per sensitive column, these values."""
+    """Classes from numbered clusters: their sizes and, per sensitive column, their values."""
     number = len(sizes)
     words = (np.arange(number, dtype=np.int64),)
     return EquivalenceClasses(KeyLayout.of([number]), words, sizes, (0,), ClusterDetails(by_column))

@@ -1,4 +1,4 @@
-"""Forms clusters by the method that a policy names, or by one that fits what there is to cluster."""
+"""Forms clusters by the method that a policy names, or by one that fits the points."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tableveil.control import Control
 
 MOST_STEPS = 1_000_000_000
-"""Up to so many clusters times coordinates of all points, `AUTO` lets MDAV go through them: some 10 seconds."""
+"""Up to this number of clusters times coordinates of all points, `AUTO` chooses MDAV: some 10 seconds."""
 
 
 def cluster(
@@ -31,17 +31,17 @@ def cluster(
     control: Control,
     on_progress: Callable[[int, int], None] = lambda clustered, records: None,
 ) -> Clustered:
-    """Clusters of at least k records each, of all records of the points.
+    """Puts all records of the points into clusters of at least k records each.
 
-    `UNIVARIATE` is for one column, of numbers, dates or ranks. `AUTO` is that where it can be; else `MDAV`, or
+    `UNIVARIATE` is for a single column of numbers, dates or ranks. `AUTO` chooses it where possible; else `MDAV`, or
     `PARTITION` where MDAV would take more than `MOST_STEPS`.
 
     Args:
-        points: What to cluster; k 1 or more.
+        points: The points to cluster; k 1 or more.
         k: The least size.
-        options: The method; `gain` is of `V_MDAV`.
+        options: The method; `gain` belongs to `V_MDAV`.
         control: May stop the work.
-        on_progress: Is told how many records of how many are in clusters.
+        on_progress: Called with the number of records in clusters and the number of all.
 
     Raises:
         InfeasibleError: There are fewer than k records.
@@ -57,7 +57,7 @@ def cluster(
 
 
 def _chosen(points: Points, k: int, options: Microaggregation) -> tuple[Clustering, str]:
-    """The method, and why."""
+    """The method, and the reason for it."""
     if options.clustering is not Clustering.AUTO:
         return options.clustering, "because the policy says so"
     if len(points.columns) == 1 and points.columns[0].aggregation.scale is not Scale.NOMINAL:

@@ -1,4 +1,4 @@
-"""What clusters lose: the squared error that remains in them."""
+"""The loss by clusters: the squared error that remains in them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tableveil.aggregation.points import Clusters, Points
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SquaredError:
-    """SSE / SST: the share of the total squared distances that is left within clusters, from 0 to 1.
+    """SSE / SST: the share of the total squared distances that remains within clusters, from 0 to 1.
 
     Attributes:
         columns: Per aggregated column; 0 if it is constant.
-        total: Of all columns together, each standardized to the same total and times its weight: the mean of those
-            that are not constant, by weight; 0 if there is none.
+        total: Over all columns together, each standardized to the same total and times its weight: the mean of the
+            columns that are not constant, by weight; 0 if there is none.
     """
 
     columns: NDArray[np.float64]

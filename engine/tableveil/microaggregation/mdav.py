@@ -1,4 +1,4 @@
-"""MDAV: clusters of exactly k records, from the outside inwards."""
+"""MDAV: clusters of exactly k records, formed from the outside inwards."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tableveil.microaggregation.remaining import Forming, Remaining
 
 if TYPE_CHECKING:
-    # The search builds on quality models, and those on what is aggregated.
+    # The search builds on quality models, which build on aggregation.
     from tableveil.control import Control
 
 STEPS_PER_REPORT = 256
@@ -21,21 +21,22 @@ def mdav(
     control: Control,
     on_taken: Callable[[int], None] = lambda records: None,
 ) -> None:
-    """Maximum distance to average vector: takes all records into clusters of k, and one last one of k to 2k - 1.
+    """Maximum distance to average vector: takes all records into clusters of k, and a last one of k to 2k - 1.
 
-    As long as there are 3k records: one cluster of the k nearest to the record that is farthest from the centroid of
-    what is left, and one of the k nearest to the record that is then farthest from that record. Of 2k or more that
-    are left, one more cluster is made around the record farthest from their centroid. Fewer than k are one cluster.
+    As long as 3k records remain, it forms two clusters: one of the k records nearest to the record that is farthest
+    from the centroid of the remaining ones, and one of the k nearest to the record that is then farthest from that
+    record. If 2k or more remain, one more cluster is formed around the record farthest from their centroid. Fewer than
+    2k form one cluster.
 
     A point with n records is treated exactly as n points in its place. Sources: Domingo-Ferrer and Mateo-Sanz 2002;
     Domingo-Ferrer and Torra 2005, section 4.1 (generic MDAV).
 
     Args:
-        remaining: What to cluster; nothing is left of it.
+        remaining: The records to cluster; none remain afterwards.
         k: The least size, at least 1.
-        forming: Is given the clusters.
+        forming: Collects the clusters.
         control: May stop the work.
-        on_taken: Is told from time to time how many more records are in clusters.
+        on_taken: Called from time to time with the number of records newly in clusters.
 
     Raises:
         Stopped: `control` says so.
@@ -57,7 +58,7 @@ def mdav(
 
 
 def take_opposite(remaining: Remaining, k: int, forming: Forming) -> None:
-    """One step of MDAV, of 2k records or more: two clusters at opposite ends of what is left."""
+    """One step of MDAV, for 2k records or more: forms two clusters at opposite ends of the remaining records."""
     remaining.tidy()
     far = remaining.farthest(remaining.distances(remaining.centroid))
     from_far = remaining.distances(remaining.at[:, far])

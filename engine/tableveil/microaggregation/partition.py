@@ -1,4 +1,4 @@
-"""MDAV in blocks of near records: nearly as good clusters, in time that grows with the records only."""
+"""MDAV in blocks of near records: nearly as good clusters, in time that grows only with the records."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from tableveil.control import Control
 
 LARGEST = 5_000
-"""Most records of a block, unless a few clusters need more."""
+"""The most records of a block, unless 20 clusters need more."""
 
 _LEAST_CLUSTERS = 20
-"""Clusters for which a block has room at least."""
+"""The fewest clusters that a block must have room for."""
 
 _STEPS = 60
 """Steps of MDAV before a block is split."""
 
 _LEAST_STEPS, _MANY = 8, 4
-"""How few steps they become in large blocks, and from which multiple of the largest final block on."""
+"""The fewest steps in large blocks, and the multiple of the largest final block from which blocks are large."""
 
 Block = tuple[NDArray[np.intp], NDArray[np.int64]]
-"""Points in their order, and how many records of each."""
+"""Points in their order, and the number of records of each."""
 
 
 def partition(
@@ -39,19 +39,20 @@ def partition(
     on_taken: Callable[[int], None] = lambda records: None,
     largest: int = LARGEST,
 ) -> None:
-    """MDAV in `blocks`, each of which has some steps of MDAV before it is split.
+    """Runs MDAV in `blocks`; each block takes some steps of MDAV before it is split.
 
-    Records far out, whose neighbours are far too, find them in these steps, before they would be separated. Clusters
-    have k records, except for one per final block, which has up to 2k - 1. Memory grows with the points, time hardly
-    faster than with the records. A point with n records is treated exactly as n points in its place.
+    Records far out, whose neighbours are far out too, find these neighbours in those steps, before a split would
+    separate them. Clusters have k records, except for one per final block, which has up to 2k - 1. Memory grows with
+    the points, time hardly faster than with the records. A point with n records is treated exactly as n points in its
+    place.
 
     Args:
-        space: What to cluster.
+        space: The points to cluster.
         k: The least size, at least 1.
-        forming: Is given the clusters.
+        forming: Collects the clusters.
         control: May stop the work.
-        on_taken: Is told from time to time how many more records are in clusters.
-        largest: Most records of a final block.
+        on_taken: Called from time to time with the number of records newly in clusters.
+        largest: The most records of a final block.
 
     Raises:
         Stopped: `control` says so.
@@ -72,10 +73,10 @@ def partition(
 def blocks(
     space: Space, k: int, largest: int, before_split: Callable[[Remaining], None] = lambda remaining: None
 ) -> Iterator[Block]:
-    """Splits the records as a kd-tree does, across the widest coordinate, into as few blocks of equal size as it takes.
+    """Splits the records as a kd-tree does, across the widest coordinate, into as few equal blocks as possible.
 
-    A block has at most `largest` records, or room for 20 clusters; it has a multiple of k, except for one. What is to
-    be split may be taken from before, as long as 2k records are left of it.
+    A block has at most `largest` records, or room for 20 clusters; it has a multiple of k, except for one.
+    `before_split` may take records from a block before it is split, as long as 2k of them remain.
     """
     largest = max(largest, _LEAST_CLUSTERS * k)
     counts = space.points.counts
@@ -91,7 +92,7 @@ def blocks(
 
 
 def _split(remaining: Remaining, k: int, number: int) -> list[Block]:
-    """What is left as two blocks that can be split into so many; as it is if that is one."""
+    """Splits the rest into two blocks that can be split further into `number`; leaves it whole if that is one."""
     left = np.flatnonzero(remaining.counts)
     at, points, counts = remaining.at[:, left], remaining.names[left], remaining.counts[left]
     if number == 1:
@@ -115,9 +116,9 @@ def _in_order(points: NDArray[np.intp], counts: NDArray[np.int64]) -> Block:
 
 
 def _widest(at: NDArray[np.float64], counts: NDArray[np.int64]) -> int:
-    """The coordinate of the largest variance, the first of equal ones.
+    """The coordinate with the largest variance, the first if several have it.
 
-    It is counted in whole steps so large that all sums are exact, whichever way the records are spread over points.
+    Counted in whole steps so large that all sums are exact, however the records are spread over points.
     """
     records = int(counts.sum())
     least = at.min(axis=1, keepdims=True)

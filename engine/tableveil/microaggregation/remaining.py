@@ -1,4 +1,4 @@
-"""What is left to cluster, while methods take clusters from it one after the other."""
+"""The records that remain to be clustered, while methods take one cluster after the other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_GONE = 8
 
 
 class Forming:
-    """Clusters as they are formed."""
+    """Collects clusters as they are formed."""
 
     def __init__(self) -> None:
         self._points: list[NDArray[np.intp]] = []
@@ -24,17 +24,17 @@ class Forming:
         return len(self._points)
 
     def add(self, points: NDArray[np.intp], counts: NDArray[np.int64]) -> None:
-        """One more cluster: so many records of these points."""
+        """Adds a cluster: so many records of these points."""
         self._points.append(points)
         self._counts.append(counts)
 
     def extend(self, cluster: int, points: NDArray[np.intp], counts: NDArray[np.int64]) -> None:
-        """More records of a cluster that was added before."""
+        """Adds records to a cluster that was added before."""
         self._points[cluster] = np.append(self._points[cluster], points)
         self._counts[cluster] = np.append(self._counts[cluster], counts)
 
     def clusters(self) -> Clusters:
-        """All of them, in the order in which they were formed."""
+        """All clusters, in the order in which they were formed."""
         sizes = [len(points) for points in self._points]
         return Clusters.of(
             np.concatenate(self._points), np.repeat(np.arange(len(sizes)), sizes), np.concatenate(self._counts)
@@ -42,14 +42,14 @@ class Forming:
 
 
 class Remaining:
-    """Points with the records of them that no cluster has yet.
+    """Points with those of their records that are in no cluster yet.
 
-    They are known by their positions, which stay in the order of the points but change whenever `tidy` is called.
-    Distances are squared, one per position. Of points that fit equally well, the first is taken.
+    Points are named by their positions, which stay in the order of the points but change with every call of `tidy`.
+    Distances are squared, one per position. Among points that fit equally well, the first is taken.
     """
 
     def __init__(self, at: NDArray[np.float64], counts: NDArray[np.int64], names: NDArray[np.intp]) -> None:
-        """`at` are coordinates, shape (dimensions, points), whose sums are exact; `names` are what clusters are of."""
+        """`at` are coordinates, shape (dimensions, points), with exact sums; `names` are the numbers of the points."""
         self.at = np.ascontiguousarray(at)
         self.counts = counts.copy()
         self.names = names
@@ -60,12 +60,12 @@ class Remaining:
 
     @property
     def centroid(self) -> NDArray[np.float64]:
-        """The mean of all records that are left."""
+        """The mean of all remaining records."""
         return self._sums / self.records
 
     def distances(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
-        """From a place in space."""
-        # One coordinate after the other and without BLAS: the same for equal points, wherever they stand.
+        """The squared distances from a place in space."""
+        # One coordinate after the other and without BLAS: equal points get equal results, at any position.
         found: NDArray[np.float64] = self.at[0] - place[0]
         np.multiply(found, found, out=found)
         differences = np.empty_like(found)
@@ -76,21 +76,21 @@ class Remaining:
         return found
 
     def farthest(self, distances: NDArray[np.float64]) -> int:
-        """The position of a point that is left; marks those that are gone in the distances."""
+        """The position of the farthest remaining point; marks points that are gone in the distances."""
         distances[self._gone[: self._many_gone]] = -1.0
         return int(distances.argmax())
 
     def nearest(self, distances: NDArray[np.float64]) -> int:
-        """The position of a point that is left; marks those that are gone in the distances."""
+        """The position of the nearest remaining point; marks points that are gone in the distances."""
         distances[self._gone[: self._many_gone]] = np.inf
         return int(distances.argmin())
 
     def nearest_records(
         self, distances: NDArray[np.float64], number: int
     ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """Positions of the points of the nearest records, nearest first, and how many records of each.
+        """Positions of the points of the nearest records, nearest first, and the number of records of each.
 
-        There have to be so many. Marks points that are gone in the distances.
+        At least `number` records must remain. Marks points that are gone in the distances.
         """
         distances[self._gone[: self._many_gone]] = np.inf
         if number < len(distances):
@@ -108,7 +108,7 @@ class Remaining:
         return near, counts
 
     def take(self, positions: NDArray[np.intp], counts: NDArray[np.int64]) -> None:
-        """Takes so many records of the points at these positions, each named once."""
+        """Takes so many records of the points at these positions; each position is given once."""
         self.counts[positions] -= counts
         self.records -= int(counts.sum())
         self._sums -= self.at[:, positions] @ counts.astype(np.float64)
@@ -117,20 +117,20 @@ class Remaining:
         self._many_gone += len(gone)
 
     def take_cluster(self, forming: Forming, distances: NDArray[np.float64], number: int) -> None:
-        """Makes a cluster of the nearest records."""
+        """Forms a cluster of the nearest records."""
         positions, counts = self.nearest_records(distances, number)
         forming.add(self.names[positions], counts)
         self.take(positions, counts)
 
     def take_rest(self, forming: Forming) -> None:
-        """Makes a cluster of all that is left."""
+        """Forms a cluster of all remaining records."""
         positions = np.flatnonzero(self.counts)
         counts = self.counts[positions]
         forming.add(self.names[positions], counts)
         self.take(positions, counts)
 
     def tidy(self) -> None:
-        """Moves the points together if many are gone; what was known of positions and distances is void then."""
+        """Moves the points together if many are gone; earlier positions and distances become void then."""
         if self._many_gone * _MOST_GONE <= len(self.counts):
             return
         left: NDArray[Any] = np.flatnonzero(self.counts)

@@ -24,7 +24,7 @@ from tableveil.privacy import privacy_of
 from tableveil.search.relaxing import Unmet, refusal, ways_of
 
 TOGETHER = "all records in one cluster do not meet the privacy models"
-"""Why there are no clusters at all."""
+"""The reason why there are no clusters at all."""
 
 
 def solve(
@@ -36,24 +36,24 @@ def solve(
     control: Control,
     on_progress: Callable[[int, int], None] = lambda records, of: None,
 ) -> Clustered:
-    """Clusters of at least k records that every model releases.
+    """Forms clusters of at least k records that every model releases.
 
     The clusters are formed by `options.closeness` if a model asks for t-closeness, else by `options.clustering`. Then
-    those that are not t-close are merged, and then those that the models' own rules do not release, until none is
-    left. So whatever a method promises, what is returned is what the rules say.
+    clusters that are not t-close are merged, then clusters that the models' own rules do not release, until none is
+    left. So the rules have the last word, whatever a method promises.
 
     Args:
-        points: All records that are clustered, at least one.
-        k: The least size, that of the model of k-anonymity.
+        points: All records to cluster, at least one.
+        k: The least size: the k of the k-anonymity model.
         options: How clusters are formed.
         sensitive: The columns of `points.sensitive`, in that order, with the counts of these records.
-        models: The policy's, in its order: k-anonymity, and models of these columns but (n,t)-closeness.
+        models: The policy's models, in its order: k-anonymity, and models of these columns except (n,t)-closeness.
         control: May stop the work.
-        on_progress: Is told how many records are in clusters, of how many.
+        on_progress: Called with the number of records in clusters and the number of all.
 
     Raises:
         InfeasibleError: A model does not even release all records together.
-        Stopped: by the control.
+        Stopped: `control` says so.
     """
     if unmet := unmet_together(points, sensitive, models):
         raise refusal(code_of(points, k), TOGETHER, unmet)
@@ -80,7 +80,7 @@ def _formed(
     control: Control,
     on_progress: Callable[[int, int], None],
 ) -> Clustered:
-    """Clusters before any is merged."""
+    """The clusters before any are merged."""
     if not targets or options.closeness is ClosenessAlgorithm.MERGE:
         return cluster(points, k, options, control, on_progress)
     space = Space.of(points)
@@ -92,7 +92,7 @@ def _formed(
 
 
 def counter_of(points: Points, sensitive: Sequence[SensitiveColumn]) -> ClassCounter:
-    """What rules ask about the source: the sensitive columns of all records."""
+    """A counter with the source's sensitive columns, over all records, for rules that ask for them."""
     rows = np.arange(len(points.counts))
     one = AttributeLevels((np.zeros(1, np.int32),), (), (np.ones(1),), 1.0, False, None)
     values = [
@@ -103,12 +103,12 @@ def counter_of(points: Points, sensitive: Sequence[SensitiveColumn]) -> ClassCou
 
 
 def code_of(points: Points, k: int) -> str:
-    """What the refusal of models is called that all records together do not meet."""
+    """The code of the error if all records together do not meet the models."""
     return "TOO_FEW_RECORDS" if int(points.counts.sum()) < k else "INFEASIBLE"
 
 
 def unmet_together(points: Points, sensitive: Sequence[SensitiveColumn], models: Sequence[PrivacyModel]) -> list[Unmet]:
-    """The models that not even a single cluster of all records meets, each whatever the others ask.
+    """The models that not even a single cluster of all records meets, each judged by itself.
 
     No other clusters meet them either: each of these models holds for a union if it holds for its parts.
     """

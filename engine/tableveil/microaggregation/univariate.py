@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tableveil.control import Control
 
 _ENTRIES = 1_000_000
-"""Squared errors of possible clusters that are known at a time."""
+"""The number of squared errors of possible clusters that are held at a time."""
 
 
 def univariate(
@@ -25,10 +25,10 @@ def univariate(
     control: Control,
     on_progress: Callable[[int, int], None] = lambda done, records: None,
 ) -> Clusters:
-    """Clusters of k to 2k - 1 records each with the least sum of squared errors among all of at least k records.
+    """Forms clusters of k to 2k - 1 records with the least squared error among all clusters of at least k records.
 
-    Some optimal clusters follow each other in the order of the values, and none has 2k records, as it could be split.
-    So it is the shortest path along the sorted records whose steps are clusters, which takes time n k and memory n.
+    Some optimal clusters consist of consecutive values, and none has 2k records, as it could be split. So they are the
+    shortest path along the sorted records whose steps are clusters, which takes time n k and memory n.
     Source: Hansen and Mukherjee 2003.
 
     Args:
@@ -36,7 +36,7 @@ def univariate(
         counts: Records per point, k or more in all. A point with n records is treated exactly as n points.
         k: The least size, at least 1.
         control: May stop the work.
-        on_progress: Is told how many records of how many the path has come past.
+        on_progress: Called with the number of records that the path has passed and the number of all.
 
     Raises:
         Stopped: `control` says so.
@@ -44,8 +44,8 @@ def univariate(
     order = values.argsort(kind="stable")
     distinct, run = np.unique(values, return_inverse=True)
     runs = np.bincount(run, counts, len(distinct)).astype(np.int64)
-    # Of many equal values, no more than 2(2k - 2) share clusters with others, and a remainder of k or more can make
-    # clusters by itself: without that many times k of them the others are clustered as with them.
+    # Among many equal values, no more than 2(2k - 2) share clusters with others, and a remainder of k or more can form
+    # clusters by itself: leaving out a multiple of k of them does not change the clusters of the others.
     left_out = np.maximum(runs - 5 * k, 0) // k
     kept = runs - left_out * k
     ends = _shortest_path(np.repeat(distinct, kept), k, control, on_progress)
@@ -57,10 +57,10 @@ def univariate(
 def _shortest_path(
     values: NDArray[np.float64], k: int, control: Control, on_progress: Callable[[int, int], None]
 ) -> NDArray[np.int64]:
-    """Where the optimal clusters of sorted values end: the number of values up to there.
+    """The ends of the optimal clusters of sorted values: the number of values up to each end.
 
     `least[i]` is the least squared error of the first i values, infinite if they cannot be clustered. It depends on
-    values of it at least k before, so k are found at a time.
+    entries at least k before it, so k entries are computed at a time.
     """
     number = len(values)
     padding = 2 * k - 1
@@ -75,7 +75,7 @@ def _shortest_path(
         errors = _errors(values, start, min(start + chunk, number + 1), k)
         for i in range(0, len(errors), k):
             some = errors[i : i + k]
-            # Row j holds the ends of the cluster before, from j - 2k + 1 to j - k, for one that ends at j.
+            # Row j holds the ends of the preceding cluster, from j - 2k + 1 to j - k, for a cluster that ends at j.
             paths = before[start + i : start + i + len(some)] + some
             best = paths.argmin(axis=1)
             least[padding + start + i : padding + start + i + len(some)] = paths[rows[: len(some)], best]
@@ -90,14 +90,14 @@ def _shortest_path(
 def _errors(values: NDArray[np.float64], start: int, stop: int, k: int) -> NDArray[np.float64]:
     """Per end from `start` to `stop`, the squared errors of the clusters of 2k - 1, 2k - 2, ..., k values before it.
 
-    Values are taken in one by one, which loses no digits where they are close together (Welford 1962).
+    Values are added one by one, which loses no digits where they are close together (Welford 1962).
     """
     ends = np.arange(start, stop)
     mean = np.zeros(len(ends))
     error = np.zeros(len(ends))
     found = np.empty((len(ends), k))
     for size in range(1, 2 * k):
-        # Clusters that would begin before the first value follow an infinite error.
+        # Clusters that would begin before the first value get an infinite error.
         value = values[np.maximum(ends - size, 0)]
         difference = value - mean
         mean += difference / size

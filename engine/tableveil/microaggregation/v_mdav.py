@@ -27,20 +27,20 @@ def v_mdav(
 ) -> None:
     """Takes all records into clusters of variable size.
 
-    The k records nearest to the one that is farthest from the centroid of all are a cluster, which takes in up to
-    k - 1 more: as long as the record outside that is nearest to any of its members is closer to it than `gain` times
-    its distance to the nearest other record outside. Fewer than k that are left at the end join the clusters whose
-    centroids are nearest to each; only these clusters may have more than 2k - 1 records.
+    The k records nearest to the record that is farthest from the centroid of all form a cluster. It takes in up to k -
+    1 more: as long as the record outside that is nearest to any member is closer to it than `gain` times its distance
+    to the nearest other record outside. If fewer than k remain at the end, each joins the cluster with the nearest
+    centroid; only these clusters may have more than 2k - 1 records.
 
     A point with n records is treated exactly as n points in its place. Source: Solanas and Martinez-Balleste 2006.
 
     Args:
-        remaining: What to cluster, at least k records; nothing is left of it.
+        remaining: The records to cluster, at least k; none remain afterwards.
         k: The least size, at least 1.
-        gain: Gamma: 0 for clusters of k only.
-        forming: Is given the clusters.
+        gain: Gamma: 0 for clusters of exactly k.
+        forming: Collects the clusters.
         control: May stop the work.
-        on_taken: Is told from time to time how many more records are in clusters.
+        on_taken: Called from time to time with the number of records newly in clusters.
 
     Raises:
         Stopped: `control` says so.
@@ -67,7 +67,7 @@ def v_mdav(
 
 
 def _extend(remaining: Remaining, members: dict[int, int], most: int, gain: float) -> None:
-    """Lets up to so many more records into the cluster with these members: records by position."""
+    """Lets up to `most` more records into the cluster with these members: records by position."""
     if not gain:
         return
     from_cluster = np.full(len(remaining.counts), np.inf)
@@ -93,7 +93,7 @@ def _to_others(remaining: Remaining, position: int, distances: NDArray[np.float6
 
 
 def _join(remaining: Remaining, centroids: NDArray[np.float64], forming: Forming) -> None:
-    """Adds what is left to the clusters with the nearest centroids."""
+    """Adds each remaining record to the cluster with the nearest centroid."""
     for position in np.flatnonzero(remaining.counts):
         differences = centroids - remaining.at[:, position]
         nearest = int((differences**2).sum(axis=1).argmin())

@@ -1,1 +1,1 @@
-"""Floating-point numbers: how they are rounded before they are compared, and where a function is 0."""
+"""Floating-point numbers: how they are rounded before they are compared, and the roots of functions."""

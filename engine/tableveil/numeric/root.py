@@ -1,4 +1,4 @@
-"""Where a function of one variable is 0."""
+"""The root of a function of one variable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ STEPS = 100
 
 
 def root(function: Callable[[float], float], low: float, high: float, precision: float = 1e-11) -> float:
-    """A point where a continuous function that has different signs at two points is 0, by Ridders's method (1979).
+    """A root of a continuous function with different signs at two points, by Ridders's method (1979).
 
     The precision is absolute below 1 and relative above.
     """

@@ -1,4 +1,4 @@
-"""Policies: what a user asks for, and everything that can be wrong with it before any data is looked at."""
+"""Policies: the requests of users, and the checks that need no data."""
 
 from tableveil.policy.game import BreakEven, Game, RecordLevel, Success
 from tableveil.policy.microaggregation import (

@@ -11,9 +11,9 @@ class Success(StrEnum):
     """The probability that an attack on a released record succeeds.
 
     `PROSECUTOR`: 1 / size of its class among the released records. `JOURNALIST`: 1 / number of records of the
-    population that have its labels; without a table of the population, of the source, which overestimates it.
-    `MARKETER`: the average over all released records of the journalist's if there are rows of a population, else of the
-    prosecutor's.
+    population that have its labels; without a table of the population, of the source's records, which overestimates the
+    probability. `MARKETER`: the average over all released records of the journalist's probability if there are rows of
+    a population, else of the prosecutor's.
     """
 
     PROSECUTOR = "PROSECUTOR"
@@ -22,7 +22,7 @@ class Success(StrEnum):
 
 
 class BreakEven(StrEnum):
-    """What becomes of a record that pays nothing and costs nothing: kept as published, or suppressed as in ARX."""
+    """The treatment of a record that pays nothing and costs nothing: kept as published, or suppressed as in ARX."""
 
     KEEP = "KEEP"
     SUPPRESS = "SUPPRESS"
@@ -30,9 +30,9 @@ class BreakEven(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Game:
-    """What each record is worth, all in one currency (Wan et al. 2015; Prasser et al. 2017).
+    """The worth of each record, all in one currency (Wan et al. 2015; Prasser et al. 2017).
 
-    Releasing a record as it is gains the publisher `publisher_benefit`, a successful attack on it costs the publisher
+    Releasing an unchanged record gains the publisher `publisher_benefit`; a successful attack on it costs the publisher
     `publisher_loss`. Such an attack gains the adversary `adversary_gain`; trying costs `adversary_cost`, successful or
     not. A rational adversary attacks if probability * gain > cost.
     """
@@ -47,7 +47,7 @@ class Game:
 class RecordLevel:
     """Every combination of values gets the transformation that pays most for it, instead of one for all.
 
-    An adversary who knows the method can tell who would have got these labels by it. If `adversary_knows_method`, the
+    An adversary who knows the method can compute who would have got these labels. If `adversary_knows_method`, the
     release is chosen such that it pays against that adversary too.
     """
 

@@ -1,4 +1,4 @@
-"""Microaggregation as a policy asks for it: how columns are aggregated, and how clusters of whole tables are formed."""
+"""Microaggregation in a policy: how columns are aggregated, and how clusters of whole tables are formed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Scale(StrEnum):
-    """What distances between the values of a column mean: of numbers, of ranks, or by its hierarchy."""
+    """The meaning of distances between the values of a column: of numbers, of ranks, or by its hierarchy."""
 
     NUMERIC = "NUMERIC"
     ORDINAL = "ORDINAL"
@@ -16,11 +16,11 @@ class Scale(StrEnum):
 
 
 class AggregateFunction(StrEnum):
-    """What replaces the values of a cluster.
+    """The aggregate that replaces the values of a cluster.
 
-    `MEDIAN` is the lower of two middle values of an ordinal column, and their mean of a numeric one; of equally
-    frequent values, `MODE` is the first in the column's order. `INTERVAL` holds all of them, and `COMMON_LABEL` is the
-    lowest label of the hierarchy that all have: both are true of every member.
+    `MEDIAN` is the lower of two middle values of an ordinal column, and their mean for a numeric one. If values are
+    equally frequent, `MODE` is the first of them in the column's order. `INTERVAL` holds all values, and `COMMON_LABEL`
+    is the lowest label of the hierarchy that all have: both are true of every member.
     """
 
     MEAN = "MEAN"
@@ -51,7 +51,7 @@ class Aggregation:
 
     `grid` is the width to whose multiples the ends of an `INTERVAL` are rounded outwards, in the column's unit (days
     for dates, seconds for timestamps). Values below `bottom_coding` and above `top_coding`, in the column's own
-    notation, count as these; empty: none.
+    notation, count as these; empty: no coding.
     """
 
     function: AggregateFunction = AggregateFunction.MEAN
@@ -69,7 +69,7 @@ class Aggregation:
 
 
 class Clustering(StrEnum):
-    """How clusters of at least k records are formed; `AUTO` chooses by what there is to cluster."""
+    """How clusters of at least k records are formed; `AUTO` chooses by the data."""
 
     AUTO = "AUTO"
     MDAV = "MDAV"
@@ -81,8 +81,8 @@ class Clustering(StrEnum):
 class ClosenessAlgorithm(StrEnum):
     """How t-closeness is reached (Soria-Comas et al. 2015).
 
-    `MERGE` merges clusters that are not close enough, `K_ANONYMITY_FIRST` swaps records in and out of each cluster as
-    it is formed, and `T_CLOSENESS_FIRST` takes records of all parts of the sensitive column into each cluster.
+    `MERGE` merges clusters that are not close enough. `K_ANONYMITY_FIRST` swaps records in and out of each cluster as
+    it is formed. `T_CLOSENESS_FIRST` takes records of all parts of the sensitive column into each cluster.
     """
 
     MERGE = "MERGE"
@@ -92,10 +92,10 @@ class ClosenessAlgorithm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Microaggregation:
-    """Clusters of the whole table by all of its quasi-identifiers, each of which says how it is aggregated.
+    """Clusters of the whole table by all of its quasi-identifiers; each of these says how it is aggregated.
 
-    `gain` (gamma) says of V_MDAV how much closer than others an outside record must be to join a cluster that is large
-    enough already: 0 never, larger more often.
+    `gain` (gamma) is for V_MDAV: how much closer than others an outside record must be to join a cluster that is large
+    enough already. With 0 none joins, with larger values more do.
     """
 
     clustering: Clustering = Clustering.AUTO

@@ -1,4 +1,4 @@
-"""The policy as the rest of Tableveil sees it: frozen, typed, free of proto, SQL and gRPC."""
+"""The policy inside Tableveil: frozen, typed, free of proto, SQL and gRPC."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tableveil.policy.quality import LossModel, QualityModel
 
 
 class Role(StrEnum):
-    """What a column is to the policy."""
+    """The role of a column in the policy."""
 
     IDENTIFYING = "IDENTIFYING"
     QUASI_IDENTIFIER = "QUASI_IDENTIFIER"
@@ -23,7 +23,7 @@ class Role(StrEnum):
 
 
 class NullHandling(StrEnum):
-    """What a NULL in a quasi-identifier means."""
+    """The meaning of NULL in a quasi-identifier."""
 
     VALUE = "VALUE"
     SUPPRESS = "SUPPRESS"
@@ -31,7 +31,7 @@ class NullHandling(StrEnum):
 
 
 class SuppressedRecords(StrEnum):
-    """What becomes of suppressed records in the release.
+    """The treatment of suppressed records in the release.
 
     `BLANK` rows hold nothing but the marker. `KEEP` blanks the quasi-identifiers only: then the suppressed records
     together must meet every privacy model as one class.
@@ -43,7 +43,7 @@ class SuppressedRecords(StrEnum):
 
 
 class OrderBy(StrEnum):
-    """How the values of a sensitive column are ordered: as their type is, or text read as numbers or as dates."""
+    """How the values of a sensitive column are ordered: by their type, or as text read as numbers or as dates."""
 
     TYPE = "TYPE"
     NUMBER = "NUMBER"
@@ -51,14 +51,14 @@ class OrderBy(StrEnum):
 
 
 class NullPosition(StrEnum):
-    """Where NULL stands in the order of a sensitive column."""
+    """The place of NULL in the order of a sensitive column."""
 
     FIRST = "FIRST"
     LAST = "LAST"
 
 
 class Choose(StrEnum):
-    """What the transformation and the suppressed records are chosen by."""
+    """The data by which the transformation and the suppressed records are chosen."""
 
     ALL_MODELS = "ALL_MODELS"
     QUASI_IDENTIFIERS_ONLY = "QUASI_IDENTIFIERS_ONLY"
@@ -72,7 +72,7 @@ class ReleaseKind(StrEnum):
 
 
 class IfExists(StrEnum):
-    """What to do if the release's objects exist already."""
+    """The action if the release's objects exist already."""
 
     FAIL = "FAIL"
     REPLACE = "REPLACE"
@@ -80,7 +80,7 @@ class IfExists(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TableReference:
-    """A table of the database; an empty catalog is the server's own."""
+    """A table of the database; an empty catalog means the server's own."""
 
     catalog: str
     schema: str
@@ -94,8 +94,8 @@ class TableReference:
 class ValueOrder:
     """The order of a sensitive column's values, for ordered distances.
 
-    `values`, if given, are all that occur, from least to greatest, as the text the database casts them to. `nulls` None
-    leaves open where NULL stands: then there must be none.
+    `values`, if given, are all values that occur, from least to greatest, as text by the database's cast. If `nulls` is
+    None, the place of NULL is open: then there must be none.
     """
 
     by: OrderBy = OrderBy.TYPE
@@ -105,11 +105,11 @@ class ValueOrder:
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Whom the source's people are a part of: the rows of a table, or just how many they are.
+    """The population of the source's people: the rows of a table, or just their number.
 
-    At most one of `table`, whose columns are called as the quasi-identifiers, and `subset_column`, a BOOLEAN column of
-    the source: then the source's table is the population, and the rows where it is true are what is anonymized. At most
-    one of `size` (people) and `sampling_fraction` (share of them that is in the source); neither: as the rows say.
+    At most one of `table`, whose columns have the quasi-identifiers' names, and `subset_column`, a BOOLEAN column of
+    the source. With `subset_column` the source's table is the population, and the rows where it is true are anonymized.
+    At most one of `size` (people) and `sampling_fraction` (the share of them in the source); neither: as the rows say.
     """
 
     table: TableReference | None = None
@@ -127,8 +127,8 @@ class Population:
 class AttributePolicy:
     """One column: its role and how it may be generalized, or ordered.
 
-    Quasi-identifiers have a `hierarchy`, or an `aggregation`, whose scale may need a hierarchy or an `order`; sensitive
-    columns may have both, by which distances are measured. `maximum_level` None means the hierarchy's top. `listed` is
+    Quasi-identifiers have a `hierarchy`, or an `aggregation`, whose scale may need a hierarchy or an `order`. Sensitive
+    columns may have both, for measuring distances. If `maximum_level` is None, it is the hierarchy's top. `listed` is
     False if the policy does not name the column and its default role applies.
     """
 
@@ -158,9 +158,9 @@ class Strategy(StrEnum):
 class SearchOptions:
     """`time_limit_seconds` bounds the search phase; None searches to the end.
 
-    `levels`, if given, maps every quasi-identifier to its level: the one transformation that is evaluated and, if it
-    is valid, released. `linked` are groups of quasi-identifiers that always have the same level. `choose` says whether
-    models of sensitive columns take part in choosing, or only judge what was chosen without them.
+    `levels`, if given, maps every quasi-identifier to its level: only this transformation is evaluated and, if it is
+    valid, released. `linked` are groups of quasi-identifiers that always have the same level. `choose` says whether
+    models of sensitive columns take part in choosing, or only judge the choice made without them.
     """
 
     time_limit_seconds: Decimal | None = None
@@ -197,7 +197,7 @@ class ReleaseTarget:
 
     @property
     def classification_name(self) -> str:
-        """Name of the table of a classifier assessment's figures, which is written only if one is asked to."""
+        """Name of the table of a classifier assessment's figures, which is written only on request."""
         return f"{self.name}_classification"
 
     @property
@@ -213,9 +213,9 @@ DEFAULT_RISK_THRESHOLDS = tuple(Decimal(text) for text in ("0.05", "0.1", "0.2",
 class Policy:
     """A whole policy; `attributes` keeps the policy's order, which breaks ties between transformations.
 
-    The source is a table, or the rows of `source_query`, a SELECT; then `source` names none.
-    `person_column` None states that rows are people. With `record_level`, combinations of values have transformations
-    of their own; with `microaggregation`, there are clusters instead of a transformation.
+    The source is a table, or the rows of `source_query`, a SELECT; then `source` names none. If `person_column` is
+    None, each row is one person. With `record_level`, combinations of values have transformations of their own; with
+    `microaggregation`, clusters replace the transformation.
     """
 
     source: TableReference
@@ -240,19 +240,19 @@ class Policy:
 
     @property
     def k(self) -> int | None:
-        """How many records k-anonymity asks of every class, if the policy asks for it."""
+        """The k of k-anonymity, if the policy asks for it."""
         return max((model.k for model in self.privacy_models if isinstance(model, KAnonymity)), default=None)
 
     @property
     def stakes(self) -> Game:
-        """The game; a policy that asks for one of its models was refused without it."""
+        """The game; validation refuses a policy with a model of the game but without the game."""
         if self.game is None:
             raise ValueError("the policy has no game")
         return self.game
 
     @property
     def source_field(self) -> str:
-        """The field that says what the source is."""
+        """The field that defines the source."""
         return "source_query" if self.source_query else "source.table"
 
     @property
@@ -277,7 +277,7 @@ class Policy:
         return tuple(attribute for attribute in self.sensitive if attribute.column not in named)
 
     def least_level(self, attribute: AttributePolicy) -> int:
-        """The least level that a quasi-identifier may have: its own minimum, or what `safe_harbor` asks for."""
+        """The least level that a quasi-identifier may have: its own minimum, or the one that `safe_harbor` demands."""
         asked = any(isinstance(model, SafeHarbor) for model in self.privacy_models)
         if asked and isinstance(attribute.hierarchy, SafeHarborHierarchy):
             return max(attribute.minimum_level, SAFE_HARBOR_LEVEL)
@@ -288,6 +288,6 @@ class Policy:
         return f"attributes[{position}].role" if self.attributes[position].listed else "default_role"
 
     def suppressible(self, records: int) -> int:
-        """Largest number of records that may be suppressed: floor(limit * records), exact."""
+        """The largest number of records that may be suppressed: floor(limit * records), exact."""
         numerator, denominator = self.suppression_limit.as_integer_ratio()
         return numerator * records // denominator

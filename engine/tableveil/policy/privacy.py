@@ -1,4 +1,4 @@
-"""The privacy models a policy can ask for; `tableveil.privacy` decides by them, docs/models.md explains them."""
+"""The privacy models a policy can ask for; `tableveil.privacy` applies them, docs/models.md explains them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class UniquenessEstimator(StrEnum):
 
 
 class EntropyEstimator(StrEnum):
-    """How the entropy of a class is taken from its counts."""
+    """How the entropy of a class is computed from its counts."""
 
     SHANNON = "SHANNON"
     GRASSBERGER = "GRASSBERGER"
@@ -42,7 +42,7 @@ class Distance(StrEnum):
 
 
 class AbsentValues(StrEnum):
-    """Whether a class that lacks a value of the whole table violates delta-disclosure privacy, or passes for it."""
+    """Whether a class that lacks a value of the whole table violates delta-disclosure privacy, or passes."""
 
     REJECT = "REJECT"
     IGNORE = "IGNORE"
@@ -73,10 +73,10 @@ class KMap:
 
 @dataclass(frozen=True, slots=True)
 class EstimatedKMap:
-    """k-map where only the population's size is known: classes have as many records as k would leave in the sample.
+    """k-map where only the population's size is known: each class has at least k' records in the sample.
 
-    The size k' of a class is such that one of `k` records in the population reaches it in the sample with a probability
-    of at most `significance` (El Emam and Dankar 2008, D3 and D4).
+    k' is such that a class of `k` records in the population has k' records in the sample with a probability of at most
+    `significance` (El Emam and Dankar 2008, D3 and D4).
     """
 
     k: int
@@ -92,7 +92,7 @@ class EstimatedKMap:
 class DeltaPresence:
     """In every class, the share of the population's records that are in the source is from `minimum` to `maximum`.
 
-    Source: Nergiz, Atzori and Clifton 2007. Classes of the population without any record of the source count too: if
+    Source: Nergiz, Atzori and Clifton 2007. Classes of the population without any record of the source count, too: if
     `minimum` is above 0, there must be none.
     """
 
@@ -107,8 +107,7 @@ class DeltaPresence:
 class Inclusion:
     """Every released class has at least as many records in the policy's population as in the source.
 
-    It promises nothing by itself: it holds the release to what the other models assume, that the source is a part of
-    the population.
+    It promises nothing by itself: it checks the assumption of other models that the source is a part of the population.
     """
 
     def __str__(self) -> str:
@@ -146,14 +145,14 @@ class PopulationUniqueness:
         return f"population uniqueness {self.threshold:f} ({self.estimator.lower()})"
 
 
-# --- the game: what an attack would pay -----------------------------------------------------------------------------
+# --- the game: the payout of an attack -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Profitability:
     """No released record costs the publisher of the policy's game more than it gains (Wan et al. 2015).
 
-    `break_even` says what becomes of records that pay exactly nothing.
+    `break_even` says whether records that pay exactly nothing are released.
     """
 
     success: Success = Success.PROSECUTOR
@@ -178,19 +177,19 @@ class NoAttack:
 class SafeHarbor:
     """Columns with a Safe Harbor hierarchy are released as HIPAA's Safe Harbor allows (45 CFR 164.514(b)(2)).
 
-    ZIP codes by three digits at most, ages from 90 on together, dates by year. By itself it says nothing of classes.
+    ZIP codes by three digits at most, ages from 90 on together, dates by year. By itself it demands nothing of classes.
     """
 
     def __str__(self) -> str:
         return "HIPAA Safe Harbor"
 
 
-# --- attribute disclosure: each of one sensitive column -------------------------------------------------------------
+# --- attribute disclosure: each model names one sensitive column -----------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class DistinctLDiversity:
-    """Every class has at least `l` different values (Machanavajjhala et al. 2007); NULL is none."""
+    """Every class has at least `l` different values (Machanavajjhala et al. 2007); NULL does not count."""
 
     column: str
     l: int  # noqa: E741 - the field's own letter
@@ -201,7 +200,7 @@ class DistinctLDiversity:
 
 @dataclass(frozen=True, slots=True)
 class ProbabilisticLDiversity:
-    """No value has more than the share 1/`l` of a class's records that have one (Xiao and Tao 2006)."""
+    """No value has more than the share 1/`l` of those records of a class that have a value (Xiao and Tao 2006)."""
 
     column: str
     l: Decimal  # noqa: E741
@@ -343,4 +342,4 @@ PRIVACY_FIELDS: Mapping[type[PrivacyModel], str] = {
     DeltaDisclosure: "delta_disclosure",
     BetaLikeness: "beta_likeness",
 }
-"""The field of a member of `privacy_models` by which a policy asks for each."""
+"""The field of a member of `privacy_models` for each model."""

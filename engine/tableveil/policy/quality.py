@@ -1,4 +1,4 @@
-"""The quality models a policy can ask for; `tableveil.quality` computes them, docs/policy.md says which to choose."""
+"""The quality models a policy can ask for; `tableveil.quality` computes them, docs/policy.md helps to choose."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Aggregate(StrEnum):
 
 
 class KLWeighting(StrEnum):
-    """Whether a combination of values counts by its share of the records, or every record by it (as ARX does)."""
+    """Whether a combination of values is weighted by its share of the records, or each record is (as in ARX)."""
 
     TEXTBOOK = "TEXTBOOK"
     PER_RECORD = "PER_RECORD"
@@ -33,8 +33,8 @@ class KLWeighting(StrEnum):
 class LossModel:
     """Share of each hierarchy's domain that a released label covers (Iyengar 2002).
 
-    Here and below: `factor` from 0 to 1 weighs what generalization costs against what suppression costs: up to 0.5
-    generalization counts in full and suppression by 2 * factor, above it suppression counts in full and generalization
+    Here and below: `factor` from 0 to 1 weighs the cost of generalization against the cost of suppression. Up to 0.5
+    generalization counts in full and suppression by 2 * factor; above it suppression counts in full and generalization
     by 2 * (1 - factor). `monotone` scores a transformation as if nothing were suppressed.
     """
 
@@ -81,7 +81,7 @@ class DiscernibilityModel:
 
 @dataclass(frozen=True, slots=True)
 class AverageClassSizeModel:
-    """Records per class, all suppressed records being one class (LeFevre, DeWitt, Ramakrishnan 2006)."""
+    """Records per class; all suppressed records are one class (LeFevre, DeWitt, Ramakrishnan 2006)."""
 
     factor: float = BALANCED
     monotone: bool = False
@@ -89,14 +89,14 @@ class AverageClassSizeModel:
 
 @dataclass(frozen=True, slots=True)
 class AmbiguityModel:
-    """Number of combinations of values that a released record could have been (Goldberger and Tassa 2010)."""
+    """Number of combinations of values that a released record could stand for (Goldberger and Tassa 2010)."""
 
     monotone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class KLDivergenceModel:
-    """Kullback-Leibler divergence of the input from what the release lets expect (Kifer and Gehrke 2006)."""
+    """Kullback-Leibler divergence of the input from the distribution expected from the release (Kifer, Gehrke 2006)."""
 
     weighting: KLWeighting = KLWeighting.TEXTBOOK
     monotone: bool = False
@@ -104,19 +104,19 @@ class KLDivergenceModel:
 
 @dataclass(frozen=True, slots=True)
 class PublisherPayoutModel:
-    """What the publisher of the policy's game is not paid: benefit per record less the payouts (Wan et al. 2015)."""
+    """The part of the game's benefit that is not paid: benefit per record less the payouts (Wan et al. 2015)."""
 
     success: Success = Success.PROSECUTOR
 
 
 @dataclass(frozen=True, slots=True)
 class ClassificationModel:
-    """Records whose class a classifier could not tell by its features (Iyengar 2002), as a share of the worst case.
+    """Records whose class cannot be predicted from their features (Iyengar 2002), as a share of the worst case.
 
-    `classes` are the columns to be told, released as they are; `features` those by which, quasi-identifiers or columns
-    released as they are; none: all quasi-identifiers. The penalties are per record of a class (combination of the
-    features): for a suppressed one; for one that is not of the most frequent value; for one of a class with several
-    most frequent values.
+    `classes` are the columns to predict, released unchanged. `features` are the columns to predict from:
+    quasi-identifiers or columns released unchanged; none given: all quasi-identifiers. A class here is a combination of
+    the features. The penalties are per record: for a suppressed one; for one without the most frequent value of its
+    class; for one in a class with several most frequent values.
     """
 
     classes: tuple[str, ...]
@@ -151,14 +151,14 @@ FIELDS: Mapping[type[QualityModel], str] = {
     PublisherPayoutModel: "publisher_payout",
     ClassificationModel: "classification",
 }
-"""The field of `quality_model` by which a policy asks for each."""
+"""The field of `quality_model` for each model."""
 
 WITH_PARTS = (LossModel, EntropyModel, PrecisionModel, HeightModel)
-"""Models whose score is made of one part per quasi-identifier, which can have a weight."""
+"""Models whose score has one part per quasi-identifier; parts can have weights."""
 
 
 def described(model: QualityModel) -> str:
-    """The model with its aggregate and what else is not as by default, for people: `loss, geometric mean`."""
+    """The model with its aggregate and all settings other than the default, for people: `loss, geometric mean`."""
     name = FIELDS[type(model)].replace("_", " ").replace("kl ", "KL ")
     return ", ".join([name, *_options(model)])
 

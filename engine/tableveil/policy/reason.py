@@ -1,13 +1,13 @@
-"""Reasons that a person is to read: they must say something."""
+"""Reasons for people to read: they must contain something readable."""
 
 from __future__ import annotations
 
 import unicodedata
 
-# Letters by their category, which nevertheless show nothing.
+# Letters by their category that nevertheless show nothing.
 _FILLERS = "\u115f\u1160"
 
 
 def says_something(reason: str) -> bool:
-    """Whether a letter or a digit can be seen: blanks, zero-width characters and dashes are no reason."""
+    """Whether a letter or a digit is visible: blanks, zero-width characters and dashes are no reason."""
     return any(shown.isalnum() and shown not in _FILLERS for shown in unicodedata.normalize("NFKC", reason))

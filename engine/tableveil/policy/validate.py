@@ -1,4 +1,4 @@
-"""Everything that can be wrong with a policy before any database is asked."""
+"""The checks of a policy that need no database."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _check_reason(policy: Policy) -> Iterator[Fault]:
 
 
 def _check_names(policy: Policy) -> Iterator[Fault]:
-    """Names that are released must not hold what ends them in Arrow, and so for whoever reads the release."""
+    """Names in a release must not contain the character that ends names in Arrow, since clients read it as Arrow."""
     names = {"release.name": policy.release.name, "suppressed_records.marker_column": policy.marker_column}
     for i, attribute in enumerate(policy.attributes):
         if attribute.role is not Role.IDENTIFYING:
@@ -97,7 +97,7 @@ def _check_suppressed_records(policy: Policy) -> Iterator[Fault]:
 
 
 def _check_numbers(policy: Policy) -> Iterator[Fault]:
-    # Decimals refuse to be compared with NaN.
+    # Decimals raise an error when they are compared with NaN.
     if not (policy.suppression_limit.is_finite() and 0 <= policy.suppression_limit <= 1):
         yield Fault("suppression_limit", str(policy.suppression_limit), "an exact decimal from 0 to 1")
     for i, threshold in enumerate(policy.risk_thresholds):

@@ -1,4 +1,4 @@
-"""What can be wrong with the columns of a policy: roles, levels, hierarchies, orders."""
+"""The checks of a policy's columns: roles, levels, hierarchies, orders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tableveil.hierarchy.definition import RuleHierarchy, TableLevels
 from tableveil.policy.model import AttributePolicy, NullHandling, OrderBy, Policy, Role, ValueOrder
 
 MOST_NAMED = 5
-"""Columns that one fault names, and unknown ones that get a hint: finding the nearest name takes long."""
+"""The most columns that one fault names, and unknown ones that get a hint: finding the nearest name takes long."""
 
 
 def check_attributes(policy: Policy) -> Iterator[Fault]:
@@ -75,7 +75,7 @@ def _check_quasi_identifier(attribute: AttributePolicy, field: str) -> Iterator[
 
 
 def check_hierarchy(hierarchy: HierarchyDefinition | None, field: str) -> Iterator[Fault]:
-    """Everything wrong with a definition by itself; `field` is its path, such as `attributes[2].hierarchy`."""
+    """The faults of a definition by itself; `field` is its path, such as `attributes[2].hierarchy`."""
     match hierarchy:
         case InlineLevels(rows):
             yield from check_levels(rows, f"{field}.inline")
@@ -107,7 +107,7 @@ def check_hierarchy(hierarchy: HierarchyDefinition | None, field: str) -> Iterat
 
 
 def _check_other(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
-    """Options that only mean something for another role are refused rather than ignored."""
+    """Options that are for another role are refused rather than ignored."""
     only = "nothing, because only quasi-identifiers are generalized"
     if attribute.hierarchy is not None and attribute.role is Role.SENSITIVE:
         yield from check_hierarchy(attribute.hierarchy, f"{field}.hierarchy")
@@ -145,6 +145,6 @@ def _check_order(attribute: AttributePolicy, field: str) -> Iterator[Fault]:
 
 
 def no_such_column(field: str, column: str, kind: str, known: Collection[str], number: int) -> Fault:
-    """The fault of naming a column that is none of the `known` ones of a kind; only the first few get a hint."""
+    """The fault of naming a column outside the `known` ones of a kind; only the first few faults get a hint."""
     hint = nearest(column, known) if number <= MOST_NAMED else ""
     return Fault(field, f"{shortened(column)}, which is no {kind} of the policy", f"a {kind}", hint)

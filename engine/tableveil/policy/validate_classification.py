@@ -1,4 +1,4 @@
-"""What can be wrong with optimizing for classification: its columns and its penalties."""
+"""The checks of optimizing for classification: its columns and its penalties."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def check_classification(policy: Policy) -> Iterator[Fault]:
 
 
 def check_classified_columns(policy: Policy, complete: bool) -> Iterator[Fault]:
-    """Faults of naming columns; if the policy is not `complete`, those that it does not list may be usable."""
+    """Faults of naming columns; if the policy is not `complete`, columns that it does not list may be usable."""
     model = policy.quality_model
     if not isinstance(model, ClassificationModel):
         return

@@ -1,4 +1,4 @@
-"""What can be wrong with a policy's game, with what asks for one, and with record-level generalization."""
+"""The checks of a policy's game, of the fields that need one, and of record-level generalization."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGEST = 10**12
 _WITHOUT = "Or leave out record_level."
 
 _SEARCH = {"levels": "levels", "linked": "columns", "strategy": "a strategy", "time_limit_seconds": "a time limit"}
-"""What of a search means nothing where there is none."""
+"""The search options that mean nothing without a search."""
 
 
 def check_game(policy: Policy) -> Iterator[Fault]:
@@ -46,8 +46,8 @@ def _check_needs(policy: Policy) -> Iterator[Fault]:
 
 
 def is_amount(value: Decimal) -> bool:
-    """Whether a record can be worth that: at least 0, at most `LARGEST`, of no more than nine places."""
-    # Decimals refuse to be compared with NaN.
+    """Whether the amount is allowed for a record: at least 0, at most `LARGEST`, with at most nine places."""
+    # Decimals raise an error when they are compared with NaN.
     return value.is_finite() and 0 <= value <= LARGEST and round(value, 9) == value
 
 
@@ -80,7 +80,7 @@ def _check_safe_harbor(policy: Policy) -> Iterator[Fault]:
             released = f"SENSITIVE with {field_of(attribute.hierarchy)}: the column would be released as it is"
             yield Fault(f"attributes[{i}].role", released, "QUASI_IDENTIFIER, because of safe_harbor")
         most = attribute.maximum_level
-        # Below the minimum it is a fault already.
+        # A maximum below the minimum is another fault already.
         if most is not None and attribute.minimum_level <= most < SAFE_HARBOR_LEVEL:
             expected = f"at least {SAFE_HARBOR_LEVEL}, because of safe_harbor"
             yield Fault(f"attributes[{i}].maximum_level", str(most), expected)

@@ -1,4 +1,4 @@
-"""What can be wrong with aggregated columns, and with microaggregation."""
+"""The checks of aggregated columns, and of microaggregation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _GRID = "For example: {function: INTERVAL, grid: '5'}."
 
 
 def check_microaggregation(policy: Policy) -> Iterator[Fault]:
-    """Faults of every aggregation, and of what a policy says beside `microaggregation`."""
+    """Faults of every aggregation, and of fields that do not go with `microaggregation`."""
     for i, attribute in enumerate(policy.attributes):
         if attribute.aggregation is not None:
             yield from _check_aggregation(attribute, f"attributes[{i}]")
@@ -93,7 +93,7 @@ def _check_aggregation(attribute: AttributePolicy, path: str) -> Iterator[Fault]
 
 
 def _check_whole_table(policy: Policy) -> Iterator[Fault]:
-    """What means nothing, or cannot be kept, where clusters take the place of a transformation."""
+    """Faults of fields that mean nothing, or cannot be kept, where clusters replace the transformation."""
     options = policy.microaggregation
     assert options is not None
     for i, attribute in enumerate(policy.attributes):
@@ -136,7 +136,7 @@ def _check_whole_table(policy: Policy) -> Iterator[Fault]:
 
 
 def _check_united(model: PrivacyModel, field: str) -> Iterator[Fault]:
-    """Models that may hold of clusters and not of their union, which is what clusters of the same aggregates are."""
+    """Faults of models that may hold for clusters and not for their union, which clusters of equal aggregates form."""
     hint = "It may hold of two clusters and not of both together, which they are if their aggregates are the same."
     if isinstance(model, EntropyLDiversity) and model.estimator is not EntropyEstimator.SHANNON:
         yield Fault(f"{field}.estimator", f"{model.estimator} with microaggregation", "SHANNON", hint)
@@ -157,7 +157,7 @@ def _check_mixed(policy: Policy) -> Iterator[Fault]:
 
 
 def _check_weights(policy: Policy) -> Iterator[Fault]:
-    """Weights that nothing would look at; of models without any parts, all weights are refused."""
+    """Faults of weights without effect; for models without parts, all weights are faults."""
     if isinstance(policy.quality_model, WITH_PARTS) and not isinstance(policy.quality_model, LossModel):
         for i, attribute in enumerate(policy.attributes):
             if attribute.aggregation is not None and attribute.weight != 1.0:
@@ -166,7 +166,7 @@ def _check_weights(policy: Policy) -> Iterator[Fault]:
 
 
 def _check_information_loss(policy: Policy) -> Iterator[Fault]:
-    """The game measures what records tell by the labels of hierarchies: of aggregates it would take no notice."""
+    """The game measures information by the labels of hierarchies: it would ignore aggregates."""
     expected = "nothing that measures information loss, because of aggregated columns"
     if isinstance(policy.quality_model, PublisherPayoutModel):
         yield Fault("quality_model", "publisher_payout", expected, "Loss measures aggregated columns too.")

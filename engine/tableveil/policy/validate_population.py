@@ -1,4 +1,4 @@
-"""What can be wrong with a policy's population, and whether there is what its privacy models need of one."""
+"""The checks of a policy's population, and of the privacy models that need one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BY_SIZE = (EstimatedKMap, PopulationUniqueness)
 
 
 def check_population(policy: Policy) -> Iterator[Fault]:
-    """Faults of the population itself, and of what models need of it; one that none needs still has its report."""
+    """Faults of the population itself, and of models that need one; a population without such models is for reports."""
     yield from _check_needs(policy)
     if policy.population is not None:
         yield from check_itself(policy.population)
@@ -44,18 +44,18 @@ def _check_needs(policy: Policy) -> Iterator[Fault]:
 
 
 def _fields(policy: Policy, kinds: tuple[type[PrivacyModel], ...]) -> list[str]:
-    """The fields of those of the policy's models that are of these kinds."""
+    """The fields of the policy's models of these kinds."""
     return sorted({PRIVACY_FIELDS[type(model)] for model in policy.privacy_models if isinstance(model, kinds)})
 
 
 def check_itself(population: Population) -> Iterator[Fault]:
-    """Faults of what it says."""
+    """Faults of the population's own fields."""
     if population.table is not None and not population.table.table:
         yield Fault("population.table.table", "nothing", "the name of a table")
     if population.size is not None and population.size < 1:
         yield Fault("population.size", str(population.size), "a number of people from 1 on")
     fraction = population.sampling_fraction
-    # Decimals refuse to be compared with NaN.
+    # Decimals raise an error when they are compared with NaN.
     if fraction is not None and not (fraction.is_finite() and 0 < fraction <= 1):
         yield Fault("population.sampling_fraction", f"{fraction:f}", "an exact decimal above 0, up to 1")
 

@@ -1,4 +1,4 @@
-"""What can be wrong with the privacy models of a policy: thresholds, columns, models that repeat or promise nothing."""
+"""The checks of a policy's privacy models: thresholds, columns, models that repeat or promise nothing."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ _EXAMPLE = "For example: k_anonymity: {k: 5}."
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """The values of a threshold that promise something and can be kept."""
+    """The values of a threshold that promise something and can be met."""
 
     expected: str
     holds: Callable[[Any], bool]
     hint: str = ""
 
     def contains(self, value: int | Decimal) -> bool:
-        # Decimals refuse to be compared with NaN.
+        # Decimals raise an error when they are compared with NaN.
         return (isinstance(value, int) or value.is_finite()) and self.holds(value)
 
 
@@ -118,7 +118,10 @@ def _check_thresholds(model: PrivacyModel, field: str) -> Iterator[Fault]:
 def _check_column(
     model: SensitiveModel, listed: Mapping[str, AttributePolicy], default_role: Role | None, field: str, number: int
 ) -> Iterator[Fault]:
-    """Faults of naming the column. One that is not listed may be there with the default role: the database tells."""
+    """Faults of the named column.
+
+    A column that is not listed may exist with the default role: only the database knows.
+    """
     attribute = listed.get(model.column)
     if not model.column:
         yield Fault(f"{field}.column", "nothing", "the name of a sensitive column")
@@ -155,6 +158,6 @@ def _check_together(policy: Policy) -> Iterator[Fault]:
 
 
 def _identity(model: PrivacyModel) -> tuple[object, ...]:
-    """All but the thresholds: the kind, the column, and the variant."""
+    """Everything but the thresholds: the kind, the column, and the variant."""
     values = (getattr(model, field.name) for field in fields(model))
     return (type(model), *(value for value in values if isinstance(value, str | bool)))

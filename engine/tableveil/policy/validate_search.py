@@ -1,4 +1,4 @@
-"""What can be wrong with how a policy is searched: given levels, linked columns, what it is chosen by."""
+"""The checks of a policy's search: given levels, linked columns, and the choice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tableveil.policy.validate_attributes import MOST_NAMED, no_such_column
 
 
 def check_search(policy: Policy) -> Iterator[Fault]:
-    """Faults of what `search` says, the time limit aside."""
+    """Faults of `search`, without the time limit."""
     yield from _check_levels(policy)
     yield from _check_linked(policy)
     yield from _check_choose(policy)
@@ -99,7 +99,7 @@ def _check_choose(policy: Policy) -> Iterator[Fault]:
 
 
 def check_common_level(field: str, least: Mapping[str, int], most: Mapping[str, int]) -> Iterator[Fault]:
-    """The fault of linked columns whose levels, from `least` to `most` by column, have none in common."""
+    """The fault of linked columns without a common level, given the `least` and `most` level by column."""
     if not least or not most:
         return
     high, low = max(least, key=lambda column: least[column]), min(most, key=lambda column: most[column])

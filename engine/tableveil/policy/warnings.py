@@ -1,4 +1,4 @@
-"""What an owner should know about a policy that is valid: it may protect less than it seems to."""
+"""Warnings for the owner about a valid policy: it may protect less than it seems to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from tableveil.policy.quality import FIELDS, ClassificationModel
 
 
 def policy_warnings(policy: Policy) -> Iterator[str]:
-    """Each is for the owner, in whole sentences. Columns that the policy does not list yet have no role here."""
+    """Each warning is for the owner, in whole sentences.
+
+    Columns that the policy does not list yet have no role here.
+    """
     looking = looking_at_values(policy)
     if looking:
         yield (
@@ -22,7 +25,7 @@ def policy_warnings(policy: Policy) -> Iterator[str]:
 
 
 def early_warnings(policy: Policy) -> Iterator[str]:
-    """The same, with what a release says in figures once its classes are known."""
+    """The warnings, including those that a release replaces by figures once its classes are known."""
     yield from policy_warnings(policy)
     names = [shortened(attribute.column) for attribute in policy.unprotected]
     if names:
@@ -33,7 +36,7 @@ def early_warnings(policy: Policy) -> Iterator[str]:
 
 
 def looking_at_values(policy: Policy) -> list[str]:
-    """The fields by which sensitive values take part in choosing what is released."""
+    """The fields by which sensitive values take part in choosing the release."""
     if policy.search.choose is Choose.QUASI_IDENTIFIERS_ONLY:
         return []
     fields = [f"privacy_models[{i}]" for i, m in enumerate(policy.privacy_models) if isinstance(m, SensitiveModel)]

@@ -1,4 +1,4 @@
-"""Average re-identification risk: of all released records together."""
+"""Average re-identification risk, over all released records together."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from tableveil.privacy.by_sample import SampleRule
 class AverageRiskRule(SampleRule[AverageRisk]):
     """The average of 1 / size of the class over all released records must not be above a threshold.
 
-    That is the number of classes by the number of records. Source: El Emam et al. 2013, strict average risk.
+    The average equals the number of classes divided by the number of records. Source: El Emam et al. 2013, strict
+    average risk.
     """
 
     def measure(self, sizes: NDArray[np.int64]) -> float:
-        """Classes by records."""
+        """Classes divided by records."""
         return average_risk(sizes)
 
     def holds(self, sizes: NDArray[np.int64]) -> bool:
@@ -29,5 +30,5 @@ class AverageRiskRule(SampleRule[AverageRisk]):
 
 
 def average_risk(counts: NDArray[np.int64]) -> float:
-    """Number of classes by number of records; of one class at least."""
+    """Number of classes divided by number of records, for at least one class."""
     return len(counts) / int(counts.sum())

@@ -1,4 +1,4 @@
-"""What rules that judge all released classes together have in common: the smallest classes go first, until it holds."""
+"""The common part of rules that judge all released classes together: the smallest classes are suppressed first."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from tableveil.privacy.nearest import ceiled
 Model = TypeVar("Model", AverageRisk, SampleUniqueness, PopulationUniqueness)
 
 DECIMALS = 12
-"""To which losses are told apart: equal ones differ by less when they are added up in another order."""
+"""The decimals to which losses are compared: equal ones differ by less when they are added in another order."""
 
 
 @dataclass(frozen=True)
 class SampleRule(ReleaseRule, Generic[Model]):
     """A measure of the sizes of all released classes must not be above a threshold.
 
-    If it is, the classes are suppressed in the order of their size, those of equal size in the order of their loss, up
-    to the first where it is not.
+    If it is, classes are suppressed in the order of their size, then of their loss, until it is not any more.
     """
 
     model: Model
@@ -36,18 +35,18 @@ class SampleRule(ReleaseRule, Generic[Model]):
     by_sample = True
 
     falls_when_joined = True
-    """Whether the measure cannot rise when released classes are joined and other records with them."""
+    """Whether the measure cannot rise when released classes are joined with each other and with other records."""
 
     @abstractmethod
     def measure(self, sizes: NDArray[np.int64]) -> float | None:
-        """Of classes of these sizes, which ascend and of which there is one at least; None: it cannot be told."""
+        """The measure of classes of these sizes, which ascend; there is at least one. None: it is unknown."""
 
     @abstractmethod
     def holds(self, sizes: NDArray[np.int64]) -> bool:
         """Whether the measure is known and not above the threshold, decided exactly; sizes as above."""
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        """All classes but those that have to go; none can always be released."""
+        """All classes except those that must be suppressed; no class is always releasable."""
         sizes = np.sort(classes.counts)
         suppressed = self._suppressed(sizes)
         if not suppressed:
@@ -62,8 +61,9 @@ class SampleRule(ReleaseRule, Generic[Model]):
     def lost_together(self, classes: EquivalenceClasses) -> int:
         """At least so many records of these classes are suppressed here and at every finer transformation.
 
-        Which ones is not known. 0 unless joining released classes, and releasing the rest of their records, can never
-        raise the measure: what a finer transformation releases could then be released here, with all that joins it.
+        It is not known which records these are. The result is 0 unless joining released classes, and releasing the rest
+        of their records, can never raise the measure: then the release of a finer transformation could be released
+        here, with all records that join it.
         """
         sizes = np.sort(classes.counts)
         return int(sizes[: self._suppressed(sizes)].sum()) if self.falls_when_joined else 0
@@ -76,15 +76,15 @@ class SampleRule(ReleaseRule, Generic[Model]):
         return f"threshold = {ceiled(reached)}" if reached is not None and float(ceiled(reached)) < 1 else None
 
     def _suppressed(self, sizes: NDArray[np.int64]) -> int:
-        """How many of the smallest classes have to go."""
+        """How many of the smallest classes must be suppressed."""
         return shortest_prefix(lambda length: length == len(sizes) or self.holds(sizes[length:]), len(sizes))
 
 
 def smallest_first(counter: ClassCounter, classes: EquivalenceClasses, sizes: NDArray[np.int64]) -> NDArray[np.intp]:
-    """The order in which classes are suppressed: by these sizes, then their loss, that of each attribute, then the key.
+    """The order of suppression: by these sizes, then by loss, then by loss in each attribute, then by key.
 
     The loss of a class is the geometric mean of 1 + records * leaves / |H| over the quasi-identifiers, as in ARX. The
-    keys decide only between classes that lose the same in every attribute.
+    keys decide only between classes of equal loss in every attribute.
     """
     leaves: list[NDArray[np.float64]] = []
     loss = np.zeros(len(sizes))
@@ -96,9 +96,10 @@ def smallest_first(counter: ClassCounter, classes: EquivalenceClasses, sizes: ND
 
 
 def shortest_prefix(holds: Callable[[int], bool], longest: int) -> int:
-    """The least length for which it holds, by bisection; it must hold for the longest.
+    """The least length for which `holds` is true, by bisection; it must be true for the longest.
 
-    If it holds for some length but not for all greater ones, it is a length for which it holds and one less does not.
+    If `holds` is true for some length but not for all greater ones, the result is a length for which it is true while
+    it is false for one less.
     """
     if holds(0):
         return 0

@@ -1,4 +1,4 @@
-"""t-closeness: what a class tells of its records' values is close to what is known of everybody's."""
+"""t-closeness: the distribution of values in a class is close to that of the whole table."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from tableveil.privacy.nearest import lowest_for
 class TClosenessRule(ColumnRule[TCloseness]):
     """Classes whose distribution of values is at most t away from the whole source's (Li et al. 2007, definition 2).
 
-    The distance is convex: that of a union of classes is at most the largest of theirs. So the rule is monotone if
-    nothing is suppressed, and whatever is released of a class at finer transformations is within t as a whole.
+    The distance is convex: the distance of a union of classes is at most the largest of theirs. So the rule is monotone
+    if nothing is suppressed, and the released part of a class at finer transformations is within t as a whole.
     """
 
     @cached_property
     def distance(self) -> EarthMover:
-        """From the whole source, withheld records included."""
+        """The distance from the whole source, withheld records included."""
         return EARTH_MOVERS[self.model.distance](self.column, Distributions.whole(self.column.counts))
 
     @cached_property
     def smallest(self) -> int:
-        """The least number of records of which some are within t."""
+        """The least number of records of which some can be within t."""
         return self.distance.smallest(Fraction(self.model.t))
 
     @property
     def minimum_class_size(self) -> int:
-        """Shares in a class are multiples of one by its records: too few records cannot come close enough."""
+        """Shares in a class are multiples of 1 / records: too few records cannot come close enough."""
         return self.smallest
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
@@ -47,7 +47,7 @@ class TClosenessRule(ColumnRule[TCloseness]):
         return self.distance.within(compared, t)
 
     def lost(self, classes: EquivalenceClasses) -> NDArray[np.int64] | None:
-        """What has to be left out of a class for the rest of it to be within t, whatever the rest is made of."""
+        """The records that must be left out of a class for the rest to be within t, whichever records the rest has."""
         compared = self._compared(classes)
         shares = self.distance.shares(compared)
         self._asked[:] = [(classes, shares)]
@@ -55,7 +55,7 @@ class TClosenessRule(ColumnRule[TCloseness]):
 
     @cached_property
     def _asked(self) -> list[tuple[EquivalenceClasses, Shares]]:
-        """What was asked about last: the search asks what is lost of classes, then which of them may be released."""
+        """The latest shares: the search asks for the lost records of classes, then for the releasable classes."""
         return []
 
     def distances(self, classes: EquivalenceClasses) -> NDArray[np.float64]:

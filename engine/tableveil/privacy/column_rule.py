@@ -1,4 +1,4 @@
-"""What the rules about the values of one sensitive column have in common."""
+"""The common part of rules about the values of one sensitive column."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tableveil.privacy.nearest import DIGITS
 Model = TypeVar("Model", bound=SensitiveModel)
 
 SIZES_TRIED = 200
-"""How far the smallest possible class is looked for: a bound is sound wherever the looking ends."""
+"""The most sizes tried in the search for the smallest possible class: the bound is sound wherever the search ends."""
 
 
 @dataclass(frozen=True)
 class ColumnRule(ReleaseRule, Generic[Model]):
-    """A rule by a model of one sensitive column of the source that the facts are about."""
+    """A rule for a model of one sensitive column of the source in the facts."""
 
     model: Model
     facts: Facts
@@ -39,7 +39,7 @@ class ColumnRule(ReleaseRule, Generic[Model]):
         return self.facts.sensitive(self.model.column)[1]
 
     def values(self, classes: EquivalenceClasses) -> ClassValues:
-        """The column in each class."""
+        """The values of the column in each class."""
         return classes.values(self.facts.sensitive(self.model.column)[0])
 
     def offered(
@@ -47,13 +47,14 @@ class ColumnRule(ReleaseRule, Generic[Model]):
     ) -> Decimal | None:
         """The strictest decimal of a few places with which at most so many records are suppressed.
 
-        `reached` is a float next to the strictest number that would do; `lenient` is 1 if a larger parameter is easier
-        to meet, -1 if a smaller one is. None if no positive number does.
+        `reached` is a float next to the strictest number that holds; `lenient` is 1 if a larger parameter is easier to
+        meet, -1 if a smaller one is. None if no positive number holds.
         """
         if reached is None or not math.isfinite(reached):
             return None
         next_to = Decimal(reached).scaleb(DIGITS).to_integral_value()
-        # From one place on the strict side: the rule itself decides, so that no rounding offers what does not hold.
+        # Starts one place on the strict side: the rule itself decides, so that rounding never offers a number that does
+        # not hold.
         for places in (-1, 0, 1, 2):
             number = (next_to + places * lenient).scaleb(-DIGITS)
             if number > 0 and self._suppressed_with(parameter, number, classes) <= suppressible:
@@ -67,15 +68,15 @@ class ColumnRule(ReleaseRule, Generic[Model]):
 
 
 def excess(values: ClassValues, most: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Per class, the records beyond the `most` that may have the value of each entry."""
+    """Per class, the number of records beyond the `most` that may have the value of each entry."""
     return np.add.reduceat(np.clip(values.counts - most, 0, values.counts), values.starts)
 
 
 def smallest_size(start: int, possible: Callable[[int], bool]) -> int:
-    """The smallest number of records from `start` on that a class could have, or a number below it."""
+    """The smallest number of records, from `start` on, that a class could have, or a number below it."""
     return next((size for size in range(start, start + SIZES_TRIED) if possible(size)), start + SIZES_TRIED)
 
 
 def spelled(parameter: str, number: Decimal | None) -> str | None:
-    """As people write it."""
+    """The parameter as people write it."""
     return None if number is None else f"{parameter} = {number.normalize():f}"

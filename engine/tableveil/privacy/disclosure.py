@@ -1,4 +1,4 @@
-"""delta-disclosure privacy: what a class tells of a value differs from what the source tells by less than 2**delta.
+"""delta-disclosure privacy: a value's share in a class differs from its share in the source by less than 2**delta.
 
 NULL is a value like any other.
 """
@@ -25,7 +25,7 @@ _DIGITS = Context(prec=50)
 
 
 def delta(values: ClassValues, column: SensitiveColumn, absent: AbsentValues) -> NDArray[np.float64]:
-    """Per class the largest |log2(share in the class / share in the source)|: delta-disclosure needs a delta above it.
+    """Per class the largest |log2(share in the class / share in the source)|: delta-disclosure needs a larger delta.
 
     Infinite where a value of the source is absent, unless absent values are ignored. Source: Brickell and Shmatikov
     2008.
@@ -43,7 +43,7 @@ def _number_of_values(values: ClassValues) -> NDArray[np.intp]:
 
 
 def delta_disclosure_rule(model: DeltaDisclosure, facts: Facts) -> PresentDisclosureRule:
-    """By how the model takes absent values."""
+    """The rule for the model's treatment of absent values."""
     if model.absent_values is AbsentValues.IGNORE:
         return PresentDisclosureRule(model, facts)
     return DeltaDisclosureRule(model, facts)
@@ -53,19 +53,20 @@ def delta_disclosure_rule(model: DeltaDisclosure, facts: Facts) -> PresentDisclo
 class PresentDisclosureRule(ColumnRule[DeltaDisclosure]):
     """Classes where |log2(q/p)| < delta for all values that are present may be released, as in ARX.
 
-    Not monotone: parts without a value make its share in the class smaller.
+    It is not monotone: parts without a value make its share in the class smaller.
 
-    Too large shares are inherited: whatever parts of a class are released, a value has less than the share p 2**delta
-    of their records together, which are at most those of the class. What it has beyond that is lost.
+    Too large shares are inherited: in the released parts of a class together, a value has less than the share p
+    2**delta of their records, which are at most those of the class. The records beyond that are lost.
     """
 
     monotone = False
 
     @cached_property
     def minimum_class_size(self) -> int:
-        """The smallest size at which enough records are allowed to have some value.
+        """The smallest size at which some value may have enough records.
 
-        A record with a value takes a class of more than 1/(p 2**delta) records, which is least for the most frequent.
+        One record with a value needs a class of more than 1/(p 2**delta) records; this is least for the most frequent
+        value.
         """
         codes = np.arange(len(self.column.counts))
         start = self._above(int(self.column.counts.max(initial=1)))
@@ -77,7 +78,7 @@ class PresentDisclosureRule(ColumnRule[DeltaDisclosure]):
         return smallest_size(start, possible)
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        """Classes with no value too rare and none too frequent; both limits are outside."""
+        """Classes with no value too rare and none too frequent; both limits are excluded."""
         values = self.values(classes)
         sizes = classes.counts[values.classes]
         fine = values.counts <= self._most(values.values, sizes)
@@ -90,7 +91,7 @@ class PresentDisclosureRule(ColumnRule[DeltaDisclosure]):
         return excess(values, self._most(values.values, classes.counts[values.classes]))
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """The smallest delta."""
+        """Offers the smallest delta."""
         reached = delta(self.values(classes), self.column, self.model.absent_values)
         lowest = lowest_for(reached, classes.counts, suppressible)
         return spelled("delta", self.offered("delta", lowest, 1, classes, suppressible))
@@ -101,17 +102,17 @@ class PresentDisclosureRule(ColumnRule[DeltaDisclosure]):
 
     @cached_property
     def _ratio(self) -> Fraction:
-        """2**delta: exact if delta is a whole number; if not, it is irrational, and q/p is never equal to it."""
+        """2**delta: exact if delta is a whole number; if not, it is irrational, and q/p never equals it."""
         ratio = _DIGITS.power(2, min(self.model.delta, Decimal(64)))
-        # As many digits as tell it from 1; and no q/p is above N or below 1/N, so that a larger one asks for nothing.
+        # Enough digits to differ from 1; and no q/p is above N or below 1/N, so that a larger ratio demands nothing.
         return min(Fraction(max(ratio, 1 + Decimal("1e-25"))), Fraction(self.column.records + 1))
 
     def _most(self, codes: NDArray[np.intp], sizes: Factor) -> NDArray[np.int64]:
-        """The most records with the value of the code that a class of that size may have: below n p 2**delta."""
+        """The most records with the value of the code in a class of that size: below n p 2**delta."""
         return below(self._ratio / self.column.records, (self.column.counts[codes], sizes))
 
     def _least(self, codes: NDArray[np.intp], sizes: Factor) -> NDArray[np.int64]:
-        """The fewest: above n p / 2**delta."""
+        """The fewest records: above n p / 2**delta."""
         return floored(1 / (self._ratio * self.column.records), (self.column.counts[codes], sizes)) + 1
 
 
@@ -119,19 +120,19 @@ class PresentDisclosureRule(ColumnRule[DeltaDisclosure]):
 class DeltaDisclosureRule(PresentDisclosureRule):
     """Classes where |log2(q/p)| < delta for all values of the source may be released (Brickell and Shmatikov 2008).
 
-    A class that lacks a value fails. Monotone: the share of a value in a class is between those in its parts. For the
-    same reason whatever parts of a class are released, they make a class together that might be: a value with f records
-    in the class has more than the share p / 2**delta of them, so that they are fewer than f 2**delta / p. The rest is
-    lost, and all of a class that lacks a value.
+    A class that lacks a value fails. Monotone: the share of a value in a class lies between its shares in the parts.
+    For the same reason, the released parts of a class together meet the model: a value with f records in the class has
+    more than the share p / 2**delta of them, so that they are fewer than f 2**delta / p. The rest is lost; if a class
+    lacks a value, all of it is lost.
     """
 
     monotone = True
 
     @cached_property
     def minimum_class_size(self) -> int:
-        """The smallest size at which all values can have a number of records that is allowed.
+        """The smallest size at which all values can have an allowed number of records.
 
-        The rarest value is in every class, which takes more than 1/(p 2**delta) records, and each value takes one.
+        Every class has the rarest value, which needs more than 1/(p 2**delta) records, and each value needs one.
         """
         values = len(self.column.counts)
         codes = np.arange(values)
@@ -150,7 +151,7 @@ class DeltaDisclosureRule(PresentDisclosureRule):
         return whole
 
     def lost(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        """The records that make some value too rare, or that make theirs too frequent."""
+        """The records that make some value too rare, or their own value too frequent."""
         values = self.values(classes)
         each = below(self._ratio * self.column.records, (values.counts,), self.column.counts[values.values])
         complete = _number_of_values(values) == len(self.column.counts)

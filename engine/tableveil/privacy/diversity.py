@@ -1,7 +1,7 @@
 """l-diversity by counting: distinct, probabilistic and recursive (c,l)-diversity.
 
-NULL is no value: shares are of the records of a class that have one, and a class where nobody has is not l-diverse for
-any l.
+NULL is no value: shares are of those records of a class that have a value, and a class without any value is not
+l-diverse for any l.
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ class WithoutNull:
 
     @cached_property
     def totals(self) -> NDArray[np.int64]:
-        """Per class its records that have a value."""
+        """Per class the number of its records with a value."""
         return np.add.reduceat(self.counts, self.starts)
 
     @cached_property
     def most_frequent(self) -> NDArray[np.int64]:
-        """Per class, the records that have its most frequent value; 0 if none has any."""
+        """Per class, the number of records with its most frequent value; 0 if no record has a value."""
         most_frequent: NDArray[np.int64] = np.maximum.reduceat(self.counts, self.starts)
         return most_frequent
 
     def without_most_frequent(self, number: int) -> NDArray[np.int64]:
-        """Per class, the records that have none of so many most frequent values."""
+        """Per class, the number of records with none of the `number` most frequent values."""
         if number == 0:
             return self.totals
         if number == 1:
             return self.totals - self.most_frequent
-        # One key sorts by class, then by count from the largest; it is read back from the key.
+        # One key sorts by class, then by count from the largest; the count is read back from the key.
         span = int(self.counts.max(initial=0)) + 1
         keys = np.sort(self.classes * span + (span - 1 - self.counts))
         descending = span - 1 - keys % span
@@ -79,7 +79,7 @@ class WithoutNull:
         return np.add.reduceat(np.where(rank >= number, descending, 0), self.starts)
 
     def beyond(self, most: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Per class, the records that are more than `most` with the same value."""
+        """Per class, the number of records beyond `most` per value."""
         return np.add.reduceat(np.clip(self.counts - most[self.classes], 0, self.counts), self.starts)
 
 
@@ -89,7 +89,7 @@ def distinct(values: ClassValues, column: SensitiveColumn) -> NDArray[np.int64]:
 
 
 def probabilistic_l(values: ClassValues, column: SensitiveColumn) -> NDArray[np.float64]:
-    """Per class, the largest l of probabilistic l-diversity: 1 / share of the most frequent value; 0 if there is none.
+    """Per class, the largest l of probabilistic l-diversity: 1 / share of the most frequent value; 0 without values.
 
     Source: Xiao and Tao 2006.
     """
@@ -99,7 +99,7 @@ def probabilistic_l(values: ClassValues, column: SensitiveColumn) -> NDArray[np.
 
 
 def recursive_c(values: ClassValues, column: SensitiveColumn, l: int) -> NDArray[np.float64]:  # noqa: E741
-    """Per class r_1 / (r_l + ... + r_m), which c must be above; infinite where there are fewer than l values.
+    """Per class r_1 / (r_l + ... + r_m); c must be above it; infinite where there are fewer than l values.
 
     Source: Machanavajjhala et al. 2007.
     """
@@ -115,17 +115,17 @@ def recursive_c(values: ClassValues, column: SensitiveColumn, l: int) -> NDArray
 class DiversityRule(ColumnRule[Diversity]):
     """A rule that implies a number of different values.
 
-    A class with fewer is lost as a whole: its parts have no more. So many values take at least as many records.
+    A class with fewer values is lost as a whole: its parts have no more. So many values need at least as many records.
     """
 
     @property
     @abstractmethod
     def fewest_values(self) -> int:
-        """Every releasable class has at least so many different values."""
+        """The least number of different values in a releasable class."""
 
     @property
     def minimum_class_size(self) -> int:
-        """A record for each of the values."""
+        """One record for each of the values."""
         return self.fewest_values
 
     def lost(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
@@ -133,7 +133,7 @@ class DiversityRule(ColumnRule[Diversity]):
         return np.where(self.counted(classes).varied < self.fewest_values, classes.counts, 0)
 
     def counted(self, classes: EquivalenceClasses) -> WithoutNull:
-        """Their records that have a value."""
+        """The records of the classes that have a value."""
         return WithoutNull(self.values(classes), self.column)
 
 
@@ -146,7 +146,7 @@ class DistinctLDiversityRule(DiversityRule[DistinctLDiversity]):
 
     @property
     def fewest_values(self) -> int:
-        """As the model asks."""
+        """The model's l, rounded up."""
         return self.model.l
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
@@ -154,7 +154,7 @@ class DistinctLDiversityRule(DiversityRule[DistinctLDiversity]):
         return self.counted(classes).varied >= self.model.l
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """The largest l; 1 promises nothing."""
+        """Offers the largest l; 1 promises nothing."""
         reached = distinct(self.values(classes), self.column).astype(np.float64)
         highest = highest_for(reached, classes.counts, suppressible)
         return f"l = {highest:.0f}" if highest is not None and highest >= 2 else None
@@ -162,23 +162,23 @@ class DistinctLDiversityRule(DiversityRule[DistinctLDiversity]):
 
 @dataclass(frozen=True)
 class FrequencyRule(DiversityRule[Diversity]):
-    """A rule that limits how many records of a class may have the same value.
+    """A rule that limits the number of records of a class with one value.
 
-    It has to be such that whatever parts of a class are released, they make a class together that might be, and that
-    the limit of a class is no lower than that of some of its records. Then what is beyond the limit is lost.
+    Two conditions must hold: the released parts of a class together meet the rule, and the limit of a class is no lower
+    than the limit of some of its records. Then the records beyond the limit are lost.
     """
 
     @abstractmethod
     def _most(self, counted: WithoutNull) -> NDArray[np.int64]:
-        """Per class, the most records that may have the same value; below 1 where none may."""
+        """Per class, the most records that may have one value; below 1 where none may."""
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        """Classes with records that have a value, and none of the values too frequent."""
+        """Classes that have values, none of them too frequent."""
         counted = self.counted(classes)
         return (counted.totals > 0) & (counted.most_frequent <= self._most(counted))
 
     def lost(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        """All records of classes with too few values, and in others those that make a value too frequent."""
+        """All records of classes with too few values; in other classes, the records that make a value too frequent."""
         counted = self.counted(classes)
         too_few = counted.varied < self.fewest_values
         return np.where(too_few, classes.counts, counted.beyond(self._most(counted)))
@@ -186,23 +186,24 @@ class FrequencyRule(DiversityRule[Diversity]):
 
 @dataclass(frozen=True)
 class ProbabilisticLDiversityRule(FrequencyRule[ProbabilisticLDiversity]):
-    """Classes where no value has more than 1/l of the records with one may be released (Xiao and Tao 2006).
+    """Classes where no value has more than 1/l of the records with a value may be released (Xiao and Tao 2006).
 
-    Monotone: the most frequent value of a class has at most as many records as those of its parts have together. For
-    the same reason the released parts of a class hold together, and they have no more records with a value than it.
+    Monotone: the most frequent value of a class has at most as many records as the parts' most frequent values
+    together. For the same reason the rule holds for the released parts of a class together, and they have no more
+    records with a value than the class.
     """
 
     @property
     def fewest_values(self) -> int:
-        """Shares of 1/l at most take at least l values to make 1."""
+        """Shares of at most 1/l need at least l values to sum up to 1."""
         return math.ceil(self.model.l)
 
     def _most(self, counted: WithoutNull) -> NDArray[np.int64]:
-        """At most 1/l of those that have one."""
+        """At most 1/l of the records with a value."""
         return floored(1 / Fraction(self.model.l), (counted.totals,))
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """The largest l; 1 promises nothing."""
+        """Offers the largest l; 1 promises nothing."""
         reached = highest_for(probabilistic_l(self.values(classes), self.column), classes.counts, suppressible)
         number = self.offered("l", reached, -1, classes, suppressible)
         return spelled("l", number) if number is not None and number > 1 else None
@@ -212,27 +213,27 @@ class ProbabilisticLDiversityRule(FrequencyRule[ProbabilisticLDiversity]):
 class RecursiveCLDiversityRule(FrequencyRule[RecursiveCLDiversity]):
     """Classes with r_1 < c (r_l + ... + r_m), counts in descending order, may be released.
 
-    Source: Machanavajjhala et al. 2007. Monotone: r_1 of a class is at most the sum of those of its
-    parts, and so is the sum of its l - 1 largest counts, so that the rest is at least the sum of theirs. For the same
-    reason the released parts of a class hold together, and their rest is at most that of the class.
+    Source: Machanavajjhala et al. 2007. Monotone: r_1 of a class is at most the sum of the parts' r_1. So is the sum of
+    its l - 1 largest counts, so that the rest is at least the sum of the parts' rests. For the same reason the rule
+    holds for the released parts of a class together, and their rest is at most that of the class.
     """
 
     @property
     def fewest_values(self) -> int:
-        """There are at least l + floor(1/c).
+        """At least l + floor(1/c).
 
-        The rest r_l + ... + r_m is more than r_1/c, and none of its values has more than r_1 records. So it has more
-        than 1/c values, at least floor(1/c) + 1 of them, beside the l - 1 most frequent ones.
+        The rest r_l + ... + r_m is more than r_1/c, and none of its values has more than r_1 records. So the rest has
+        more than 1/c values, at least floor(1/c) + 1 of them, beside the l - 1 most frequent ones.
         """
         return self.model.l + math.floor(1 / Fraction(self.model.c))
 
     def _most(self, counted: WithoutNull) -> NDArray[np.int64]:
         """Fewer than c times the rest."""
-        # No count is more than N times another: a larger c asks for nothing more.
+        # No count is more than N times another: a larger c demands nothing more.
         ratio = min(Fraction(self.model.c), Fraction(self.column.records + 1))
         return below(ratio, (counted.without_most_frequent(self.model.l - 1),))
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """The smallest c for the same l."""
+        """Offers the smallest c for this l."""
         reached = lowest_for(recursive_c(self.values(classes), self.column, self.model.l), classes.counts, suppressible)
         return spelled("c", self.offered("c", reached, 1, classes, suppressible))

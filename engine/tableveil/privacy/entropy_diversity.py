@@ -1,4 +1,4 @@
-"""Entropy l-diversity: the values of a class are as hard to guess as one of l equally frequent ones."""
+"""Entropy l-diversity: the values of a class are as hard to guess as one of l equally frequent values."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def entropy_l(
 ) -> NDArray[np.float64]:
     """Per class exp(H), the largest l of entropy l-diversity; 0 without any value.
 
-    Grassberger's estimate of H can be above the logarithm of the number of values; l is not.
+    Grassberger's estimate of H can be above the logarithm of the number of values; the returned l is not.
     """
     counted = WithoutNull(values, column)
     logarithm = natural if estimator is EntropyEstimator.SHANNON else grassberger
@@ -49,8 +49,8 @@ def grassberger(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """G_n, which replaces ln n in the estimate of entropy from counts; G_0 is 0, as it is only multiplied by 0.
 
     G_n = psi(n) + (-1)^n/2 (psi((n+1)/2) - psi(n/2)) (Grassberger 2003, arXiv physics/0307138). So G_1 = -gamma - ln 2,
-    G_2 = G_1 + 2, G_(2k+1) = G_2k and G_(2k+2) = G_2k + 2/(2k+1), which makes G_2k = psi(k + 1/2) + ln 2: for large k
-    psi's asymptotic series.
+    G_2 = G_1 + 2, G_(2k+1) = G_2k and G_(2k+2) = G_2k + 2/(2k+1), which gives G_2k = psi(k + 1/2) + ln 2: for large k
+    psi's asymptotic series is used.
     """
     result: NDArray[np.float64] = _TABLE[np.minimum(counts, len(_TABLE) - 1)]
     large = np.flatnonzero(counts >= len(_TABLE))
@@ -84,7 +84,7 @@ def _uniform(counted: WithoutNull) -> NDArray[np.bool_]:
 
 
 def entropy_l_diversity_rule(model: EntropyLDiversity, facts: Facts) -> EntropyLDiversityRule:
-    """By the model's estimator."""
+    """The rule for the model's estimator."""
     if model.estimator is EntropyEstimator.GRASSBERGER:
         return GrassbergerLDiversityRule(model, facts)
     return EntropyLDiversityRule(model, facts)
@@ -103,14 +103,14 @@ class EntropyLDiversityRule(DiversityRule[EntropyLDiversity]):
         return math.ceil(self.model.l)
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        """Exact: classes that floats cannot tell from the threshold are decided with more digits."""
+        """Exact: more digits decide on classes that floats cannot separate from the threshold."""
         counted = self.counted(classes)
         largest = counted.totals * natural(counted.totals)
         asked = counted.totals * float(self.model.l.ln())
         surplus = largest - asked - _sums(counted, natural)
         uniform = _uniform(counted)
         reached = uniform | (surplus >= 0)
-        # Sums of 100,000 terms are off by less than that.
+        # Sums of 100,000 terms have a smaller error.
         close = np.abs(surplus) <= 1e-10 * (largest + asked)
         entries = np.diff(counted.starts, append=len(counted.counts))
         for number in np.flatnonzero(close & ~uniform):
@@ -119,7 +119,7 @@ class EntropyLDiversityRule(DiversityRule[EntropyLDiversity]):
         return reached & (counted.varied >= self.fewest_values)
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """The largest l; 1 promises nothing."""
+        """Offers the largest l; 1 promises nothing."""
         reached = entropy_l(self.values(classes), self.column, self.model.estimator)
         highest = highest_for(reached, classes.counts, suppressible)
         number = self.offered("l", highest, -1, classes, suppressible)
@@ -131,21 +131,21 @@ class GrassbergerLDiversityRule(EntropyLDiversityRule):
     """Classes with at least l values whose entropy, as Grassberger 2003 estimates it, is at least ln l may be released.
 
     H = G_n - sum of f G_f / n, as in ARX; the paper has ln n in front. Floats decide: apart from l = 1 no class is
-    exactly at the threshold, as that is a rational number and ln l is not.
+    exactly at the threshold, as the class's side is a rational number and ln l is not.
 
-    Not monotone: the estimate adds most where counts are 1. Three values once each are estimated at ln 7.4, twice each
-    at ln 2.9, so that two classes of the former are 3-diverse, and the class that they make together is not.
+    Not monotone: the estimate adds most where counts are 1. Three values once each have an estimate of ln 7.4, twice
+    each of ln 2.9. So two classes of the former are 3-diverse, and their union is not.
     """
 
     monotone = False
 
     @property
     def fewest_values(self) -> int:
-        """As the model asks."""
+        """The model's l, rounded up."""
         return math.ceil(self.model.l)
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        """Classes with enough values and enough entropy: all values are summed up, whatever their order."""
+        """Classes with enough values and enough entropy: all values are summed up, in any order."""
         counted = self.counted(classes)
         most = counted.totals * (grassberger(counted.totals) - float(self.model.l.ln()))
         enough: NDArray[np.bool_] = most >= _sums(counted, grassberger)
@@ -153,9 +153,9 @@ class GrassbergerLDiversityRule(EntropyLDiversityRule):
 
 
 def _reaches(counts: NDArray[np.int64], l: Decimal) -> bool:  # noqa: E741
-    """Whether H >= ln l, decided with fifty digits: what is equal in thirty of them is equal.
+    """Whether H >= ln l, decided with fifty digits: numbers equal in thirty of them are equal.
 
-    H can be ln l without all counts being equal: 4, 1, 1, 1, 1 has the entropy of four equal ones.
+    H can be ln l although the counts differ: 4, 1, 1, 1, 1 has the entropy of four equal ones.
     """
     with localcontext(prec=50):
         total = Decimal(int(counts.sum()))

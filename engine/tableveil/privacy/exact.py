@@ -26,7 +26,7 @@ def floored(ratio: Fraction, factors: Sequence[Factor], divisor: Factor = 1) -> 
 
 
 def below(ratio: Fraction, factors: Sequence[Factor], divisor: Factor = 1) -> NDArray[np.int64]:
-    """The largest whole numbers that are below that product; else as `floored`."""
+    """The largest whole numbers below that product; else as `floored`."""
     return _divided(ratio, factors, divisor, lambda over, under: -(-over // under) - 1)
 
 
@@ -40,7 +40,7 @@ def _divided(
         return quotient
     estimate = reduce(mul, (factor * 1.0 for factor in factors), float(ratio)) / divisor
     quotient = np.floor(estimate).astype(np.int64)
-    # Each step rounds by a relative 2**-53 at most: only next to a whole number can that tell.
+    # Each step has a relative rounding error of at most 2**-53: it matters only next to a whole number.
     close = np.flatnonzero(np.abs(estimate - np.rint(estimate)) <= estimate * 1e-13)
     product = reduce(mul, (_exact(factor, close) for factor in factors), over)
     quotient[close] = divide(product, _exact(divisor, close) * under)
@@ -52,5 +52,5 @@ def _largest(factor: Factor) -> int:
 
 
 def _exact(factor: Factor, at: NDArray[np.intp]) -> Any:
-    """As Python's own numbers, which do not overflow."""
+    """The factor in Python's own numbers, which do not overflow."""
     return factor if isinstance(factor, int) else factor[at].astype(object)

@@ -1,4 +1,4 @@
-"""What privacy models need to know of the source besides its classes."""
+"""Facts about the source that privacy models need besides its classes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tableveil.policy import Game
 class Facts:
     """`counter` counts the source's classes.
 
-    `population_size` is how many people the source's are a part of, if the policy tells or the population's rows do.
-    `game` is what records are worth, if the policy tells.
+    `population_size` is the number of people in the population, if the policy or the population's rows give it. `game`
+    gives the worth of records, if the policy has one.
     """
 
     counter: ClassCounter
@@ -29,12 +29,12 @@ class Facts:
 
     @property
     def stakes(self) -> Stakes:
-        """Of the game that the policy tells."""
+        """The stakes of the policy's game."""
         assert self.game is not None, "a policy that asks for it tells what records are worth"
         return Stakes.of(self.game)
 
     def sensitive(self, column: str) -> tuple[int, SensitiveColumn]:
-        """The sensitive column and its position, by which classes tell its values."""
+        """The sensitive column and its position, which leads to its values in classes."""
         for position, found in enumerate(self.counter.sensitive):
             if found.protected and found.column == column:
                 return position, found

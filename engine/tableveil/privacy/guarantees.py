@@ -1,4 +1,4 @@
-"""What a table reaches of every privacy model, asked for or not, before and after."""
+"""The strictest parameters of every privacy model, requested or not, that a table meets before and after."""
 
 from __future__ import annotations
 
@@ -36,15 +36,16 @@ from tableveil.risk import ClassSizes, population_uniqueness
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """The strictest `parameter` with which a `model` holds: `before` of the source at level 0, `after` of the release.
+    """The strictest `parameter` for which a `model` holds: `before` for the source at level 0, `after` for the release.
 
     Attributes:
-        model: The field of `privacy_models` by which a policy asks for it, such as `t_closeness`, with what else of it
-            is not as by default; or `publisher_payout`, of a policy with a game.
+        model: The field of `privacy_models` for it, such as `t_closeness`, with settings that differ from the default;
+            or `publisher_payout`, for a policy with a game.
         column: The sensitive column, or an empty text.
         parameter: The parameter's name, such as `t`.
-        before: At level 0, nothing suppressed. None: it does not apply there; infinity: no number is large enough.
-        after: Of what is released; None and infinity alike.
+        before: At level 0, nothing suppressed. None: the model does not apply there; infinity: no number is large
+            enough.
+        after: For the released records; None and infinity as before.
     """
 
     model: str
@@ -79,15 +80,15 @@ MEASURES: tuple[tuple[str, str, Callable[[Any], Any], Callable[[ClassValues, Sen
     ("beta_likeness", "beta", np.max, beta),
     ("beta_likeness (enhanced)", "beta", np.max, lambda values, column: beta(values, column, enhanced=True)),
 )
-"""Of each sensitive column: model, parameter, which class decides, and what each class reaches."""
+"""For each sensitive column: model, parameter, which class decides, and the parameter that each class meets."""
 
 
 def guarantees(
     facts: Facts, models: Iterable[PrivacyModel], before: EquivalenceClasses | None, after: EquivalenceClasses
 ) -> tuple[Guarantee, ...]:
-    """Of the classes at level 0, if given, and of the released ones; `models` are those asked for.
+    """The guarantees of the classes at level 0, if given, and of the released ones; `models` are the requested ones.
 
-    (n,t)-closeness is left out: what a class reaches of it depends on n, and for every n takes a search of its own.
+    (n,t)-closeness is left out: the parameter that a class meets depends on n, and every n takes a search of its own.
     """
     asked = tuple(models)
     found = _reached(facts, asked, before) if before is not None else ()
@@ -137,13 +138,13 @@ def _reached(facts: Facts, asked: tuple[PrivacyModel, ...], classes: Equivalence
 
 
 def _played(facts: Facts, classes: EquivalenceClasses) -> Iterator[Reached]:
-    """What all released records pay the publisher of the game together, and how many of them are attacked."""
+    """The payout of all released records together, and the number of attacked ones."""
     stakes, counter = facts.stakes, facts.counter
     known = (Success.PROSECUTOR,) if counter.population is None else (Success.PROSECUTOR, Success.JOURNALIST)
-    # What is measured has no information loss.
+    # Measured (continuous) columns have no information loss.
     discrete = not any(levels.continuous for levels in counter.levels)
     loss = InformationLoss(counter.levels).of(classes) if discrete else None
-    # The pool of suppressed records, which is without labels, pays nothing.
+    # The pool of suppressed records has no labels and pays nothing.
     labelled = classes.words[0] >= 0
     for success in known:
         sizes = sizes_of(classes, success, counter)

@@ -1,4 +1,4 @@
-"""k-anonymity: no released record can be told from fewer than k-1 others by its quasi-identifiers."""
+"""k-anonymity: a released record shares its quasi-identifiers with at least k-1 others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class KAnonymityRule(ReleaseRule):
 
     @property
     def minimum_class_size(self) -> int:
-        """K itself."""
+        """The model's k."""
         return self.model.k
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
@@ -31,6 +31,6 @@ class KAnonymityRule(ReleaseRule):
         return classes.counts >= self.model.k
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """The largest k; 1 promises nothing."""
+        """Offers the largest k; 1 promises nothing."""
         k = highest_for(classes.counts.astype(np.float64), classes.counts, suppressible)
         return f"k = {k:.0f}" if k is not None and k >= 2 else None

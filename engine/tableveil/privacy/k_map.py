@@ -1,4 +1,4 @@
-"""k-map: no released record can be told from fewer than k-1 others of the population by its quasi-identifiers."""
+"""k-map: a released record shares its quasi-identifiers with at least k-1 others of the population."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tableveil.privacy.model import ReleaseRule
 from tableveil.privacy.nearest import highest_for
 
 DEVIATIONS, MORE = 15, 50
-"""Sizes are looked at up to so many standard deviations above the mean and so many more: what is above is never met."""
+"""Sizes are tried up to so many standard deviations above the mean, and so many more: larger ones are improbable."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class KMapRule(ReleaseRule):
         return np.where(self.releasable(classes), 0, classes.counts)
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """The largest k; 1 promises nothing."""
+        """Offers the largest k; 1 promises nothing."""
         k = highest_for(classes.population().astype(np.float64), classes.counts, suppressible)
         return f"k = {k:.0f}" if k is not None and k >= 2 else None
 
 
 @dataclass(frozen=True)
 class EstimatedKMapRule(ReleaseRule):
-    """Classes of at least k' records may be released, which k and the sampling fraction tell.
+    """Classes of at least k' records may be released; k' is computed from k and the sampling fraction.
 
     Source: El Emam and Dankar 2008.
     """
@@ -56,7 +56,7 @@ class EstimatedKMapRule(ReleaseRule):
 
     @cached_property
     def minimum_class_size(self) -> int:
-        """The size that k comes to in the sample: k'."""
+        """k', the least class size in the sample for this k."""
         return self._sample_class_size(self.model.k)
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
@@ -64,7 +64,7 @@ class EstimatedKMapRule(ReleaseRule):
         return classes.counts >= self.minimum_class_size
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """The largest k, below that of the model, whose k' is small enough; 1 promises nothing."""
+        """Offers the largest k, below that of the model, whose k' is small enough; 1 promises nothing."""
         size = highest_for(classes.counts.astype(np.float64), classes.counts, suppressible)
         if size is None:
             return None
@@ -78,12 +78,12 @@ class EstimatedKMapRule(ReleaseRule):
 
 
 def sample_class_size(k: int, fraction: Fraction, significance: Decimal, estimator: CellSizes) -> int:
-    """k': the size that a class of k records in the population reaches in the sample with little probability.
+    """k': a class of k records in the population reaches this size in the sample with little probability.
 
-    That is with at most the significance: a class that does reach it was hardly drawn from so few. The sizes in the
-    sample are taken to have a Poisson distribution with the mean k * fraction; or that distribution without 0, because
-    classes that are not in the sample are not seen. k' is at most k, which is enough whatever was drawn, and k if the
-    sample is the population.
+    The probability is at most the significance: a class that does reach the size was hardly drawn from so few. The
+    sizes in the sample are assumed to have a Poisson distribution with the mean k * fraction; or that distribution
+    without 0, because classes that are not in the sample are not seen. k' is at most k, which is enough for any sample,
+    and k if the sample is the population.
 
     Source: El Emam and Dankar 2008, the estimators D3 (of Pannekoek 1999) and D4.
     """
@@ -93,10 +93,10 @@ def sample_class_size(k: int, fraction: Fraction, significance: Decimal, estimat
     deviations = DEVIATIONS * math.sqrt(mean)
     first, last = max(0, int(mean - deviations)), int(mean + deviations) + MORE
     sizes = np.arange(first + 1, last + 1)
-    # By the next smaller size each, then from the largest probability.
+    # Each probability relative to the next smaller size's; then relative to the largest.
     logarithms = np.concatenate(([0.0], np.cumsum(np.log(mean / sizes))))
     probabilities = np.exp(logarithms - logarithms.max())
-    # Per size from `first`, the probability of it and all larger ones; the smallest ones are added first.
+    # Per size from `first`, the probability of it or a larger one; the smallest probabilities are added first.
     reaching = np.cumsum(probabilities[::-1])[::-1] / probabilities.sum()
     if estimator is CellSizes.ZERO_TRUNCATED_POISSON:
         reaching /= -math.expm1(-mean)
@@ -105,5 +105,8 @@ def sample_class_size(k: int, fraction: Fraction, significance: Decimal, estimat
 
 
 def smallest_population_class(classes: EquivalenceClasses) -> int | None:
-    """The k that the classes reach in the population: k-map holds up to it. None for no classes."""
+    """The least number of records that a class has in the population: k-map holds up to this k.
+
+    None if there are no classes.
+    """
     return int(classes.population().min()) if len(classes.counts) else None

@@ -1,7 +1,7 @@
 """beta-likeness: no value is much more frequent in a class than in the source.
 
-NULL is a value like any other. A share may fall as far as it does: a class that lacks a value tells that its people do
-not have it, which the model takes for no gain.
+NULL is a value like any other. A share may fall without limit: a class that lacks a value reveals that its people do
+not have it, which the model does not count as a gain.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def beta(values: ClassValues, column: SensitiveColumn, enhanced: bool = False) -
 
 
 def _most_by_logarithm(column: SensitiveColumn, codes: NDArray[np.intp], sizes: Factor) -> NDArray[np.int64]:
-    """Rounds n p (1 - ln p) down: it is irrational but for p = 1, so that floats can decide."""
+    """Rounds n p (1 - ln p) down: it is irrational unless p = 1, so that floats can decide."""
     p = column.counts / column.records
     most: NDArray[np.int64] = np.floor((p * (1 - np.log(p)))[codes] * sizes).astype(np.int64)
     return most
@@ -45,16 +45,16 @@ def _most_by_logarithm(column: SensitiveColumn, codes: NDArray[np.intp], sizes: 
 class BetaLikenessRule(ColumnRule[BetaLikeness]):
     """Classes where q <= (1 + beta) p for all values may be released; if enhanced, q <= (1 + min(beta, -ln p)) p.
 
-    Source: Cao and Karras 2012. Monotone: the share of a value in a class is between those in its parts. For the same
-    reason whatever parts of a class are released, a value has at most its largest share of their records together,
-    which are at most those of the class. What it has beyond that is lost.
+    Source: Cao and Karras 2012. Monotone: the share of a value in a class lies between its shares in the parts. For the
+    same reason, in the released parts of a class together a value has at most its largest share of their records, which
+    are at most those of the class. The records beyond that are lost.
     """
 
     @cached_property
     def minimum_class_size(self) -> int:
-        """The smallest size at which enough records are allowed to have some value.
+        """The smallest size at which some value may have enough records.
 
-        A record with a value takes a class of 1/((1 + beta) p) records, which is least for the most frequent.
+        One record with a value needs a class of 1/((1 + beta) p) records; this is least for the most frequent value.
         """
         codes = np.arange(len(self.column.counts))
         start = math.ceil(self.column.records / (int(self.column.counts.max(initial=1)) * self._ratio))
@@ -72,17 +72,17 @@ class BetaLikenessRule(ColumnRule[BetaLikeness]):
         return excess(values, self._most(values.values, classes.counts[values.classes]))
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """The smallest beta."""
+        """Offers the smallest beta."""
         reached = beta(self.values(classes), self.column, self.model.enhanced)
         lowest = lowest_for(reached, classes.counts, suppressible)
         return spelled("beta", self.offered("beta", lowest, 1, classes, suppressible))
 
     @cached_property
     def _ratio(self) -> Fraction:
-        """1 + beta; no q/p is above N, so that a larger one asks for nothing."""
+        """1 + beta; no q/p is above N, so that a larger ratio demands nothing."""
         return min(1 + Fraction(self.model.beta), Fraction(self.column.records))
 
     def _most(self, codes: NDArray[np.intp], sizes: Factor) -> NDArray[np.int64]:
-        """The most records with the value of the code that a class of that size may have."""
+        """The most records with the value of the code in a class of that size."""
         most = floored(self._ratio / self.column.records, (self.column.counts[codes], sizes))
         return np.minimum(most, _most_by_logarithm(self.column, codes, sizes)) if self.model.enhanced else most

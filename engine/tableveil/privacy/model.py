@@ -1,4 +1,4 @@
-"""What every privacy model must be able to say."""
+"""The interface of every privacy model."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tableveil.classes import EquivalenceClasses
 class ReleaseRule(ABC):
     """Decides what may be released, and declares what the search may conclude from it.
 
-    A rule is asked about some or all of the classes at one transformation. One that judges class by class gives the
-    same answer for a class whatever other classes it is asked about. One that is `by_sample` judges all classes that
-    would be released together, is asked last, and suppresses of them what it must.
+    A rule is asked about some or all of the classes at one transformation. A rule that judges class by class gives the
+    same answer for a class whichever other classes are asked about. A rule that is `by_sample` judges together all
+    classes that would be released; it is asked last, and suppresses as many of them as it must.
 
-    What is declared must be true for every table: docs/models.md has the reason for each model, and
-    tests/engine/privacy/test_monotonicity.py tests it by brute force.
+    Its declarations must be true for every table: docs/models.md has the reason for each model, and
+    tests/engine/privacy/test_monotonicity.py tests them by brute force.
     """
 
     by_sample: bool = False
@@ -47,7 +47,7 @@ class ReleaseRule(ABC):
 
     @property
     def knows_lost(self) -> bool:
-        """Whether `lost` or `lost_together` tell anything: else the classes need not be looked at for it."""
+        """Whether `lost` or `lost_together` say anything: if not, the search need not look at the classes for it."""
         rule = type(self)
         return rule.lost is not ReleaseRule.lost or rule.lost_together is not ReleaseRule.lost_together
 
@@ -58,29 +58,29 @@ class ReleaseRule(ABC):
     def lost(self, classes: EquivalenceClasses) -> NDArray[np.int64] | None:
         """Per class, how many of its records cannot be released at this transformation nor at any finer one.
 
-        A class may be lost as a whole or in part: then these records are whichever they are. None: nothing is known
-        beyond what `minimum_class_size` tells.
+        A class may be lost as a whole or in part; a part does not say which records are lost. None: nothing is known
+        beyond `minimum_class_size`.
         """
         return None
 
     def lost_together(self, classes: EquivalenceClasses) -> int:
-        """How many records of all these classes together, at least, are not released here nor at any finer one.
+        """The least number of records of all these classes together that are not released here nor at any finer one.
 
-        Which ones they are is not known.
+        It is not known which records these are.
         """
         return 0
 
     def vetoes(self, classes: EquivalenceClasses) -> bool:
-        """Whether no transformation up to this one is valid, whatever it suppresses; asked about all classes."""
+        """Whether no transformation up to this one is valid, whatever it suppresses; it is given all classes."""
         return False
 
     def refuses_all_below(self, classes: EquivalenceClasses) -> bool:
-        """Whether nothing up to this transformation is valid if no class may be suppressed; asked about all classes."""
+        """Whether nothing up to this transformation is valid if no class may be suppressed; it is given all classes."""
         return self.monotone and not self.releasable(classes).all()
 
     @abstractmethod
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """The strictest parameter with which at most so many records of these classes would be suppressed.
+        """The strictest parameter with which at most `suppressible` records of these classes would be suppressed.
 
         In words for people, such as `t = 0.31`, rounded so that it does hold; None if there is none, or no parameter.
         """

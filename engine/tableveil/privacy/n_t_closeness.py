@@ -1,4 +1,4 @@
-"""(n,t)-closeness: what a class tells of its records' values is close to what is known of some large crowd with it."""
+"""(n,t)-closeness: the values of a class are distributed much as in some large group that contains it."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from tableveil.privacy.nearest import DIGITS
 from tableveil.privacy.supersets import Spread, Supersets
 
 BUDGET = 1 << 27
-"""Bytes of supersets that are remembered between questions."""
+"""Bytes of supersets that are remembered between calls."""
 
 CELLS = 1 << 20
-"""Most pairs of class and value for which it is tried to exclude many supersets at once."""
+"""The most pairs of class and value for which excluding many supersets at once is tried."""
 
 MARGIN = 1e-9
-"""By how much a bound in floats has to exceed t; they are off by far less."""
+"""The margin by which a bound in floats has to exceed t; their error is far smaller."""
 
 
 @dataclass(frozen=True)
 class NTClosenessRule(ColumnRule[NTCloseness]):
     """Classes that are at most t away from a natural superset of at least n records (Li et al. 2010, section 4).
 
-    A natural superset is the class that holds it at a more general transformation, up to the tops of the hierarchies,
-    suppressed records included; a class of n records is one of itself.
+    A natural superset is the class that contains it at a more general transformation, up to the tops of the
+    hierarchies, suppressed records included; a class of n records is one of itself.
 
-    Nothing of it is inherited. Two classes may each be close to a superset, and their union, which has other supersets,
-    to none: it is not monotone, suppression or not. A class of one record may be close to a superset of one value: no
-    size is implied.
+    Nothing is inherited. Two classes may each be close to a superset while their union, which has other supersets, is
+    close to none: the rule is not monotone, with or without suppression. A class of one record may be close to a
+    superset of one value: the rule implies no size.
     """
 
     looks_at_labels = True
@@ -46,7 +46,7 @@ class NTClosenessRule(ColumnRule[NTCloseness]):
 
     @cached_property
     def distance(self) -> EarthMover:
-        """From the whole source, which is all that the suppressed records are a part of."""
+        """The distance from the whole source, the only superset of the suppressed records together."""
         return self._distance(Distributions.whole(self.column.counts))
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
@@ -54,7 +54,7 @@ class NTClosenessRule(ColumnRule[NTCloseness]):
         return self._close(classes, Fraction(self.model.t))
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """The smallest t for this n; 1 promises nothing."""
+        """Offers the smallest t for this n; 1 promises nothing."""
         steps = range(10**DIGITS)
 
         def suffices(step: int) -> bool:
@@ -71,10 +71,11 @@ class NTClosenessRule(ColumnRule[NTCloseness]):
         return kept
 
     def _close_to_others(self, classes: EquivalenceClasses, t: Fraction) -> NDArray[np.bool_]:
-        """Per class, of fewer than n records, whether one of its other supersets is close enough."""
+        """Per class of fewer than n records, whether one of its other supersets is close enough."""
         top, held = self.facts.top, np.zeros(len(classes.counts), np.bool_)
         if classes.at == top:
-            # No class is more general. Suppressed records together are one too, but a part of the whole source only.
+            # No transformation is more general. The suppressed records together are a class, too, but only the whole
+            # source contains it.
             if int(self.column.counts.sum()) >= self.model.n and not self._is_top(classes):
                 held = self.distance.within(self.distance.against(self.values(classes), classes.counts), t)
             return held
@@ -97,11 +98,11 @@ class NTClosenessRule(ColumnRule[NTCloseness]):
 
 
 class _Search:
-    """Looks for supersets of some classes that are close enough, interval of the lattice by interval.
+    """Looks for supersets of some classes that are close enough, one interval of the lattice after the other.
 
-    Whatever is between two transformations holds the superset at the lower one and is held by that at the upper one.
-    That excludes most of them at once: where even the largest has too few records, where it is the smallest one again,
-    or where between the two no distribution is close enough.
+    A superset between two transformations contains the one at the lower and is contained in the one at the upper. This
+    excludes most of them at once: where even the largest has too few records, where it equals the smallest, or where no
+    distribution between the two is close enough.
     """
 
     def __init__(self, rule: NTClosenessRule, classes: EquivalenceClasses, t: Fraction) -> None:
@@ -112,7 +113,7 @@ class _Search:
         self._classes = self._values.classes
 
     def close(self, left: NDArray[np.intp], y: Transformation) -> NDArray[np.intp]:
-        """Those of the classes whose superset at y has n records and is within t."""
+        """The classes in `left` whose superset at y has n records and is within t."""
         spread, of = self._supersets_at(left, y)
         enough = spread.classes.counts[of] >= self._n
         left, of = left[enough], of[enough]
@@ -124,7 +125,7 @@ class _Search:
         return left[distance.within(compared, self._t)]
 
     def close_between(self, left: NDArray[np.intp], low: Transformation, high: Transformation) -> NDArray[np.intp]:
-        """Those of the classes with a superset that is, from low to high; the one at high was looked at before."""
+        """The classes in `left` with such a superset from low to high; the one at high was looked at before."""
         left = self._possible(left, low, high) if low != high else left[:0]
         if not len(left):
             return left
@@ -139,7 +140,7 @@ class _Search:
         return found
 
     def _possible(self, left: NDArray[np.intp], low: Transformation, high: Transformation) -> NDArray[np.intp]:
-        """The classes of which some superset from low to high may be, the one at high left aside."""
+        """The classes in `left` with a possible superset from low to high, except the one at high."""
         largest, held_by = self._supersets_at(left, high)
         smallest, of = self._supersets_at(left, low)
         sizes, most = smallest.classes.counts[of], largest.classes.counts[held_by]
@@ -150,7 +151,7 @@ class _Search:
             return left
         own = self._shares(self._values.chosen(left), len(left))
         least, most_of = self._shares(smallest.chosen(of), len(left)), self._shares(largest.chosen(held_by), len(left))
-        # A superset has at most `most_of` records on a side, and on the other at least what the smallest one has there.
+        # A superset has at most `most_of` records on a side; on the other it has at least as many as the smallest one.
         records = np.maximum(sizes[:, None] - least + most_of, self._n)
         excess = np.maximum(own / self._classes.counts[left][:, None] - most_of / records, 0).sum(axis=1)
         return left[np.flatnonzero(excess <= float(self._t) * self._rule.distance.unit + MARGIN)]
@@ -162,7 +163,7 @@ class _Search:
         return self._rule.distance.sides(table)
 
     def _supersets_at(self, left: NDArray[np.intp], y: Transformation) -> tuple[Spread, NDArray[np.intp]]:
-        """All classes at y, and which of them holds each of these."""
+        """All classes at y, and per class in `left` the one that contains it."""
         mask = np.zeros(len(self._classes.counts), np.bool_)
         mask[left] = True
         spread = self._rule._supersets.at(y, self._classes.at)

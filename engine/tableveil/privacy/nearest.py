@@ -1,4 +1,4 @@
-"""The nearest parameter that would do, from what each class reaches."""
+"""The nearest parameter that would hold, from the parameter that each class meets."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 DIGITS = 4
-"""Decimal places of a parameter that is offered: rounded to the lenient side, so that it holds."""
+"""Decimal places of an offered parameter: it is rounded to the lenient side, so that it holds."""
 
 
 def highest_for(reached: NDArray[np.float64], counts: NDArray[np.int64], suppressible: int) -> float | None:
-    """The largest of what classes reach such that at most so many records are in classes that reach less."""
+    """The largest value in `reached` such that at most so many records are in classes that reach less."""
     order = np.argsort(reached, kind="stable")
     lost = np.cumsum(counts[order])
     over = np.flatnonzero(lost > suppressible)
-    # The first class that cannot be suppressed any more still has to hold.
+    # The first class that can no longer be suppressed has to hold.
     return float(reached[order[over[0]]]) if len(over) else None
 
 
 def lowest_for(reached: NDArray[np.float64], counts: NDArray[np.int64], suppressible: int) -> float | None:
-    """The smallest of what classes reach such that at most so many records are in classes that reach more."""
+    """The smallest value in `reached` such that at most so many records are in classes that reach more."""
     highest = highest_for(-reached, counts, suppressible)
     return None if highest is None else -highest
 
 
 def floored(number: float) -> str:
-    """The largest decimal of a few places that is not above the number."""
+    """The largest decimal with few places that is not above the number."""
     return _spelled(math.floor(number * 10**DIGITS))
 
 
 def ceiled(number: float) -> str:
-    """The smallest decimal of a few places that is not below the number."""
+    """The smallest decimal with few places that is not below the number."""
     return _spelled(math.ceil(number * 10**DIGITS))
 
 

@@ -20,13 +20,13 @@ from tableveil.privacy.nearest import floored, highest_for
 
 
 def no_attack_rule(model: NoAttack, facts: Facts) -> ReleaseRule:
-    """Attacks of probability 1 / size do not pay from a size of gain / cost on: that is a k.
+    """Attacks with probability 1 / size do not pay from a size of gain / cost on: that size is a k.
 
-    Prosecutors are kept off by k-anonymity, journalists by k-map, or by k-anonymity if no rows of a population tell
-    more; marketers by an average.
+    k-anonymity stops prosecutors. k-map stops journalists, or k-anonymity does if the population has no rows. An
+    average stops marketers.
     """
     stakes = facts.stakes
-    # A class cannot have more records than there are, however large the gain is.
+    # A class cannot have more records than the source, however large the gain is.
     k = min(stakes.safe_size, facts.counter.records + 1)
     if model.success is Success.MARKETER:
         return NoAttackOnSampleRule(stakes, facts.counter)
@@ -37,23 +37,23 @@ def no_attack_rule(model: NoAttack, facts: Facts) -> ReleaseRule:
 
 @dataclass(frozen=True)
 class NoAttackByAnonymity(KAnonymityRule):
-    """k-anonymity with the k that gain and cost come to."""
+    """k-anonymity with a k computed from gain and cost."""
 
     cost: Decimal
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """The largest gain."""
+        """Offers the largest gain."""
         return _largest_gain(highest_for(classes.counts.astype(np.float64), classes.counts, suppressible), self.cost)
 
 
 @dataclass(frozen=True)
 class NoAttackByMap(KMapRule):
-    """k-map with the k that gain and cost come to."""
+    """k-map with a k computed from gain and cost."""
 
     cost: Decimal
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """The largest gain."""
+        """Offers the largest gain."""
         people = classes.population().astype(np.float64)
         return _largest_gain(highest_for(people, classes.counts, suppressible), self.cost)
 
@@ -62,8 +62,8 @@ class NoAttackByMap(KMapRule):
 class NoAttackOnSampleRule(ReleaseRule):
     """The share of the released records that a marketer finds, times gain, must not be above the cost.
 
-    If it is, the classes are suppressed in the order of their size, up to the first where it is not. Without rows of a
-    population that is an average risk of at most cost / gain.
+    If it is above, the classes are suppressed in the order of their size, until it is not any more. Without rows of a
+    population this is an average risk of at most cost / gain.
     """
 
     stakes: Stakes
@@ -72,7 +72,7 @@ class NoAttackOnSampleRule(ReleaseRule):
     by_sample = True
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        """All classes but those that have to go; none can always be released."""
+        """All classes except those that must be suppressed; no class is always releasable."""
         return unattacked(self.stakes, self.counter, classes)
 
     def lost_together(self, classes: EquivalenceClasses) -> int:
@@ -80,13 +80,13 @@ class NoAttackOnSampleRule(ReleaseRule):
         suppressed = classes.selected(~self.releasable(classes))
         lost = int(suppressed.counts.sum())
         if lost and self.counter.population is not None:
-            # Of the largest of them, a finer transformation may release all records but one.
+            # A finer transformation may release all records but one of the largest of them.
             last = int(smallest_first(self.counter, suppressed, self._sizes(suppressed))[-1])
             lost -= int(suppressed.counts[last]) - 1
         return lost
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """The largest gain."""
+        """Offers the largest gain."""
         sizes = self._sizes(classes)
         order = smallest_first(self.counter, classes, sizes)
         records, sizes = classes.counts[order], sizes[order]
@@ -101,7 +101,7 @@ class NoAttackOnSampleRule(ReleaseRule):
 
 
 def unattacked(stakes: Stakes, counter: ClassCounter, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-    """All classes but as few of the smallest as leave nothing that a marketer attacks."""
+    """All classes except as few of the smallest as needed for a marketer not to attack."""
     sizes = sizes_of(classes, Success.MARKETER, counter)
     kept = np.ones(len(sizes), np.bool_)
     if stakes.sample_attacked(classes.counts, sizes):
@@ -113,5 +113,5 @@ def unattacked(stakes: Stakes, counter: ClassCounter, classes: EquivalenceClasse
 
 
 def _largest_gain(size: float | None, cost: Decimal) -> str | None:
-    """The gain for which classes of this size are safe; one that is not above the cost leaves no game."""
+    """The largest gain for which classes of this size are safe; None if it is not above the cost: no game is left."""
     return f"game.adversary_gain = {int(size) * cost.normalize():f}" if size is not None and size >= 2 else None

@@ -1,4 +1,4 @@
-"""The suppressed records as one class: what they are when their sensitive values are released without labels."""
+"""The suppressed records as one class: their state when their sensitive values are released without labels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tableveil.classes import ClassCounter, ClassValues, EquivalenceClasses, Key
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _PoolDetails:
-    """Of one class, in which anybody could be who is in no released one."""
+    """Details of one class: any person without a released record may be in it."""
 
     left: tuple[ClassValues, ...]
     anybody: int
@@ -36,7 +36,7 @@ class _PoolDetails:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _JoinedDetails:
-    """Of some classes and the pool, which comes last."""
+    """Details of some classes and the pool, which comes last."""
 
     released: EquivalenceClasses
     pool: EquivalenceClasses
@@ -64,9 +64,9 @@ class _JoinedDetails:
 
 
 def with_pool(released: EquivalenceClasses, pool: EquivalenceClasses) -> EquivalenceClasses:
-    """The released classes and the pool beside them, for what looks at sizes, values and the population only.
+    """The released classes and the pool, for code that looks at sizes, values and the population only.
 
-    The pool's key is none of these classes'.
+    The pool's key differs from those of the classes.
     """
     return EquivalenceClasses(
         released.layout,
@@ -78,9 +78,10 @@ def with_pool(released: EquivalenceClasses, pool: EquivalenceClasses) -> Equival
 
 
 def suppressed_pool(counter: ClassCounter, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> EquivalenceClasses:
-    """The records of the source that are in none of the kept classes, withheld ones included: at least one, as a class.
+    """The records of the source outside the kept classes, withheld ones included, as a class; there is at least one.
 
-    It stands at the most general transformation: without labels, anybody could be in it who is in no released class.
+    The class stands at the most general transformation: it has no labels, so any person without a released record may
+    be in it.
     """
     released = classes.selected(kept)
     left = []

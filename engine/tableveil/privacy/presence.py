@@ -1,4 +1,4 @@
-"""Membership: how well the population's table and the release together tell who is in the source."""
+"""Membership: how well the population's table and the release together reveal who is in the source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tableveil.privacy.nearest import ceiled, floored, highest_for, lowest_for
 
 @dataclass(frozen=True)
 class DeltaPresenceRule(ReleaseRule):
-    """Classes may be released if the share of their population that is in the source is within a range.
+    """Classes may be released if the share of their population that is in the source lies within a range.
 
     A class with more records than the population has is outside every range, since the shares of its people are not
     known. Source: Nergiz, Atzori and Clifton 2007.
@@ -25,7 +25,7 @@ class DeltaPresenceRule(ReleaseRule):
 
     model: DeltaPresence
 
-    # Classes that are all within and one of the population only can join to one that is below the minimum.
+    # Classes within the range and a class of the population only can join to a class below the minimum.
     monotone = False
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
@@ -34,22 +34,22 @@ class DeltaPresenceRule(ReleaseRule):
         return (classes.counts > self._too_few(population)) & (classes.counts <= self._most(population))
 
     def lost(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        """What is above the maximum's share: the parts that are released have no larger population together."""
+        """The records above the maximum's share: the released parts have no larger population together."""
         return np.maximum(classes.counts - self._most(classes.population()), 0)
 
     def vetoes(self, classes: EquivalenceClasses) -> bool:
-        """A class of the population without any record of the source tells that nobody of it is in the source.
+        """A class of the population without any record of the source reveals that none of its people is in the source.
 
         It cannot be suppressed, and at a finer transformation its people have no record of the source either.
         """
         return self.model.minimum > 0 and classes.population_only() > 0
 
     def refuses_all_below(self, classes: EquivalenceClasses) -> bool:
-        """If a class is outside, so is one of its parts: that part is refused, or it vetoes for having no record."""
+        """If a class is outside the range, so is one of its parts: it is refused, or vetoes for having no record."""
         return not self.releasable(classes).all()
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """The least maximum if the minimum can stay, else the range; from 0 to 1 promises nothing."""
+        """Offers the least maximum if the minimum can stay, else the range; from 0 to 1 promises nothing."""
         counts, population = classes.counts, classes.population()
         shares = counts / np.maximum(population, 1)
         within = population >= counts
@@ -72,13 +72,13 @@ class DeltaPresenceRule(ReleaseRule):
         return exact.floored(Fraction(self.model.maximum), [population])
 
     def _too_few(self, population: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Per class, the most records that are below the minimum's share; -1 if none are."""
+        """Per class, the most records that are below the minimum's share; -1 if no number is."""
         return exact.below(Fraction(self.model.minimum), [population])
 
 
 @dataclass(frozen=True)
 class InclusionRule(ReleaseRule):
-    """Classes may be released if the population has as many records as the source."""
+    """Classes may be released if the population has at least as many of their records as the source."""
 
     model: Inclusion
 
@@ -87,19 +87,19 @@ class InclusionRule(ReleaseRule):
         return classes.counts <= classes.population()
 
     def lost(self, classes: EquivalenceClasses) -> NDArray[np.int64]:
-        """What the population lacks: the parts that are released have no larger population together."""
+        """The records that the population lacks: the released parts have no larger population together."""
         return np.maximum(classes.counts - classes.population(), 0)
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """It has no parameter."""
+        """Inclusion has no parameter."""
         return None
 
 
 def presence_range(classes: EquivalenceClasses) -> tuple[float, float] | None:
-    """The least and the greatest share of a class's population that is in the source; asked about all classes.
+    """The least and the greatest share of a class's population that is in the source; it is given all classes.
 
     The least is 0 if a class of the population has no record of the source; a share is above 1, or infinite, where the
-    source is no part of the population. None for no classes.
+    source is no part of the population. None if there are no classes.
     """
     if not len(classes.counts):
         return None

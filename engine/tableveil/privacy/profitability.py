@@ -17,7 +17,7 @@ from tableveil.privacy.no_attack import unattacked
 
 
 def profitability_rule(model: Profitability, facts: Facts) -> ReleaseRule:
-    """By the payout of each class by itself, or of all that are released together if a marketer attacks.
+    """The rule judges the payout of each class by itself or, if a marketer attacks, of all released ones together.
 
     Raises:
         UncountableError: A domain is continuous.
@@ -31,7 +31,7 @@ def profitability_rule(model: Profitability, facts: Facts) -> ReleaseRule:
 class ProfitabilityRule(ReleaseRule):
     """Classes whose records pay something may be released, or nothing at least (Wan et al. 2015).
 
-    Whether a record pays depends on its own class only: each is decided by itself.
+    Whether a record pays depends on its own class only: each class is decided by itself.
     """
 
     model: Profitability
@@ -44,7 +44,7 @@ class ProfitabilityRule(ReleaseRule):
 
     @property
     def minimum_class_size(self) -> int:
-        """Of prosecutors: a record in a smaller class pays nothing even if it loses no information."""
+        """For prosecutors: a record in a smaller class pays nothing even if it loses no information."""
         return 1 if self._in_population else min(self._least, self.facts.counter.records + 1)
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
@@ -56,7 +56,7 @@ class ProfitabilityRule(ReleaseRule):
         return np.where(self._sizes(classes) < self._least, classes.counts, 0)
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """The largest publisher's loss."""
+        """Offers the largest publisher's loss."""
         sizes = self._sizes(classes)
         worth = self.stakes.benefit * (1.0 - self.loss.of(classes)) * sizes
         reached = highest_for(np.where(self.stakes.attacked(sizes), worth, np.inf), classes.counts, suppressible)
@@ -80,11 +80,11 @@ class ProfitabilityRule(ReleaseRule):
 
 @dataclass(frozen=True)
 class ProfitabilityOfSampleRule(ReleaseRule):
-    """A set of classes of which every record pays, given that a marketer finds all as easily.
+    """A set of classes in which every record pays, given that a marketer finds each of them equally easily.
 
-    There can be many such sets. Two are tried, and the one that pays more in all is released: what is left when the
-    smallest classes are suppressed until there is no attack; and what is left when all that does not pay under attack
-    is suppressed, as often as that makes other records pay less.
+    There can be many such sets. Two are tried, and the one that pays more in all is released. One is left when the
+    smallest classes are suppressed until there is no attack. The other is left when all records that do not pay under
+    attack are suppressed, repeatedly, as that makes other records pay less.
     """
 
     model: Profitability
@@ -96,7 +96,7 @@ class ProfitabilityOfSampleRule(ReleaseRule):
     monotone = False
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        """The classes of the better one, the one without attack if both are as good; none can always be released."""
+        """The classes of the better one, or of the one without attack if both are equal; none is always releasable."""
         worth = self.stakes.benefit * (1.0 - self.loss.of(classes))
         sizes = sizes_of(classes, Success.MARKETER, self.facts.counter)
         quiet = self._without_attack(classes, worth)
@@ -105,7 +105,7 @@ class ProfitabilityOfSampleRule(ReleaseRule):
         return stable if better else quiet
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """Nothing: what would do depends on what else is released."""
+        """Offers nothing: the parameter depends on the other released classes."""
         return None
 
     def _without_attack(self, classes: EquivalenceClasses, worth: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -133,6 +133,6 @@ class ProfitabilityOfSampleRule(ReleaseRule):
         sizes: NDArray[np.int64],
         worth: NDArray[np.float64],
     ) -> float:
-        """Of all kept records together."""
+        """The payout of all kept records together."""
         attack = self.stakes.attack_on_sample(counts[kept], sizes[kept])
         return float(counts[kept] @ (worth[kept] - attack))

@@ -1,4 +1,4 @@
-"""The rule of each privacy model, and of a policy's models together."""
+"""The rule of each privacy model, and of all models of a policy together."""
 
 from __future__ import annotations
 
@@ -76,6 +76,6 @@ def privacy_of(
     population_size: int | None = None,
     game: Game | None = None,
 ) -> Conjunction:
-    """The rule that these models together make, for the source that the counter counts."""
+    """The rule of all these models together, for the source that the counter counts."""
     facts = Facts(counter, population_size, game)
     return Conjunction(tuple(RULES[type(model)](model, facts) for model in models))

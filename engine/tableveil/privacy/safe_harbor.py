@@ -1,4 +1,4 @@
-"""HIPAA's Safe Harbor, which is kept by the levels that the search is left, not by what it rejects."""
+"""HIPAA's Safe Harbor: the levels that the search may use keep it, so nothing is rejected."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class SafeHarborRule(ReleaseRule):
     model: SafeHarbor
 
     def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
-        """All of them."""
+        """All classes."""
         return np.ones(len(classes.counts), np.bool_)
 
     def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
-        """It has no parameter, and refuses nothing."""
+        """Safe Harbor has no parameter, and refuses nothing."""
         return None

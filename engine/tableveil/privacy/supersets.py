@@ -1,4 +1,4 @@
-"""The natural supersets of classes: the classes that hold them at more general transformations, with their values."""
+"""The natural supersets of classes: the classes that contain them at more general transformations, with values."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class Spread:
 
     @classmethod
     def of(cls, classes: EquivalenceClasses, values: ClassValues) -> Spread:
-        """Without their details, which hold on to all that they were counted from."""
+        """The classes' details are dropped, since these hold on to the arrays that they were counted from."""
         return cls(EquivalenceClasses(classes.layout, classes.words, classes.counts, classes.at), values, values.starts)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its arrays."""
+        """Bytes of the arrays."""
         arrays = (self.values.classes, self.values.values, self.values.counts, self.starts, self.classes.counts)
         return sum(array.nbytes for array in (*arrays, *self.classes.words))
 
     def chosen(self, positions: NDArray[np.intp]) -> ClassValues:
-        """Of these classes, in this order."""
+        """The values of these classes, in this order."""
         ends = np.append(self.starts, len(self.values.classes))
         lengths = ends[positions + 1] - ends[positions]
         before = np.cumsum(lengths) - lengths
@@ -43,7 +43,7 @@ class Spread:
 
 
 class Supersets:
-    """Rolls classes up from the nearest finer ones that are remembered; `budget` bytes of them are."""
+    """Rolls classes up from the nearest finer ones that are remembered, within `budget` bytes."""
 
     def __init__(self, counter: ClassCounter, attribute: int, budget: int) -> None:
         self._counter = counter
@@ -63,7 +63,7 @@ class Supersets:
         return self._remembered(y, self._counted(y) if y == x else self._rolled_up(self._nearest(y, x), y))
 
     def holding(self, classes: EquivalenceClasses, y: Transformation, at: Spread) -> NDArray[np.intp]:
-        """Which of the classes at y holds each of these."""
+        """Per class the number of the class at y that contains it."""
         nested = nest(classes, classes.at, y, self._maps)
         positions = _positions(at.classes.words, nested.classes.words)
         return positions[nested.parent]
@@ -73,7 +73,7 @@ class Supersets:
         return Spread.of(classes, classes.values(self._attribute))
 
     def _nearest(self, y: Transformation, x: Transformation) -> Spread:
-        """The fewest entries of those one level below that are above x; else x."""
+        """Among the remembered ones one level below that are above x, the one with the fewest entries; else x."""
         below = [(*y[:j], level - 1, *y[j + 1 :]) for j, level in enumerate(y) if level > x[j]]
         known = [self._spreads[z] for z in below if z in self._spreads]
         return min(known, key=lambda spread: len(spread.values.counts)) if known else self.at(x, x)
@@ -95,7 +95,7 @@ class Supersets:
 
 
 def _positions(known: tuple[NDArray[np.int64], ...], words: tuple[NDArray[np.int64], ...]) -> NDArray[np.intp]:
-    """Where each key is among the known ones, which are in order."""
+    """The place of each key among the known ones, which are in order."""
     ranks = np.zeros(len(known[0]) + len(words[0]), np.int64)
     for word in zip(known, words, strict=True):
         if len(known) == 1:

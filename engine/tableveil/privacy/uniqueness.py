@@ -19,12 +19,12 @@ class SampleUniquenessRule(SampleRule[SampleUniqueness]):
 
     @cached_property
     def minimum_class_size(self) -> int:
-        """2 if the threshold is too small for a single one among all records."""
+        """2 if the threshold is too small for a single unique record among all."""
         numerator, denominator = self.model.threshold.as_integer_ratio()
         return 2 if denominator > numerator * self.facts.counter.records else 1
 
     def measure(self, sizes: NDArray[np.int64]) -> float:
-        """Unique records by records."""
+        """Unique records divided by records."""
         return sample_uniqueness(sizes)
 
     def holds(self, sizes: NDArray[np.int64]) -> bool:
@@ -37,10 +37,11 @@ class SampleUniquenessRule(SampleRule[SampleUniqueness]):
 class PopulationUniquenessRule(SampleRule[PopulationUniqueness]):
     """The share of the records that are alone in their class in the population must not be above a threshold.
 
-    It is estimated from the released records as a sample of the population. Without an estimate nothing is released.
+    The share is estimated from the released records as a sample of the population. Without an estimate nothing is
+    released.
     """
 
-    # Nothing is known about an estimate when classes are joined.
+    # The effect of joining classes on an estimate is not known.
     monotone = False
     falls_when_joined = False
 
@@ -57,5 +58,5 @@ class PopulationUniquenessRule(SampleRule[PopulationUniqueness]):
 
 
 def sample_uniqueness(counts: NDArray[np.int64]) -> float:
-    """The share of the records that are in classes of one; of one class at least."""
+    """The share of the records that are in classes of one, for at least one class."""
     return int(np.count_nonzero(counts == 1)) / int(counts.sum())

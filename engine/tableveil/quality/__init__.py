@@ -1,4 +1,4 @@
-"""Quality models: how much a transformation costs the data's usefulness, and what bounds that before it is counted."""
+"""Quality models: how much a transformation costs the data's usefulness, and bounds of that before it is counted."""
 
 from tableveil.quality.aggregate import Aggregation, Score
 from tableveil.quality.choose import quality_of

@@ -1,4 +1,4 @@
-"""From one value per quasi-identifier to one score."""
+"""Aggregates: one value per quasi-identifier becomes one score."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Aggregation:
     """The aggregate of weighted values: value_j * weight_j, weights finite and >= 0.
 
     Every aggregate is monotone in each value, also in floating point (sums, products and maxima of non-negative numbers
-    are rounded monotonically), so a score of lower bounds is a lower bound of scores. The geometric mean is therefore
+    are rounded monotonically). So a score of lower bounds is a lower bound of scores. The geometric mean is therefore
     compared by its product, product_j (1 + value_j * weight_j), and only `reported` takes the root. Factors are sorted
-    and sums rounded once: the same values on other attributes give the same score, so that the tie rule decides.
+    and sums rounded once: equal values on other attributes give an equal score, so that the tie rule decides.
     """
 
     aggregate: Aggregate
@@ -42,7 +42,7 @@ class Aggregation:
                 return tuple(sorted(weighted, reverse=True))
 
     def summand(self, attribute: int, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What an attribute's values add to a score made of sums; to the logarithm of one made of products."""
+        """An attribute's contribution to a score made of sums, or to the logarithm of a score made of products."""
         weighted = values * self.weights[attribute]
         return np.log1p(weighted) if self.aggregate is Aggregate.GEOMETRIC_MEAN else weighted
 

@@ -17,27 +17,28 @@ from tableveil.numeric.rounding import rounded_part, rounded_part_down
 from tableveil.quality.factors import Factors
 
 Sums = NDArray[np.float64]
-"""One per class."""
+"""One number per class."""
 
 MEMORY = 16 << 20
-"""Bytes of the sums kept, of each of the two kinds that there are."""
+"""Bytes of the sums that are kept, for each of the two kinds of sums."""
 
 
 class AggregatedError:
-    """SSE/SST: squared distances of values to the mean of their class, over those to the mean of all values.
+    """SSE/SST: squared distances of values to the mean of their class, divided by those to the mean of all values.
 
-    A suppressed record has no class: it counts its distance to the mean of all. One that is withheld or set aside does
-    too; where its value is not known to be anywhere, because it has none, the variance of all stands for it. As the
-    squares within classes and between their means sum up to all (ANOVA), that is from 0 to 1; of a column of one value
-    it is 0. It measures how alike the values of a class are, whatever function aggregates them. If generalization
-    counts by g < 1, a kept record costs g * its squared distance; if suppression counts by s < 1, a suppressed one
-    costs that to the mean of its class, and s * what the distance to the mean of all adds.
+    A suppressed record has no class: it counts with its distance to the mean of all. A record that is withheld or set
+    aside does so, too; if it has no value, the variance of all stands for its squared distance. The squares within
+    classes and between their means sum up to all (ANOVA), so the share is from 0 to 1; for a column of one value it is
+    0. It measures how alike the values of a class are, whichever function aggregates them. If generalization counts by
+    g < 1, a kept record costs g * its squared distance. If suppression counts by s < 1, a suppressed record costs its
+    squared distance to the mean of its class, plus s * the increase from there to its squared distance to the mean of
+    all.
     Source: Domingo-Ferrer and Mateo-Sanz 2002, section 2.1, for SSE and SST.
     """
 
     def __init__(self, column: AggregatedColumn, position: int, factors: Factors, records: int) -> None:
-        """`position` is the column's in the counter's `sensitive`; `records` counts the whole source."""
-        # Its weight is that of its part, not of the distances in it.
+        """`position` is the column's position in the counter's `sensitive`; `records` counts the whole source."""
+        # The weight belongs to the column's part of the score, not to the distances in it.
         codes, counts = np.arange(len(column.counts), dtype=np.int32), column.counts
         places = coordinates(Points((replace(column, weight=1.0),), (codes,), counts))
         known = int(counts.sum())
@@ -47,7 +48,7 @@ class AggregatedError:
         self._squares = np.sum(self._places**2, axis=1)
         self._total = float(counts @ self._squares)
         self._set_aside = self._total * (records - known) / max(known, 1)
-        # Scores and bounds are asked for the same classes again and again.
+        # Scores and bounds ask for the sums of the same classes again and again.
         self._known: OrderedDict[Transformation, tuple[EquivalenceClasses, Sums, Sums]] = OrderedDict()
 
     def part(self, classes: EquivalenceClasses, gone: NDArray[np.bool_]) -> float:
@@ -55,14 +56,14 @@ class AggregatedError:
         return rounded_part(self._share(classes, gone))
 
     def least_from(self, classes: EquivalenceClasses, gone: NDArray[np.bool_]) -> float:
-        """No transformation from that of the classes on has less, if it suppresses all of the mask: classes grow."""
+        """No transformation at or above that of the classes has less if it suppresses all of the mask: classes grow."""
         return rounded_part_down(self._share(classes, gone))
 
     def least_up_to(self, classes: EquivalenceClasses, gone: NDArray[np.bool_]) -> float:
-        """No transformation up to that of the classes has less, if it suppresses all of the mask.
+        """No transformation at or below that of the classes has less, if it suppresses all of the mask.
 
-        Of others, and of suppressed ones where suppression counts for less, nothing is known: finer classes may be of
-        equal values.
+        For other records, and for suppressed ones where suppression counts for less, nothing is known: finer classes
+        may have equal values.
         """
         if not self._total:
             return 0.0
@@ -85,7 +86,7 @@ class AggregatedError:
         return (kept + suppressed + s * self._outside(around)) / self._whole
 
     def _outside(self, around: NDArray[np.float64]) -> float:
-        """The squared distances to the mean of all of records that are in no class."""
+        """The squared distances to the mean of all, over the records that are in no class."""
         return max(self._total - float(around.sum()), 0.0) + self._set_aside
 
     def _of_classes(self, classes: EquivalenceClasses) -> tuple[Sums, Sums]:

@@ -1,4 +1,4 @@
-"""Ambiguity: how many combinations of values a released record could have been."""
+"""Ambiguity: how many combinations of values a released record could stand for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tableveil.quality.record_costs import RecordCosts
 
 
 class Ambiguity:
-    """Sum over all records of product_j (kept ? leaves_j : |H_j|); suppressed and withheld ones could be any.
+    """Sum over all records of product_j (kept ? leaves_j : |H_j|); suppressed and withheld ones could stand for any.
 
     Source: Goldberger and Tassa 2010, section 3; with suppression as in ARX.
     """
@@ -51,14 +51,14 @@ class Ambiguity:
         return Assessment((rounded(float(combinations.sum()) + suppressed * self._all),))
 
     def evidence(self, check: Check) -> _Evidence:
-        """Bounds by the geometric mean of what the others could be."""
+        """Bounds by the geometric mean of the numbers of combinations of the other records."""
         suppressed, below = (self._nobody, self._withheld) if self._monotone else (check.marginals, check.below)
         others = self._records - below
         means = tuple(column / max(others, 1) for column in self._logarithms.of_others_at_least(suppressed))
         return _Evidence(means, others, below * self._all)
 
     def bound_between(self, lo: Check, hi: Transformation) -> Score:
-        """Offers nothing."""
+        """Offers no bound."""
         raise NotImplementedError
 
     def reported(self, score: Score) -> float:

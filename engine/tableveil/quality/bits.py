@@ -1,4 +1,4 @@
-"""Sums of logarithms over records, right to the last digits also where one value has nearly all of them."""
+"""Sums of logarithms over records, correct to the last digits even where one value has nearly all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the quality model that a policy names to the one that computes it."""
+"""Finds the implementation of the quality model that a policy names."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def quality_of(
     features: Features | None = None,
     aggregated: Sequence[tuple[int, AggregatedColumn]] = (),
 ) -> QualityModel:
-    """The model over the counter's table, of which at most `suppressible` records may be suppressed.
+    """The model for the counter's table; at most `suppressible` of its records may be suppressed.
 
     `weights` has one weight per generalized quasi-identifier; models without parts per quasi-identifier have no use for
-    them. `features` are what classification looks at. `aggregated` are the aggregated ones with their positions in the
-    counter's `sensitive`: loss has parts of them, all other models look at generalized ones only.
+    them. `features` are the input of classification. `aggregated` are the aggregated columns with their positions in
+    the counter's `sensitive`: loss has parts for them, all other models look at generalized columns only.
 
     Raises:
-        UncountableError: The model counts combinations of values, and the hierarchies do not let it.
+        UncountableError: The model counts combinations of values, and the hierarchies do not allow it.
     """
     levels, withheld = counter.levels, counter.withheld
     match model:

@@ -1,4 +1,4 @@
-"""Average class size: how many records a released one is hidden among, on average."""
+"""Average class size: the average number of records that a released record is hidden among."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tableveil.quality.sizes import Groups, Subclasses
 class AverageClassSize:
     """N / (s * number of kept classes + g if any record is suppressed or withheld), infinite if divided by 0.
 
-    All suppressed records are one class, which counts by what generalization counts by, g, as kept classes do by what
-    suppression counts by, s: a class that counts for less leaves a greater average.
+    All suppressed records are one class. It counts by generalization's factor g, and kept classes count by
+    suppression's factor s: a class that counts for less leaves a greater average.
     Source: LeFevre, DeWitt, Ramakrishnan 2006, section 5, there divided by k; suppression and factors as in ARX.
     """
 
@@ -43,12 +43,12 @@ class AverageClassSize:
         return Assessment(self._average(len(counts), int(counts.sum()) < self._records))
 
     def evidence(self, check: Check) -> _Evidence:
-        """Bounds by the number of records that can be kept, and of classes there can be."""
+        """Bounds by the number of records that can be kept, and the number of possible classes."""
         below, size = (self._withheld, 1) if self._monotone else (check.below, check.minimum_size)
         return _Evidence(self._groups, (self._records - below) // size, self._least)
 
     def bound_between(self, lo: Check, hi: Transformation) -> Score:
-        """A kept class holds a class of lo that is large already, or as many records of small ones as make it large."""
+        """A kept class contains a class of lo that is large already, or enough records of small ones to be large."""
         if self._monotone:
             return self._least(len(lo.classes.counts))
         between = Subclasses.of(lo, hi, self._groups.maps)
@@ -59,7 +59,7 @@ class AverageClassSize:
         return score[0]
 
     def _least(self, most_classes: int) -> Score:
-        """The least average with no more kept classes than that."""
+        """The least average with at most that many kept classes."""
         return self._average(most_classes, self._may_suppress)
 
     def _average(self, classes: int, suppresses: bool) -> Score:
@@ -69,7 +69,7 @@ class AverageClassSize:
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """No more classes are kept than the other records fill, or than there are at lo."""
+    """There are no more kept classes than the other records can fill, nor than there are at lo."""
 
     groups: Groups
     most: int

@@ -1,4 +1,4 @@
-"""Classification: records whose class cannot be told by what the release says of their features."""
+"""Classification: records whose class cannot be predicted from the released values of their features."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tableveil.quality.model import Assessment, Table
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Told:
-    """A class column, as the counter tells its values together with those of features that are released as they are.
+    """A class column: the counter counts its values together with those of features that are released unchanged.
 
-    `position` is among the counter's `sensitive`. Per code there, `features` numbers the combination of the features'
-    values, ascending, and `classes` the value of the class.
+    `position` is its position in the counter's `sensitive`. Per code there, `features` numbers the combination of the
+    features' values, ascending, and `classes` the value of the class.
     """
 
     position: int
@@ -33,19 +33,19 @@ class Told:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """What classes are told by: `attributes` are positions of quasi-identifiers, ascending; `told` has every class."""
+    """The features that predict classes: `attributes` are positions of quasi-identifiers; `told` has every class."""
 
     attributes: tuple[int, ...]
     told: tuple[Told, ...]
 
 
 class Classification:
-    """Penalties of all records, as a share of what they were if each record had the highest; the mean of the classes.
+    """Penalties of all records, as a share of the penalties if each record had the highest; the mean over the classes.
 
-    Kept records with the same features vote for the value of their class. Those that are not of the most frequent one
-    have the penalty of a minority; if several are the most frequent, all have the penalty of no majority. Suppressed
-    and withheld records have one of their own and do not vote. NULL is a value of a class like others. Source: Iyengar
-    2002, section 3.2; with penalties as in ARX.
+    Kept records with the same features vote for the value of their class. Records without the most frequent value have
+    the penalty of a minority; if several values are the most frequent, all records have the penalty of no majority.
+    Suppressed and withheld records have a penalty of their own and do not vote. NULL is a class value like others.
+    Source: Iyengar 2002, section 3.2; with penalties as in ARX.
     """
 
     bounds_by_classes = True
@@ -58,7 +58,7 @@ class Classification:
         self._maps = LevelMaps(counter.levels)
         self._told = features.told
         self._tops = {j: attribute.top for j, attribute in enumerate(counter.levels) if j not in features.attributes}
-        # Whole numbers: scores that are equal by definition are equal, and no bound is above a score by rounding.
+        # Whole numbers: scores that are equal by definition are equal, and rounding lifts no bound above a score.
         penalties = [
             Fraction(repr(float(p)))
             for p in (model.suppressed_penalty, model.minority_penalty, model.no_majority_penalty)
@@ -67,7 +67,7 @@ class Classification:
         self._suppressed, self._minority, self._no_majority = (int(penalty * unit) for penalty in penalties)
         highest = max(self._suppressed, self._minority, self._no_majority)
         self._worst = highest * self._records * len(self._told)
-        # Python's own integers where others do not suffice.
+        # Python's own integers where 64 bits do not suffice.
         self._number: Any = np.int64 if highest * self._records < 2**62 else object
         self._guide = self._guide_of(counter)
 
@@ -87,7 +87,7 @@ class Classification:
         return _Evidence(self._guide, self._share(self._of_suppressed(check.below)))
 
     def bound_between(self, lo: Check, hi: Transformation) -> Score:
-        """Those who vote together at lo do so at every transformation above, where no fewer are outvoted."""
+        """Records that vote together at lo do so at every transformation above, where no fewer are outvoted."""
         nested = nest(lo.classes, lo.at, hi, self._maps)
         rest = lo.classes.selected((nested.classes.counts >= lo.minimum_size)[nested.parent])
         suppressed = self._records - int(rest.counts.sum())
@@ -102,11 +102,11 @@ class Classification:
         return score[0]
 
     def _least(self, values: ClassValues, told: Told, groups: NDArray[np.intp] | None, suppressible: int) -> int:
-        """What the records cost at least if at most so many of them are suppressed, which happens to whole classes."""
+        """The least penalties of the records if at most so many of them, as whole classes, are suppressed."""
         penalty = min(self._minority, self._no_majority)
         votes = _votes(values, told, groups)
         outvoted = int(votes.outvoted.sum())
-        # What is suppressed is not outvoted.
+        # Suppressed records are not outvoted.
         least = penalty * outvoted - max(penalty - self._suppressed, 0) * min(suppressible, outvoted)
         alone = votes if groups is None else _votes(values, told)
         of_classes = np.minimum(
@@ -115,9 +115,9 @@ class Classification:
         return max(least, int(of_classes.sum()))
 
     def _groups(self, classes: EquivalenceClasses, above: Transformation | None = None) -> NDArray[np.intp] | None:
-        """Per class, the number of its combination of features, which may be those at a transformation above.
+        """Per class, the number of its combination of features, at its transformation or at one above.
 
-        None: every class has its own.
+        None: every class has its own combination.
         """
         if above is None and not self._tops:
             return None
@@ -133,8 +133,8 @@ class Classification:
     def _guide_of(self, counter: ClassCounter) -> Table:
         """Per level, the bits about the classes that the attribute loses while all others are half-way up.
 
-        By then most classes are as large as they must be. What the attribute tells by itself, or beside all that the
-        others tell at level 0, is a worse guide: docs/search.md has what was measured.
+        Half-way up most classes are as large as they must be. The bits that the attribute gives by itself, or beside
+        all that the others give at level 0, are a worse guide: docs/search.md has the measurements.
         """
         middle = tuple(attribute.top // 2 for attribute in counter.levels)
         guide = [np.zeros(attribute.top + 1) for attribute in counter.levels]
@@ -150,7 +150,7 @@ class Classification:
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """What the records cost that are lost."""
+    """The penalties of the records that are lost."""
 
     guide: Table
     lost: float
@@ -161,7 +161,7 @@ class _Evidence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Votes:
-    """Per combination of features: records, those that are not of the most frequent class, and if several are that."""
+    """Per combination of features: records, those without the most frequent class, and if several classes are."""
 
     sizes: NDArray[np.int64]
     outvoted: NDArray[np.int64]
@@ -193,7 +193,7 @@ def _bits(values: ClassValues, told: Told, groups: NDArray[np.intp] | None) -> f
 def _ballots(
     values: ClassValues, told: Told, groups: NDArray[np.intp] | None
 ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """Records by group, features and class, in this order; and where each combination of group and features begins."""
+    """Records by group, features and class, in this order; and the begin of each combination of group and features."""
     numbers, codes, counts = values.classes, values.values, values.counts
     if groups is not None:
         keys = groups[numbers].astype(np.int64) * len(told.classes) + codes

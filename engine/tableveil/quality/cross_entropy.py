@@ -1,4 +1,4 @@
-"""What the two divergences share: in how many bits a release lets expect a record."""
+"""The common part of the two divergences: the bits of a record under the distribution expected from a release."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class Expectation:
         return log_ratio(classes.counts, self.records) + self.volumes_of(at, classes)
 
     def if_suppressed(self, records: int) -> float:
-        """-log2(q) of each record if so many are suppressed, at least one."""
+        """-log2(q) of each record if so many records are suppressed, at least one."""
         return float(log_ratio(records, self.records)) + self.domain
 
     def largest_volume(self, at: Transformation) -> float:
-        """The largest that a class could have at a transformation."""
+        """The largest volume that a class could have at a transformation."""
         return math.fsum(row[level] for row, level in zip(self._largest, at, strict=True))

@@ -1,4 +1,4 @@
-"""Where more values occur than hierarchies declare, for the quality model that counts combinations of them."""
+"""Crowding, where more values occur than hierarchies declare, for the quality model that counts combinations."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tableveil.hierarchy import AttributeLevels
 
 
 def crowding(levels: Sequence[AttributeLevels], marginals: Marginals) -> float:
-    """log2 of how many times more leaves the classes inside a class could have, together, than the class; at least 0.
+    """log2 of the largest ratio between the leaves of classes inside a class, together, and its own; at least 0.
 
-    It is 0 where the leaves of a group are at least those of the groups in it. Not so where more values occur than a
-    rule declares: timestamps count as one leaf a day, and a text may have characters beyond its alphabet. `marginals`
+    It is 0 where the leaves of a group are at least those of the groups in it. It is not 0 where more values occur than
+    a rule declares: timestamps count as one leaf a day, and a text may have characters beyond its alphabet. `marginals`
     holds all records that are not withheld, per code: the others are in no class.
     """
     maps = LevelMaps(levels)
@@ -27,7 +27,7 @@ def crowding(levels: Sequence[AttributeLevels], marginals: Marginals) -> float:
 
 
 def _times(attribute: AttributeLevels, j: int, counts: NDArray[np.int64], maps: LevelMaps) -> Iterator[float]:
-    """Per two levels, how many times more leaves the groups in a group have."""
+    """Per pair of levels, the ratio between the leaves of the groups in a group and its own."""
     for high in range(1, attribute.top + 1):
         for low in range(high):
             occurs = np.bincount(attribute.groups[low], counts, maps.size(j, low)) > 0

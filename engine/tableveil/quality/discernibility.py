@@ -35,19 +35,19 @@ class Discernibility:
         return Assessment((float(_squares(counts) + self._records * (self._records - int(counts.sum()))),))
 
     def evidence(self, check: Check) -> _Evidence:
-        """Bounds by the number of records in small classes and of classes there can be."""
+        """Bounds by the number of records in small classes and the number of possible classes."""
         if self._monotone:
             return _Evidence(self._groups, self._records, self._withheld, 1)
         return _Evidence(self._groups, self._records, check.below, check.minimum_size)
 
     def bound_between(self, lo: Check, hi: Transformation) -> Score:
-        """Classes that are large at lo stay as large; what is left over from the others costs more than k a record."""
+        """Classes that are large at lo stay as large; each remaining record of the others costs more than k."""
         counts, k = lo.classes.counts, lo.minimum_size
         if self._monotone:
             return (float(_squares(counts) + self._records * self._withheld),)
         between = Subclasses.of(lo, hi, self._groups.maps)
-        # Remnants make classes of k among themselves, but for fewer than k of them. Each of these makes such a class
-        # or a large one larger by 1, which adds 2k or more to the sum, or is suppressed, which adds N.
+        # Remnants form classes of k among themselves, except for fewer than k of them. Each of the rest makes such a
+        # class or a large one larger by 1, which adds 2k or more to the sum, or is suppressed, which adds N.
         left_over = between.remnants % k
         remnants = k * (between.remnants - left_over) + min(2 * k, self._records) * left_over
         suppressed = int(counts[between.suppressed].sum()) + self._withheld
@@ -62,7 +62,7 @@ class Discernibility:
 class _Evidence:
     """The other records are in classes of the minimum size or more, or suppressed.
 
-    If M of them were in m classes, their squares would sum to M^2/m at least.
+    If M of them were in m classes, the sum of their squares would be at least M^2/m.
     """
 
     groups: Groups

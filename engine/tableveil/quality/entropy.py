@@ -22,10 +22,11 @@ from tableveil.quality.separable import Separable, least_from
 class Entropy(Separable):
     """Per quasi-identifier: g * sum over all records of log2(f(l)/f(0)) + s * sum over suppressed ones of log2(S/s(l)).
 
-    f(l) is the number of records with the same label at the transformation's level, f(0) that at level 0, both among
-    all records; s(l) that among the S suppressed ones; g and s are what generalization and suppression count by. If
-    normalized, that is divided by g * sum over records of log2(N/f(0)), without g where it is 0, and is 0 if there
-    is nothing to lose. Withheld records have one more value of their own, which is suppressed and never generalized.
+    f(l) is the number of records with the record's label at the transformation's level, f(0) at level 0, both among all
+    records; s(l) is the number among the S suppressed records; g and s are the factors of generalization and
+    suppression. If normalized, the result is divided by g * sum over records of log2(N/f(0)), without g where it is 0;
+    it is 0 if there is nothing to lose. Withheld records have one extra value, which is suppressed and never
+    generalized.
     Source: de Waal and Willenborg 1999; Prasser, Bild, Kuhn 2016; computed as ARX does.
     """
 
@@ -65,8 +66,8 @@ class Entropy(Separable):
     def bounds(self, check: Check) -> Table:
         """The bits lost if exactly the records in classes below the minimum size were suppressed.
 
-        Where suppression counts more than generalization, they may fall with the level: the least up to the level
-        that was checked counts.
+        Where suppression counts more than generalization, the bits may fall with the level: the least up to the checked
+        level counts.
         """
         if self._suppression == 0.0:
             return tuple(
@@ -78,7 +79,7 @@ class Entropy(Separable):
         )
 
     def _column(self, j: int, gone: NDArray[np.int64], at: int) -> NDArray[np.float64]:
-        # Finer labels of the same records have more bits, so below `at` those at `at` are a lower bound.
+        # Finer labels of the same records have more bits, so the bits at `at` are a lower bound below it.
         suppressed = [
             self._suppressed(
                 np.bincount(self._maps.between(j, at, max(level, at)), gone, self._maps.size(j, max(level, at)))
@@ -88,5 +89,5 @@ class Entropy(Separable):
         return self._generalized[j] + suppressed
 
     def _suppressed(self, gone: Counts) -> float:
-        """What it costs that of each group so many records are suppressed."""
+        """The cost of suppressing so many records of each group."""
         return self._suppression * bits(np.append(gone, self._withheld))

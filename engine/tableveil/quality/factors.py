@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """What the costs of generalized and of suppressed records are multiplied by; at least one of them is 1."""
+    """The factors of the costs of generalized and of suppressed records; at least one of them is 1."""
 
     generalization: float
     suppression: float

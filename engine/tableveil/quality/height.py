@@ -31,5 +31,5 @@ class Height(Separable):
         return tuple(map(float, at))
 
     def bounds(self, check: Check) -> Table:
-        """The levels, whatever was checked."""
+        """The levels, whichever transformation was checked."""
         return self._table

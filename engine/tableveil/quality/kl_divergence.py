@@ -1,4 +1,4 @@
-"""Kullback-Leibler divergence of the records from what the release lets expect."""
+"""Kullback-Leibler divergence of the records from the distribution expected from the release."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from tableveil.quality.model import Assessment, Table
 from tableveil.quality.sizes import Subclasses
 
 ROOM = 1e-9
-"""A share of the domain that is left out of account, so that rounding errors of the rest do not matter."""
+"""A share of the domain that is left out, so that rounding errors of the rest do not matter."""
 
 
 class KLDivergence:
-    """Sum over combinations t of p(t) * log2(p(t)/q(t)): p is the share of the records that have t, q what is expected.
+    """Sum over combinations t of p(t) * log2(p(t)/q(t)): p is the share of the records with t, q the expected share.
 
-    A release lets expect that a class's records are spread evenly over all combinations its labels stand for, and the
-    suppressed ones over the whole domain: q(t) = (size/N) / product_j leaves_j, or (S/N) / product_j |H_j|. Each
-    withheld record counts as suppressed, and as a combination of its own.
-    Source: Kifer and Gehrke 2006, section 3; with suppression as in ARX, which weighs otherwise (`KLPerRecord`).
+    The expectation from a release is that a class's records are spread evenly over all combinations its labels stand
+    for, and the suppressed ones over the whole domain: q(t) = (size/N) / product_j leaves_j, or (S/N) / product_j
+    |H_j|. Each withheld record counts as suppressed, and as a combination of its own.
+    Source: Kifer and Gehrke 2006, section 3; with suppression as in ARX, whose weights differ (`KLPerRecord`).
 
-    What is compared is the cross entropy in bits per record, -(sum of p * log2(q)), from which the divergence differs
-    by the entropy of the input.
+    Scores compare the cross entropy in bits per record, -(sum of p * log2(q)); the divergence differs from it by the
+    entropy of the input.
     """
 
     bounds_by_classes = True
@@ -97,18 +97,18 @@ class KLDivergence:
         return _least(max(everyone, others), self._expectation)
 
     def reported(self, score: Score) -> float:
-        """The divergence in bits per record; it is below 0 only if more combinations occur than there should be."""
+        """The divergence in bits per record; below 0 only if more combinations occur than the hierarchies declare."""
         return rounded(score[0] - self._entropy)
 
     def _unless_monotone(self, suppressed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         return np.zeros_like(suppressed) if self._monotone else suppressed
 
     def _pool(self, suppressed: int) -> float:
-        """What all suppressed records cost together."""
+        """The cost of all suppressed records together."""
         return suppressed * self._expectation.if_suppressed(suppressed) if suppressed else 0.0
 
     def _with_withheld(self, counted: int) -> float:
-        """What a pool with the withheld records costs at least more than one without them; less for crowded domains.
+        """The least extra cost of a pool with the withheld records over one without; less for crowded domains.
 
         The pool's derivative by the number of records is at least log2(product_j |H_j|) - log2(e).
         """
@@ -117,7 +117,7 @@ class KLDivergence:
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """Two bounds: nobody is known to be suppressed, or those are who are at hi, and `more` others may be."""
+    """Two bounds: with no record known to be suppressed, or with those suppressed at hi, and `more` others at most."""
 
     expectation: Expectation
     everyone: float
@@ -134,16 +134,16 @@ class _Evidence:
     def bound(self, lo: Transformation) -> Score:
         everyone = self.everyone + math.fsum(map(_at, self.volumes_of_everyone, lo))
         others = self.others + math.fsum(map(_at, self.volumes_of_others, lo))
-        # More records are in as many classes of lo at most.
+        # At most so many classes of lo contain more records.
         share = self.more * 2.0 ** (self.expectation.largest_volume(lo) - self.expectation.domain)
         return _least(max(everyone, others - _displaced(self.suppressed, share)), self.expectation)
 
 
 def _displaced(suppressed: int, share: float) -> float:
-    """What the suppressed records save at most if classes that take this share of the domain are suppressed too.
+    """The most that suppressed records save if classes with this share of the domain are suppressed, too.
 
-    By the log-sum inequality, the pool of both costs no less than these classes by themselves and the others in what
-    they leave of the domain.
+    By the log-sum inequality, the pool of both costs no less than these classes by themselves and the others in the
+    rest of the domain.
     """
     left = 1.0 - share - ROOM
     if suppressed == 0:
@@ -152,7 +152,7 @@ def _displaced(suppressed: int, share: float) -> float:
 
 
 def _least(bits: float, expectation: Expectation) -> Score:
-    """The score of at least so many bits for all records together, whatever they were summed from."""
+    """The score of at least so many bits for all records together, rounded down to cover the errors of sums."""
     slack = SLACK * (expectation.domain + math.log2(expectation.records))
     return (max(0.0, bits / expectation.records - slack),)
 

@@ -1,4 +1,4 @@
-"""Kullback-Leibler divergence as ARX computes it, which weighs every record; offered to compare with it."""
+"""Kullback-Leibler divergence as ARX computes it, with a weight for every record; offered for comparisons with ARX."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tableveil.quality.model import Assessment, Table
 class KLPerRecord:
     """Sum over records r of p(r) * log2(p(r)/q(r)), with p and q of the record's combination as in `KLDivergence`.
 
-    So a combination of c records weighs c times as much as there. When classes merge, those of heavy combinations may
-    gain more than the others lose: nothing is inherited from the score at lo, but q is bounded, see the evidence.
+    So a combination of c records weighs c times as much as in `KLDivergence`. When classes merge, records of heavy
+    combinations may gain more than the others lose: the score at lo bounds nothing, but q is bounded, see the evidence.
     Source: ARX, MetricSDNMKLDivergence, whose distribution of the input is indexed by record.
     """
 
@@ -66,7 +66,7 @@ class KLPerRecord:
         return Assessment((rounded(bits / self._records),))
 
     def evidence(self, check: Check) -> _Evidence:
-        """Bounds by the leaves at lo, the class sizes at hi, and q of so many suppressed records as may be."""
+        """Bounds by the leaves at lo, the class sizes at hi, and the q of as many suppressed records as allowed."""
         nested = nest(self._combinations, self._bottom, check.at, self._maps)
         weights = self._weights_of(nested.classes, nested)
         sizes = nested.classes.counts
@@ -85,7 +85,7 @@ class KLPerRecord:
         )
 
     def bound_between(self, lo: Check, hi: Transformation) -> Score:
-        """Offers nothing."""
+        """Offers no bound."""
         raise NotImplementedError
 
     def reported(self, score: Score) -> float:
@@ -103,7 +103,7 @@ class KLPerRecord:
         )
 
     def _weights_of(self, classes: EquivalenceClasses, nested: NestedClasses) -> NDArray[np.float64]:
-        """Per class, the weights of its combinations; `nested` has the same classes, maybe in another order."""
+        """Per class, the weights of its combinations; `nested` has the same classes, perhaps in another order."""
         weights = np.empty(len(classes.counts))
         weights[np.lexsort(classes.words)] = np.bincount(nested.parent, self._weights)[np.lexsort(nested.classes.words)]
         return weights
@@ -112,9 +112,9 @@ class KLPerRecord:
 class _Evidence:
     """A record's class is largest at hi and its leaves are fewest at lo, which bounds q from above.
 
-    `volumes` are the sums of log2(leaves) over the records that are kept at hi, `sizes` that of log2(N/size) and what
-    the others cost. Records that weigh `more` may be suppressed beyond these, and cost `instead` at least; `rarest` is
-    the largest log2(N/size).
+    `volumes` are the sums of log2(leaves) over the records that are kept at hi; `sizes` is the sum of log2(N/size) over
+    them, plus the cost of the others. Records with the weight `more` may be suppressed beyond these, and cost at least
+    `instead`; `rarest` is the largest log2(N/size).
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class _Evidence:
         self._instead = instead
 
     def bound(self, lo: Transformation) -> Score:
-        """The sum over records, less what those that may be suppressed would save if all were the dearest."""
+        """The sum over records, less the savings if the most expensive records that may be suppressed are."""
         bits = (self._sizes + math.fsum(row[level] for row, level in zip(self._rows, lo, strict=True))) * (1.0 - SLACK)
         if self._more > 0:
             bits -= self._more * max(0.0, self._rarest + self._expectation.largest_volume(lo) - self._instead)

@@ -21,16 +21,16 @@ from tableveil.quality.record_costs import RecordCosts
 from tableveil.quality.separable import Separable, TableEvidence
 
 EXACT = 2.0**53
-"""Whole numbers up to here are exact in float64."""
+"""Whole numbers up to this one are exact in float64."""
 
 
 class Loss(Separable):
     """Per quasi-identifier: value_j = (1/N) * sum over records of (kept ? share : 1), share = (leaves - 1)/(|H_j| - 1).
 
-    N counts all records, suppressed and withheld ones too. For continuous hierarchies the share is width / range.
-    If generalization counts by g < 1, a kept record costs g * (leaves - 1)/(|H_j| - g); if suppression counts by s < 1,
-    a suppressed one costs share + s * (1 - share), and a withheld one, which has no label, s. The values of aggregated
-    columns follow: see `AggregatedError`.
+    N counts all records, including suppressed and withheld ones. For continuous hierarchies the share is width / range.
+    If generalization counts by g < 1, a kept record costs g * (leaves - 1)/(|H_j| - g). If suppression counts by s < 1,
+    a suppressed record costs share + s * (1 - share), and a withheld record, which has no label, s. The values of
+    aggregated columns follow: see `AggregatedError`.
     Source: Iyengar 2002, section 3; g and s as in ARX.
     """
 
@@ -45,8 +45,8 @@ class Loss(Separable):
     ) -> None:
         """`marginals` holds the records that are not withheld, per code.
 
-        `weights` has one per quasi-identifier, the aggregated ones last. These come with their positions among the
-        columns whose values classes tell.
+        `weights` has one per quasi-identifier, the aggregated ones last. Aggregated columns come with their positions
+        among the columns whose values classes know.
         """
         super().__init__(Aggregation(model.aggregate, tuple(weights)))
         self._monotone = model.monotone
@@ -60,7 +60,7 @@ class Loss(Separable):
         factors = Factors.of(model.factor)
         self._attributes = tuple(_AttributeLoss(attribute, factors, records) for attribute in levels)
         self._aggregated = tuple(AggregatedError(column, position, factors, records) for position, column in aggregated)
-        # The error inside classes grows with them: those at lo say what it is at least.
+        # The error inside classes grows with them: the classes at lo give a lower bound.
         self.bounds_by_classes = bool(aggregated)
         self._maps = LevelMaps(levels)
 
@@ -77,7 +77,7 @@ class Loss(Separable):
         )
 
     def evidence(self, check: Check) -> TableEvidence:
-        """The table of bounds, and what aggregated columns cost at least."""
+        """The table of bounds, and the least cost of aggregated columns."""
         gone = self._counted(check.gone)
         others = tuple(column.least_up_to(check.classes, gone) for column in self._aggregated)
         return TableEvidence(self.aggregation, self.bounds(check), others)
@@ -107,12 +107,12 @@ class Loss(Separable):
     def table(self, suppressed: Marginals) -> Table:
         """Per quasi-identifier and level, a lower bound of its loss there if exactly these records were suppressed.
 
-        It is that loss itself from the level of `suppressed.at` on. Below, each is taken to save as much as the dearest
-        record of its group would cost.
+        It is that loss itself from the level of `suppressed.at` on. Below, each record is assumed to save as much as
+        the most expensive record of its group would cost.
 
         If these are the records in classes below the implied minimum size at y, the entry for a level bounds the loss
         of every transformation <= y that has this level or a higher one, because those records are in such classes
-        there too and loss grows with the level and with suppression.
+        there, too, and loss grows with the level and with suppression.
         """
         return tuple(
             attribute.bounds(of_all, saved, int(gone.sum()) + self._withheld)
@@ -126,21 +126,21 @@ class Loss(Separable):
         return np.zeros_like(gone) if self._monotone else gone
 
     def _saved(self, classes: EquivalenceClasses, gone: NDArray[np.bool_]) -> list[float]:
-        """Per generalized quasi-identifier, what the records of these classes would cost if they were kept."""
+        """Per generalized quasi-identifier, the cost of the records of these classes if they were kept."""
         lost = classes.selected(gone)
         return [float(self._kept.at(j, level)[lost.groups(j)] @ lost.counts) for j, level in enumerate(classes.at)]
 
 
 class _AttributeLoss:
-    """From sums of costs in leaves to the loss of one attribute.
+    """Turns sums of costs in leaves into the loss of one attribute.
 
-    Where all costs are whole numbers, float64 holds their sums exactly: then a bound and a score made of the same
-    records are the same number. Elsewhere both are rounded.
+    If all costs are whole numbers, float64 holds their sums exactly: then a bound and a score made of the same records
+    are equal. Otherwise both are rounded.
     """
 
     def __init__(self, attribute: AttributeLevels, factors: Factors, records: int) -> None:
-        # If |H| = 1, keeping costs nothing and suppressing 1, as in a continuous domain of points. |H| = 0 if all is
-        # NULL and withheld.
+        # If |H| = 1, keeping costs nothing and suppressing costs 1, as in a continuous domain of points. |H| = 0 if all
+        # values are NULL and withheld.
         self._one = 0.0 if attribute.domain_size <= 1 else _least(attribute)
         self._whole = attribute.domain_size - self._one or 1.0
         self._factors = factors
@@ -149,17 +149,17 @@ class _AttributeLoss:
         self._exact = whole_numbers and self._records * self._whole < EXACT
 
     def loss(self, of_all: float, saved: float, lost: int) -> float:
-        """The loss if of all records, which cost `of_all` kept, `lost` are suppressed, which would cost `saved`."""
+        """The loss if all records cost `of_all`, and `lost` of them, which would cost `saved`, are suppressed."""
         (loss,) = self._losses(np.array([of_all]), np.array([saved]), lost).tolist()
         return loss if self._exact else rounded(loss)
 
     def bound(self, of_all: float, saved: float, lost: int) -> float:
-        """The same, never above any loss of at least as much."""
+        """Like `loss`, but rounded down: never above any loss of at least as much."""
         (bound,) = self.bounds(np.array([of_all]), np.array([saved]), lost).tolist()
         return float(bound)
 
     def bounds(self, of_all: NDArray[np.float64], saved: NDArray[np.float64], lost: int) -> NDArray[np.float64]:
-        """The same per level."""
+        """Like `bound`, per level."""
         losses = self._losses(of_all, saved, lost)
         return losses if self._exact else rounded_down(losses)
 
@@ -173,5 +173,5 @@ class _AttributeLoss:
 
 
 def _least(attribute: AttributeLevels) -> float:
-    """What a record counts at least: a point of a continuous domain has no width, but any value is one leaf."""
+    """The least cost of a record: a point of a continuous domain has no width, any other value is one leaf."""
     return 0.0 if attribute.continuous else 1.0

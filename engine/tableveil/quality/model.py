@@ -1,4 +1,4 @@
-"""What every quality model must be able to say: the score of a transformation, and bounds for those not counted."""
+"""The interface of every quality model: the score of a transformation, and bounds for those that are not counted."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ Table = tuple[NDArray[np.float64], ...]
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """How good a transformation is: the score that is compared, and its parts per quasi-identifier if it has them."""
+    """The score of a transformation, which is compared, and its parts per quasi-identifier if it has any."""
 
     score: Score
     values: tuple[float, ...] = ()
 
 
 class Evidence(Protocol):
-    """What one checked transformation `hi` tells about all x <= hi."""
+    """Evidence from one checked transformation `hi` about all x <= hi."""
 
     @property
     def guide(self) -> Table:
-        """What each level adds to the score, roughly and to any scale: it says where to split, and bounds nothing."""
+        """Each level's contribution to the score, to any scale: it decides where to split, and bounds nothing."""
         ...
 
     def bound(self, lo: Transformation) -> Score:
-        """No valid x with lo <= x <= hi has a lower score. Cheap: counts nothing."""
+        """No valid x with lo <= x <= hi has a lower score. Cheap: no classes are counted."""
         ...
 
 
 class QualityModel(Protocol):
     """Scores transformations, the lower the better, and bounds the scores of whole intervals of the lattice.
 
-    Valid transformations suppress all records in classes below the minimum size, at most the suppressible number of
-    records, and otherwise what the privacy models reject.
+    Valid transformations suppress all records in classes below the minimum size, all classes that the privacy models
+    reject, and at most the suppressible number of records.
     """
 
     @property
     def bounds_by_classes(self) -> bool:
-        """Whether `bound_between` offers more than `Evidence.bound`; it costs a check."""
+        """Whether `bound_between` offers more than `Evidence.bound`; it costs a count."""
         ...
 
     def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
@@ -54,13 +54,13 @@ class QualityModel(Protocol):
         ...
 
     def evidence(self, check: Check) -> Evidence:
-        """What a checked transformation tells about those below."""
+        """The evidence from a checked transformation about those below."""
         ...
 
     def bound_between(self, lo: Check, hi: Transformation) -> Score:
-        """No valid x with lo <= x <= hi has a lower score, now that the classes at both ends are known.
+        """No valid x with lo <= x <= hi has a lower score, computed from the classes at both ends.
 
-        Those at `hi` follow from those at `lo`: see `tableveil.classes.nest`. Only called if `bounds_by_classes`.
+        The classes at `hi` follow from those at `lo`: see `tableveil.classes.nest`. Only called if `bounds_by_classes`.
         """
         ...
 

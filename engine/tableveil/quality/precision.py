@@ -1,4 +1,4 @@
-"""Precision: the level of each quasi-identifier over its highest one."""
+"""Precision: the level of each quasi-identifier divided by its highest one."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tableveil.quality.separable import Separable, least_from
 class Precision(Separable):
     """Per quasi-identifier: value_j = ((N - S) * g * level / highest level + S * s)/N.
 
-    N counts all records and S the suppressed and withheld ones; g and s are what generalization and suppression count
-    by.
+    N counts all records and S the suppressed and withheld ones; g and s are the factors of generalization and
+    suppression.
     Source: Sweeney 2002, section 4.3, there as 1 minus the arithmetic mean; with suppression and factors as in ARX.
     """
 
@@ -34,7 +34,7 @@ class Precision(Separable):
         withheld: int,
         suppressible: int,
     ) -> None:
-        """At most `suppressible` of the records may be suppressed, withheld ones included."""
+        """At most `suppressible` of the records may be suppressed, including withheld ones."""
         super().__init__(Aggregation(model.aggregate, tuple(weights)))
         factors = Factors.of(model.factor)
         self._monotone = model.monotone
@@ -52,9 +52,9 @@ class Precision(Separable):
         return tuple(float(self._values(j, suppressed)[level]) for j, level in enumerate(at))
 
     def bounds(self, check: Check) -> Table:
-        """The values if as many records were suppressed as makes them least: as few or as many as there can be.
+        """The values with the number of suppressed records that makes them least: the smallest or the largest possible.
 
-        They grow with the level, but for their rounding.
+        They grow with the level, apart from rounding.
         """
         fewest, most = (self._withheld,) * 2 if self._monotone else (check.below, self._suppressible)
         return tuple(
@@ -63,7 +63,7 @@ class Precision(Separable):
         )
 
     def _values(self, j: int, suppressed: int) -> NDArray[np.float64]:
-        # In this form rounding keeps the order in the number of suppressed records, so that the bounds are bounds.
+        # In this form, rounding keeps the order by the number of suppressed records, so that the bounds are bounds.
         kept = self._kept[j]
         values: NDArray[np.float64] = (self._records * kept + suppressed * (self._suppression - kept)) / max(
             self._records, 1

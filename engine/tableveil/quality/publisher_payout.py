@@ -1,4 +1,4 @@
-"""Publisher payout: what the publisher of the game is not paid, because labels tell less or records are attacked."""
+"""Publisher payout: the part of the game's benefit that is lost by generalization, suppression and attacks."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tableveil.quality.record_costs import RecordCosts
 
 
 class PublisherPayout:
-    """Sum over all records of benefit - payout; suppressed and withheld ones pay 0.
+    """Sum over all records of benefit - payout; suppressed and withheld records pay 0.
 
-    That is benefit * information loss, and loss / size if the record is attacked. Source: Wan et al. 2015; with
-    suppression as in ARX.
+    For a released record this is benefit * information loss, plus loss / size if the record is attacked. Source: Wan et
+    al. 2015; with suppression as in ARX.
     """
 
-    # The classes at lo would exclude few more intervals and cost a count each: docs/search.md has what was measured.
+    # The classes at lo would exclude few more intervals and cost a count each: docs/search.md has the measurements.
     bounds_by_classes = False
 
     def __init__(self, model: PublisherPayoutModel, counter: ClassCounter, game: Game) -> None:
@@ -46,16 +46,16 @@ class PublisherPayout:
         return Assessment((rounded(float(counts @ costs) + suppressed * self._stakes.benefit),))
 
     def evidence(self, check: Check) -> _Evidence:
-        """Bounds by the records that are lost, and by what attacks on classes of these sizes cost."""
+        """Bounds by the records that are lost, and by the cost of attacks on classes of these sizes."""
         benefit, classes, gone = self._stakes.benefit, check.classes, check.gone
-        # What a record costs is less than attacks on it only if it is suppressed.
+        # A record costs less than attacks on it only if it is suppressed.
         attacks = np.minimum(self._least_attacks(classes), benefit * (1.0 - self._loss.of(classes)))
         suppressed = self._counter.withheld + int(classes.counts[gone].sum())
         generalized = tuple(self._per_bit * bits for bits in self._bits.of_others_at_least(check.marginals))
         return _Evidence(generalized, float(classes.counts[~gone] @ attacks[~gone]) + suppressed * benefit)
 
     def bound_between(self, lo: Check, hi: Transformation) -> Score:
-        """Offers nothing."""
+        """Offers no bound."""
         raise NotImplementedError
 
     def reported(self, score: Score) -> float:
@@ -63,16 +63,16 @@ class PublisherPayout:
         return score[0]
 
     def _attacks(self, released: EquivalenceClasses) -> NDArray[np.float64]:
-        """Per class that is released, what attacks on each record cost."""
+        """Per released class, the cost of attacks on each record."""
         sizes = sizes_of(released, self._success, self._counter)
         if self._success is Success.MARKETER:
             return np.full(len(sizes), self._stakes.attack_on_sample(released.counts, sizes))
         return self._stakes.attacks(sizes)
 
     def _least_attacks(self, classes: EquivalenceClasses) -> NDArray[np.float64]:
-        """Per class, what attacks cost at least on each of its records that a transformation up to this one releases.
+        """Per class, the least cost of attacks on each of its records that a transformation up to this one releases.
 
-        What marketers succeed in on average, other records decide.
+        The average success of marketers depends on other records.
         """
         if self._success is Success.MARKETER:
             return np.zeros(len(classes.counts))
@@ -81,7 +81,7 @@ class PublisherPayout:
 
 @dataclass(frozen=True, slots=True)
 class _Evidence:
-    """What generalization costs the records that are not lost, and what attacks and suppression do whatever it is."""
+    """The generalization cost of the records that are not lost, and the costs of attacks and suppression."""
 
     generalized: Table
     others: float

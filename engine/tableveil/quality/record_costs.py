@@ -1,4 +1,4 @@
-"""Sums over sets of records of what each record costs in one attribute, where sets are known by their marginals."""
+"""Sums of the records' costs in one attribute, over sets of records that are known by their marginals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tableveil.numeric.rounding import SLACK
 
 
 class RecordCosts:
-    """A record costs what its group at a level costs; `of_all[j][level]` is the sum over all records not withheld."""
+    """A record has the cost of its group at a level; `of_all[j][level]` is the sum over all records not withheld."""
 
     def __init__(
         self,
@@ -28,14 +28,14 @@ class RecordCosts:
         self.of_all = self.at_most(marginals)
 
     def at(self, j: int, level: int) -> NDArray[np.float64]:
-        """What a record costs per group of the level."""
+        """The cost of a record per group of the level."""
         return self._costs[j][level]
 
     def at_most(self, records: Marginals) -> tuple[NDArray[np.float64], ...]:
-        """Per attribute and level, the sum over the records.
+        """Per attribute and level, an upper bound of the sum over the records.
 
-        Below the level in `records.at` only their groups there are known: each is taken to cost what the dearest record
-        of its group would, so that the entry is at least the sum.
+        Below the level in `records.at` only their groups there are known: each record is assumed to have the cost of
+        the most expensive one of its group, so that the entry is at least the sum.
         """
         return tuple(
             np.array([self._by_group(j, at, level) @ counts for level in range(len(self._costs[j]))])
@@ -45,7 +45,7 @@ class RecordCosts:
     def of_others_at_least(self, records: Marginals) -> tuple[NDArray[np.float64], ...]:
         """Per attribute and level, a lower bound of the sum over all records but these."""
         return tuple(
-            # The difference is wrong by as much as what it is made of.
+            # The error of the difference is that of its two terms.
             np.maximum(of_all * (1.0 - SLACK) - of_records, 0.0)
             for of_all, of_records in zip(self.of_all, self.at_most(records), strict=True)
         )

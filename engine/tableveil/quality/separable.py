@@ -1,4 +1,4 @@
-"""What quality models have in common whose score is an aggregate of one value per quasi-identifier."""
+"""The common part of quality models whose score aggregates one value per quasi-identifier."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tableveil.quality.model import Assessment, Table
 
 
 class TableEvidence:
-    """A table T of what each attribute costs at least at each level or any above it, up to the level that was checked.
+    """A table T of the least cost of each attribute at each level or any above it, up to the checked level.
 
-    Aggregates are monotone in every value, so T at lo's levels bounds all of [lo, hi]. `others` is the same of columns
-    that have no levels.
+    Aggregates are monotone in every value, so T at lo's levels bounds all of [lo, hi]. `others` has the least costs of
+    columns without levels.
     """
 
     def __init__(self, aggregation: Aggregation, table: Table, others: tuple[float, ...] = ()) -> None:
@@ -52,7 +52,7 @@ class Separable(ABC):
 
     @abstractmethod
     def bounds(self, check: Check) -> Table:
-        """Per quasi-identifier and level, what it costs at least at every valid x <= check.at of this level or above.
+        """Per quasi-identifier and level, its least cost at any valid x <= check.at of this level or above.
 
         Entries above the level in `check.at` mean nothing.
         """
@@ -67,7 +67,7 @@ class Separable(ABC):
         return TableEvidence(self.aggregation, self.bounds(check))
 
     def bound_between(self, lo: Check, hi: Transformation) -> Score:
-        """Offers nothing, unless a model says so: they are bounded attribute by attribute."""
+        """Offers no bound, unless a model overrides this: the table bounds attribute by attribute."""
         raise NotImplementedError
 
     def reported(self, score: Score) -> float:
@@ -76,7 +76,7 @@ class Separable(ABC):
 
 
 def least_from(column: NDArray[np.float64], top: int) -> NDArray[np.float64]:
-    """Per level up to `top`, the least entry from there to `top`; those above stay."""
+    """Per level up to `top`, the least entry from there to `top`; entries above `top` stay."""
     least = column.copy()
     least[: top + 1] = np.minimum.accumulate(column[top::-1])[::-1]
     return least

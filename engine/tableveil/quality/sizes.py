@@ -20,25 +20,25 @@ class Groups:
     def __init__(self, counter: ClassCounter) -> None:
         self.maps = LevelMaps(counter.levels)
         self._numbers = tuple([len(leaves) for leaves in attribute.leaves] for attribute in counter.levels)
-        # What classes lose by merging is not made of parts per attribute; bits lost come close to it.
+        # The cost of merging classes is no sum of parts per attribute; lost bits come close to it.
         self.guide: Table = tuple(
             np.array([bits_lost(counts, groups) for groups in attribute.groups])
             for attribute, counts in zip(counter.levels, counter.marginals().counts, strict=True)
         )
 
     def most_classes(self, at: Transformation) -> int:
-        """No transformation from `at` on has more classes."""
+        """No transformation at or above `at` has more classes."""
         return math.prod(max(numbers[level], 1) for numbers, level in zip(self._numbers, at, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Subclasses:
-    """What the classes at lo and hi tell about those of every transformation between.
+    """The knowledge from the classes at lo and hi about those of every transformation between.
 
-    `suppressed` marks the classes at lo whose class at hi does not reach the minimum size: nothing between does.
+    `suppressed` marks the classes at lo whose class at hi does not reach the minimum size: no class between does.
     `remnants` is, per class at hi that does reach it, the number of records in classes at lo that do not. Between, such
-    a record is in a class together with a class of lo that reaches the size, or with other remnants of the same class
-    at hi, at least as many as the size, or it is suppressed.
+    a record is suppressed, or its class also contains a class of lo that reaches the size, or at least as many remnants
+    of its class at hi as the size.
     """
 
     suppressed: NDArray[np.bool_]
@@ -46,7 +46,7 @@ class Subclasses:
 
     @classmethod
     def of(cls, lo: Check, hi: Transformation, maps: LevelMaps) -> Subclasses:
-        """From the classes counted at lo; those at hi are rolled up from them."""
+        """Computed from the classes counted at lo; those at hi are rolled up from them."""
         nested = nest(lo.classes, lo.at, hi, maps)
         small = nested.classes.counts < lo.minimum_size
         remnants = np.bincount(nested.parent, np.where(lo.small, lo.classes.counts, 0), len(small)).astype(np.int64)

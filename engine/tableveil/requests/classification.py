@@ -1,4 +1,4 @@
-"""Which classifier assessment of a release is asked for, and all that can be wrong with asking."""
+"""The request of a classifier assessment of a release, and its checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_RECORDS = 1_000_000
 MOST_CLASS_COLUMNS = 20
 MOST_FEATURES = 200
 LARGEST_SEED = 2**32 - 1
-"""The largest that scikit-learn takes."""
+"""The largest seed that scikit-learn accepts."""
 
 
 class Classifier(StrEnum):
@@ -29,11 +29,11 @@ class Classifier(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClassificationRequest:
-    """How well classifiers that are trained on `release`, a number, tell each of the columns `classes`.
+    """How well classifiers that are trained on `release`, a number, predict each of the columns `classes`.
 
     No `features` means all quasi-identifiers. At most `max_records` records are looked at, drawn by the `seed`.
     `choose_inside_folds` chooses a transformation for each fold's training records instead of taking the released one.
-    `publish` writes the figures beside the release too.
+    `publish` also writes the figures beside the release.
     """
 
     release: int | None

@@ -1,4 +1,4 @@
-"""Which frontier of a policy is asked for, and all that can be wrong with asking."""
+"""The request of a policy's frontier, and its checks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class FrontierGrid:
 
     @classmethod
     def of(cls, ks: Sequence[int], suppression_limits: Sequence[Decimal]) -> FrontierGrid:
-        """The grid of these values, whatever their order."""
+        """Makes the grid of these values, given in any order."""
         return cls(tuple(sorted(ks)), tuple(sorted(suppression_limits)))
 
 
@@ -40,7 +40,7 @@ def with_k(policy: Policy, k: int) -> Policy:
 
 
 def check_pairs(ks: int, suppression_limits: int) -> list[Fault]:
-    """The fault of asking for too many pairs; the policy's own value stands for none."""
+    """The fault of asking for too many pairs; without values, the policy's own value counts."""
     pairs = max(ks, 1) * max(suppression_limits, 1)
     if pairs <= MOST_PAIRS:
         return []
@@ -50,7 +50,7 @@ def check_pairs(ks: int, suppression_limits: int) -> list[Fault]:
 
 
 def check_grid(ks: Sequence[int], suppression_limits: Sequence[Decimal | None]) -> Iterator[Fault]:
-    """Faults of the values by themselves, with field paths as in the proto; None is a limit that cannot be read."""
+    """Faults of the values by themselves, with field paths as in the proto; None is an unreadable limit."""
     for i, k in enumerate(ks):
         if not 2 <= k <= LARGEST_K:
             yield Fault(f"k[{i}]", str(k), f"a number from 2 to {LARGEST_K}", "k = 1 would promise nothing.")

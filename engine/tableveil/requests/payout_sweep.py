@@ -1,4 +1,4 @@
-"""Which payout sweep of a policy is asked for, and all that can be wrong with asking."""
+"""The request of a policy's payout sweep, and its checks."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tableveil.policy.privacy import PRIVACY_FIELDS, NoAttack, Profitability, Sa
 from tableveil.policy.validate_game import LARGEST, is_amount
 
 MOST_GAINS = 200
-"""More than any chart shows; the work grows with them."""
+"""More than any chart shows; the work grows with the gains."""
 
 DEFAULT_GAINS = tuple(Decimal(100 * i) for i in range(21))
-"""Those of Wan et al. 2015."""
+"""The gains that were swept by Wan et al. 2015."""
 
 
 @dataclass(frozen=True, slots=True)
 class SweptGains:
     """The values, ascending, of the adversary's gain and the publisher's loss, in place of the game's own.
 
-    `if_method_known` asks what record-level releases would pay against an adversary who knows the method, too.
+    `if_method_known` also asks for the payouts of record-level releases against an adversary who knows the method.
     """
 
     gains: tuple[Decimal, ...]
@@ -33,18 +33,18 @@ class SweptGains:
 
     @classmethod
     def of(cls, gains: Sequence[Decimal], if_method_known: bool = False) -> SweptGains:
-        """These values, whatever their order; the default ones for none."""
+        """These values, given in any order; the default ones if there are none."""
         return cls(tuple(sorted(gains)) or DEFAULT_GAINS, if_method_known)
 
 
 def break_even_of(policy: Policy) -> BreakEven:
-    """What becomes of records that pay exactly nothing: what the policy's profitability says, else they are kept."""
+    """Whether records that pay exactly nothing are released: by the policy's profitability model, else they are."""
     said = [model.break_even for model in policy.privacy_models if isinstance(model, Profitability)]
     return BreakEven.SUPPRESS if BreakEven.SUPPRESS in said else BreakEven.KEEP
 
 
 def safe_harbor_of(policy: Policy) -> Transformation | None:
-    """What Safe Harbor alone asks for, other columns at their minimum levels; None if it says nothing of any."""
+    """The levels of Safe Harbor alone, other columns at their minimum levels; None if it concerns no column."""
     columns = policy.quasi_identifiers
     if not any(isinstance(column.hierarchy, SafeHarborHierarchy) for column in columns):
         return None
@@ -55,7 +55,7 @@ def safe_harbor_of(policy: Policy) -> Transformation | None:
 
 
 def check_sweep(policy: Policy) -> Iterator[Fault]:
-    """Faults of a policy that is sound, but asks for what no sweep can do."""
+    """Faults of a sound policy that make a sweep impossible."""
     if policy.game is None:
         example = "For example: {publisher_benefit: 1200, adversary_cost: 4}."
         yield Fault("game", "nothing", "what records are worth and attacks cost", example)
@@ -87,7 +87,7 @@ def check_number(gains: int) -> Iterator[Fault]:
 
 
 def check_gains(gains: Sequence[Decimal | None]) -> Iterator[Fault]:
-    """Faults of the values by themselves, with field paths as in the proto; None is one that cannot be read."""
+    """Faults of the values by themselves, with field paths as in the proto; None is an unreadable value."""
     for i, gain in enumerate(gains):
         if gain is None:
             continue

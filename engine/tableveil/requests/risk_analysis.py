@@ -1,4 +1,4 @@
-"""Which risk analysis is asked for, and all that can be wrong with asking."""
+"""The request of a risk analysis, and its checks."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ MOST_COMPARED = 100
 
 @dataclass(frozen=True, slots=True)
 class RiskRequest:
-    """The risks of the records of `table`, of `source_query`, or of what `release`, a number, released.
+    """The risks of the records of `table`, of `source_query`, or of the release with the number `release`.
 
-    They are those by its `quasi_identifiers`.
+    They are computed by its `quasi_identifiers`.
 
-    No quasi-identifiers means those in `compare`, which are sets of them to be put side by side; if there are none
-    either, those of the release, or those that a policy draft would guess. `largest_subset` None leaves open up to
-    which size subsets of them are looked at. `records` keeps the risks of each combination of values.
+    Without quasi-identifiers, they are computed by those in `compare`, which are sets to be put side by side; without
+    these, too, by those of the release, or those that a policy draft would guess. If `largest_subset` is None, the
+    largest size of the counted subsets is chosen automatically. `records` keeps the risks of each combination of
+    values.
     """
 
     table: TableReference | None
@@ -40,7 +41,7 @@ class RiskRequest:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The quasi-identifiers that are asked for by name, each once."""
+        """The quasi-identifiers that the request names, each once."""
         return self.quasi_identifiers or tuple(dict.fromkeys(name for names in self.compare for name in names))
 
 

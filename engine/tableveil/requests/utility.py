@@ -1,4 +1,4 @@
-"""Which utility report is asked for."""
+"""The request of a utility report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class UtilityRequest:
-    """What the release of that number still tells of its source."""
+    """Asks how much the release of that number still says about its source."""
 
     release: int
     request_id: str = ""

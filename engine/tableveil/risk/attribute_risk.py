@@ -1,4 +1,4 @@
-"""Attribute risk and special uniques: what each subset of the quasi-identifiers tells apart, counted in one pass."""
+"""Attribute risk and special uniques: how many records each subset of quasi-identifiers tells apart, in one pass."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from tableveil.risk.special_uniques import SpecialUniques, SpecialUniquesTally
 from tableveil.risk.subsets import Subset, counted_subsets
 
 LARGEST_SIZE = 3
-"""Subsets of at most so many quasi-identifiers are counted unless more are asked for."""
+"""By default, subsets of at most so many quasi-identifiers are counted."""
 
 FAST_COMBINATIONS = 500_000
 """With more distinct combinations, subsets of three would take longer than finding the combinations did."""
 
 MOST_SUBSETS = 2_000
-"""No more subsets are counted, whatever is asked for."""
+"""The most subsets that are counted, even on request."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeRisk:
-    """What a subset of the quasi-identifiers tells apart, in whole numbers.
+    """How many records and pairs a subset of the quasi-identifiers tells apart, in whole numbers.
 
     Attributes:
         attributes: Positions of the quasi-identifiers, ascending.
         records: Records of the table.
-        distinct: Distinct combinations of their values; NULL is a value.
-        separated: Pairs of records that differ in at least one of them.
-        unique: Records that are alone with their values of them.
-        minimal_unique: Those of them that are not alone with fewer of these attributes: the subset is a minimal sample
-            unique of theirs.
+        distinct: Distinct combinations of the subset's values; NULL is a value.
+        separated: Pairs of records that differ in at least one attribute of the subset.
+        unique: Records that are alone with their values in the subset.
+        minimal_unique: The unique records that are not alone with fewer of these attributes: the subset is a minimal
+            sample unique of theirs.
     """
 
     attributes: Subset
@@ -51,7 +51,10 @@ class AttributeRisk:
 
     @property
     def separation(self) -> float:
-        """The share of pairs of records that differ; 0 if there is no pair. Source: the same, alpha-separation."""
+        """The share of pairs of records that differ; 0 if there is no pair.
+
+        Source: Motwani and Xu 2007, alpha-separation.
+        """
         return self.separated / comb(self.records, 2) if self.records > 1 else 0.0
 
 
@@ -65,12 +68,15 @@ class SubsetRisks:
 
 
 def number_of_subsets(attributes: int, size: int) -> int:
-    """How many subsets of 1 to `size` of so many attributes there are."""
+    """The number of subsets of 1 to `size` among so many attributes."""
     return sum(comb(attributes, members) for members in range(1, size + 1))
 
 
 def largest_size(attributes: int) -> int:
-    """Up to which size all subsets may be counted: with no more than `MOST_SUBSETS`. At least 1."""
+    """The largest size up to which all subsets may be counted: there are no more than `MOST_SUBSETS`.
+
+    The result is at least 1.
+    """
     size = 1
     while size < attributes and number_of_subsets(attributes, size + 1) <= MOST_SUBSETS:
         size += 1
@@ -78,15 +84,15 @@ def largest_size(attributes: int) -> int:
 
 
 def default_size(attributes: int, combinations: int) -> int:
-    """The size that is taken unless one is asked for: `LARGEST_SIZE`, less if that would take long."""
+    """The size by default: `LARGEST_SIZE`, or less if that would take long."""
     size = LARGEST_SIZE if combinations <= FAST_COMBINATIONS else LARGEST_SIZE - 1
     return min(size, largest_size(attributes))
 
 
 def subset_risks(frequencies: Frequencies, size: int, after_each: Callable[[], None] = lambda: None) -> SubsetRisks:
-    """Counts all subsets of 1 to `size` quasi-identifiers; of fewer if there are not so many.
+    """Counts all subsets of 1 to `size` quasi-identifiers, or of fewer if there are not so many.
 
-    `after_each` subset is called, and may raise what ends the work.
+    `after_each` is called after each subset, and may raise an error that ends the work.
 
     Raises:
         ValueError: the size is below 1, or there would be more than `MOST_SUBSETS`.
@@ -115,10 +121,10 @@ def subset_risks(frequencies: Frequencies, size: int, after_each: Callable[[], N
 
 
 def proposed_identifiers(risks: Sequence[AttributeRisk], distinction: float, separation: float) -> list[AttributeRisk]:
-    """The minimal subsets that reach one of the thresholds, most telling first: guesses of what identifies people.
+    """The minimal subsets that reach one of the thresholds, most distinctive first: guesses of what identifies people.
 
-    Nothing is known here of what an adversary knows: a subset that tells all records apart may be a number nobody ever
-    sees, and one that does not may be on everyone's doorbell.
+    An adversary's knowledge is not known here: a subset that tells all records apart may be a number that nobody ever
+    sees, and a subset that does not may be on everyone's doorbell.
     """
     reaching = [risk for risk in risks if risk.distinction >= distinction or risk.separation >= separation]
     found = {risk.attributes for risk in reaching}

@@ -14,7 +14,7 @@ from tableveil.risk.slide_negative_binomial import fitted
 PITMAN, ZAYATZ, SNB = UniquenessEstimator.PITMAN, UniquenessEstimator.ZAYATZ, UniquenessEstimator.SNB
 
 LARGEST_CLASS = 10
-"""Classes of the population are estimated by size up to this one."""
+"""Classes of the population are estimated for sizes up to this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +22,8 @@ class ClassSizeEstimate:
     """The classes of a population as a model expects them.
 
     Attributes:
-        classes: How many there are in all.
-        of_size: How many there are of 1, 2, … `LARGEST_CLASS` people; `of_size[0]` are the unique people.
+        classes: The number of all classes.
+        of_size: The numbers of classes of 1, 2, … `LARGEST_CLASS` people; `of_size[0]` are the unique people.
     """
 
     classes: float
@@ -32,14 +32,16 @@ class ClassSizeEstimate:
 
 @dataclass(frozen=True, slots=True)
 class PopulationEstimates:
-    """What a sample tells about its population, by every estimator. None: no estimate for such a sample.
+    """Estimates about a population from its sample, by every estimator.
+
+    None means that there is no estimate for such a sample.
 
     Attributes:
-        population: How many people the population has.
+        population: The number of people in the population.
         uniqueness: Per estimator the share of the population that is unique.
-        rule: The estimator that Dankar's rule decides for, with that of Zayatz where Pitman has none.
-        sizes: Per model that describes a whole population, `PITMAN` and `SNB`, its classes; none for a sample that has
-            no unique records, or is the population.
+        rule: The estimator by Dankar's decision rule, or that of Zayatz where Pitman has no estimate.
+        sizes: The classes of the population by each model that describes a whole population, `PITMAN` and `SNB`; empty
+            for a sample that has no unique records, or is the population.
     """
 
     population: int
@@ -49,7 +51,7 @@ class PopulationEstimates:
 
 
 def population_estimates(found: ClassSizes, population: int) -> PopulationEstimates:
-    """All estimates, from the classes of a sample of a population of that size, which is at least the sample's."""
+    """All estimates from the classes of a sample; `population` is at least the sample's size."""
     uniqueness = {estimator: population_uniqueness(found, population, estimator) for estimator in UniquenessEstimator}
     rule = _rule(found, population, uniqueness)
     sizes = {model: _sizes(found, population, model, uniqueness[model]) for model in (PITMAN, SNB)}
@@ -69,7 +71,7 @@ def _rule(
 def _sizes(
     found: ClassSizes, population: int, model: UniquenessEstimator, uniqueness: float | None
 ) -> ClassSizeEstimate | None:
-    """The classes by a model; none where it does not estimate, also for a sample without unique records."""
+    """The classes by a model; None where it has no estimate, also for a sample without unique records."""
     records = int((found.sizes * found.classes).sum())
     if uniqueness is None or uniqueness == 0 or records >= population:
         return None
@@ -77,7 +79,7 @@ def _sizes(
 
 
 def _by_pitman(found: ClassSizes, population: int) -> ClassSizeEstimate | None:
-    """As the population grows, classes of i are (1 - alpha) (2 - alpha) … (i - 1 - alpha) / i! per unique record."""
+    """As the population grows, classes of i per unique record are (1 - alpha) (2 - alpha) … (i - 1 - alpha) / i!."""
     parameters = pitman_parameters(found)
     if parameters is None:
         return None
@@ -90,7 +92,7 @@ def _by_pitman(found: ClassSizes, population: int) -> ClassSizeEstimate | None:
 
 
 def _by_snb(found: ClassSizes, population: int) -> ClassSizeEstimate | None:
-    """A class has one record and, of a negative binomial number, others."""
+    """A class has one record plus a negative binomial number of others."""
     model = fitted(found, population)
     if model is None:
         return None

@@ -1,4 +1,4 @@
-"""The risks by some of the columns only, from the combinations of all: what if an adversary knows no more."""
+"""The risks by some of the columns, from the combinations of all: for an adversary who knows no more columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tableveil.risk.subsets import records_by_values
 
 
 def class_sizes_by(frequencies: Frequencies, attributes: Sequence[int]) -> ClassSizes:
-    """The sizes of the classes by quasi-identifiers at these positions, of which there is at least one."""
+    """The sizes of the classes by quasi-identifiers at these positions; there is at least one."""
     if len(set(attributes)) == len(frequencies.values):
         return frequencies.sizes
     return ClassSizes.of(records_by_values(frequencies, tuple(sorted(set(attributes)))))

@@ -1,4 +1,4 @@
-"""The base histogram as arrays: what every risk measure is computed from."""
+"""The base histogram as arrays: every risk measure is computed from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tableveil.errors import Fault
 from tableveil.risk.prosecutor import ClassSizes
 
 MOST_RECORDS = 2**31
-"""Below this, pairs of records are counted in 64 bits."""
+"""Below this number, pairs of records are counted in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,14 +21,14 @@ class Frequencies:
     """The distinct combinations of quasi-identifiers' values in a table, in any order.
 
     Attributes:
-        codes: Per quasi-identifier the code of its value in each combination; NULL is a value with a code. The smaller
-            the type, the faster.
-        values: Per quasi-identifier how many codes there are: each is below.
-        records: Per combination the table's records that have it: at least 1.
-        people: Per combination the records of the population that have it, if there is a table of the population. At
-            least `records`, or the table is no part of it: see `check_people`.
-        weights: Per combination the sum of its records' survey weights, if there are some: how many people they stand
-            for.
+        codes: Per quasi-identifier the code of its value in each combination; NULL is a value with a code. Smaller
+            integer types are faster.
+        values: Per quasi-identifier the number of its codes: each code is below it.
+        records: Per combination its number of records in the table: at least 1.
+        people: Per combination its number of records in the population, if there is a table of the population. This is
+            at least `records`, or the table is no part of the population: see `check_people`.
+        weights: Per combination the sum of its records' survey weights, if there are any: the number of people they
+            stand for.
     """
 
     codes: tuple[NDArray[np.integer[Any]], ...]
@@ -43,7 +43,7 @@ class Frequencies:
 
     @property
     def total(self) -> int:
-        """How many records the table has."""
+        """The number of the table's records."""
         return int(self.records.sum())
 
     @property
@@ -53,7 +53,7 @@ class Frequencies:
 
 
 def check_people(frequencies: Frequencies) -> Iterator[Fault]:
-    """The fault of a population that lacks people of the table; none without a population."""
+    """The fault of a population that lacks people of the table; empty without a population."""
     if frequencies.people is None:
         return
     lacking = frequencies.people < frequencies.records

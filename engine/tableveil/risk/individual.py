@@ -1,4 +1,4 @@
-"""Individual risk: a record's risk where survey weights tell how many people of the population it stands for."""
+"""Individual risk: the risk of a record whose survey weight says how many people of the population it stands for."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from tableveil.errors import Fault
 from tableveil.risk.frequencies import Frequencies
 
 MANY = 40
-"""From so many records on, the series needs few terms whatever the weights."""
+"""From so many records on, the series needs few terms for any weights."""
 
 PIECE = 1 << 16
-"""Combinations taken at a time, so that what numpy makes on the way stays in the caches."""
+"""Combinations processed at a time, so that numpy's intermediate arrays stay in the caches."""
 
 TERMS = 60
-"""Of the series: what comes after them is below 1e-16 of the sum, with p from a half on or `MANY` records."""
+"""Terms of the series: those after them are below 1e-16 of the sum, for p of at least a half or `MANY` records."""
 
 
 @dataclass(frozen=True, slots=True)
 class WeightFacts:
-    """What is wrong with a column of survey weights: records whose weight is NULL, NaN or infinite, or below 1."""
+    """Defects of a column of survey weights: numbers of records whose weight is NULL, NaN or infinite, or below 1."""
 
     null: int
     not_finite: int
@@ -33,13 +33,14 @@ class WeightFacts:
 
 @dataclass(frozen=True, slots=True)
 class IndividualRisk:
-    """The individual risks of all records. All zero for no records.
+    """The individual risks of all records. All are zero if there are no records.
 
     Attributes:
         highest: The highest risk of a record.
         average: The average over records: the share of them that is expected to be found, the global risk.
-        expected: How many records are expected to be found if all are looked for.
-        records_at_risk: Per threshold the records whose risk is above it. Risks are floating-point numbers here.
+        expected: The number of records expected to be found if all are looked for.
+        records_at_risk: Per threshold the number of records with a risk above it. Risks are floating-point numbers
+            here.
     """
 
     highest: float
@@ -49,7 +50,7 @@ class IndividualRisk:
 
 
 def check_weights(field: str, facts: WeightFacts) -> Iterator[Fault]:
-    """Faults of a column of weights, under the field that names it; numbers of records, never a weight."""
+    """Faults of a column of weights, under the field that names it; they give numbers of records, never a weight."""
     expected = "the number of people that each record stands for, at least 1"
     for number, what in (
         (facts.null, "NULL"),
@@ -62,10 +63,10 @@ def check_weights(field: str, facts: WeightFacts) -> Iterator[Fault]:
 
 
 def individual_risks(records: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Per combination the risk of each of its records, from its number of records f and the sum of their weights W.
+    """Per combination the risk of each of its records, from their number f and the sum of their weights W.
 
-    The people F of the population that have a combination are, given f, distributed negative binomially: f successes
-    with the probability p = f / W. The risk is the expectation of 1 / F,
+    The number F of people in the population with a combination has, given f, a negative binomial distribution: f
+    successes with the probability p = f / W. The risk is the expectation of 1 / F,
 
         (p^f / f) 2F1(f, f; f + 1; 1 - p),  which is  (p / f) 2F1(1, 1; f + 1; 1 - p)
 
@@ -93,7 +94,7 @@ def _risks(records: NDArray[np.int64], weights: NDArray[np.float64]) -> NDArray[
 
 
 def _by_recursion(records: NDArray[np.int64], share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """From f = 1, where it is p / q log(1 / p) with q = 1 - p above 0, to f + 1 by p / q (1 / f - risk).
+    """Starts at f = 1 with p / q log(1 / p), q = 1 - p above 0; goes to f + 1 by p / q (1 / f - risk).
 
     The risk is the integral of p u^(f - 1) / (p + q u) over u from 0 to 1: so p risk(f) + q risk(f + 1) = p / f. With p
     below a half, p / q is below 1, and errors die out.
@@ -110,7 +111,7 @@ def _by_recursion(records: NDArray[np.int64], share: NDArray[np.float64]) -> NDA
 
 
 def _by_series(records: NDArray[np.int64], share: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Is p / f times the sum of k! q^k / ((f + 1) … (f + k)) over k from 0: all terms are positive."""
+    """Computes p / f times the sum of k! q^k / ((f + 1) … (f + k)) over k from 0: all terms are positive."""
     missed = 1 - share
     term = np.ones(len(records))
     total = np.ones(len(records))
@@ -122,7 +123,7 @@ def _by_series(records: NDArray[np.int64], share: NDArray[np.float64]) -> NDArra
 
 
 def individual_risk(frequencies: Frequencies, thresholds: Sequence[Decimal]) -> IndividualRisk:
-    """The individual risks in total. `frequencies` has weights that `check_weights` has found nothing wrong with."""
+    """The individual risks in total. `frequencies` has weights without a fault by `check_weights`."""
     if frequencies.weights is None:
         raise ValueError("the frequencies have no weights")
     records, total = frequencies.records, frequencies.total

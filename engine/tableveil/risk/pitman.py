@@ -14,17 +14,17 @@ from tableveil.risk.prosecutor import ClassSizes
 Number = TypeVar("Number", float, NDArray[np.float64])
 
 SMALLEST_ALPHA = 1e-6
-"""Below, the model is Ewens's, to which the estimate tends."""
+"""Below it, the model is Ewens's, to which the estimate tends."""
 
 LARGE_THETA = 1e5
 """From here on, logarithms of gamma functions are too large to be subtracted."""
 
 DIRECT = 16
-"""Terms are added one by one below it; the series, which takes over, has 14 digits from there."""
+"""Below it, terms are added one by one; from there on the series has 14 digits."""
 
 
 def pitman(found: ClassSizes, population: int) -> float | None:
-    """Unique records of a population of that size, from a sample that has some. None: no parameters fit."""
+    """Unique records of a population of that size, from a sample that has unique records. None if no parameters fit."""
     parameters = pitman_parameters(found)
     return None if parameters is None else expected_uniques(*parameters, population)
 
@@ -35,9 +35,9 @@ def expected_uniques(theta: float, alpha: float, population: int) -> float:
 
 
 def pitman_parameters(found: ClassSizes) -> tuple[float, float] | None:
-    """Theta and alpha, under which Pitman's sampling formula makes a sample that has unique records most likely.
+    """Theta and alpha that give a sample with unique records the highest probability by Pitman's sampling formula.
 
-    Both derivatives of its logarithm are 0. None if there are none such: all records of the sample are unique.
+    Both derivatives of its logarithm are 0. None if there are no such parameters: all records of the sample are unique.
 
     Source: Hoshino 2001, "Applying Pitman's sampling formula to microdata disclosure risk assessment".
     """
@@ -47,7 +47,7 @@ def pitman_parameters(found: ClassSizes) -> tuple[float, float] | None:
     joining = Joining(found)
 
     def sum_for(alpha: float) -> float:
-        """The sum of theta and alpha, which is above 0, with which the derivative by theta is 0."""
+        """The sum of theta and alpha, above 0, at which the derivative by theta is 0."""
 
         def slope(logarithm: float) -> float:
             theta_alpha = math.exp(logarithm)
@@ -57,7 +57,7 @@ def pitman_parameters(found: ClassSizes) -> tuple[float, float] | None:
         return math.exp(root(slope, math.log((1 - alpha) / records), math.log(records**2 + 1)))
 
     def slope(alpha: float) -> float:
-        """The derivative by alpha, with that theta."""
+        """The derivative by alpha, with the theta for it."""
         theta_alpha = sum_for(alpha)
         ratio = theta_alpha / alpha
         between = (classes - 1 - (ratio - 1) * reciprocals(ratio, classes - 1)) / alpha
@@ -69,9 +69,9 @@ def pitman_parameters(found: ClassSizes) -> tuple[float, float] | None:
 
 
 class Joining:
-    """What the classes' growth beyond one record contributes to the derivative by alpha.
+    """The contribution of the classes' growth beyond one record to the derivative by alpha.
 
-    That is the sum over all classes of 1 / (1 - alpha) + ... + 1 / (size - 1 - alpha). The terms between two sizes that
+    It is the sum over all classes of 1 / (1 - alpha) + ... + 1 / (size - 1 - alpha). The terms between two sizes that
     occur are summed once, for all classes that reach the larger one.
     """
 
@@ -93,10 +93,10 @@ class Joining:
 
 
 def reciprocals(start: float, terms: int) -> float:
-    """1 / start + 1 / (start + 1) + ..., so many terms; `start` is above 0.
+    """1 / start + 1 / (start + 1) + ..., with so many terms; `start` is above 0.
 
-    That is the difference of two digamma functions. It is taken from their asymptotic series, whose logarithms are
-    subtracted first, so that nothing cancels out when the start is large.
+    The sum is the difference of two digamma functions. It is computed from their asymptotic series, whose logarithms
+    are subtracted first, so that nothing cancels out when the start is large.
     """
     total = 0.0
     while terms > 0 and start < DIRECT:
@@ -107,7 +107,7 @@ def reciprocals(start: float, terms: int) -> float:
 
 
 def _correction(x: Number) -> Number:
-    """What the logarithm is above the digamma function: its asymptotic series."""
+    """The logarithm minus the digamma function: its asymptotic series."""
     inverse = 1 / (x * x)
     return 1 / (2 * x) + inverse * (1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse / 240)))
 

@@ -10,14 +10,14 @@ from tableveil.risk.prosecutor import ClassSizes
 from tableveil.risk.slide_negative_binomial import slide_negative_binomial
 
 NEGLIGIBLE = 80
-"""A class is not counted on when it is less likely than exp(-80) to have one record in the sample."""
+"""A class is left out if its probability of having one record in the sample is below exp(-80)."""
 
 
 def population_uniqueness(found: ClassSizes, population: int, estimator: UniquenessEstimator) -> float | None:
     """The estimated share of a population that is unique, from 0 to 1; `found` are the classes of a sample of it.
 
-    None: the estimator has no estimate for such a sample, least of all 0. A sample without unique records has none in
-    the population. One as large as the population is the population, and its unique records are counted.
+    None: the estimator has no estimate for such a sample; this does not mean 0. A sample without unique records has
+    none in the population. A sample as large as the population is the population, and its unique records are counted.
     """
     records = int((found.sizes * found.classes).sum())
     unique = int(found.classes[0]) if len(found.sizes) and found.sizes[0] == 1 else 0
@@ -53,14 +53,14 @@ def dankar(found: ClassSizes, records: int, population: int) -> float | None:
 
 
 def zayatz(found: ClassSizes, population: int) -> float:
-    """Unique records of a population, from a sample that has some: those whose class was most likely of one record.
+    """Unique records of a population, from a sample that has some: those that are most likely unique in their class.
 
-    Class sizes in the population are taken to be distributed as in the sample. A class of i records then has one in the
-    sample with a hypergeometric probability. Source: Zayatz 1991.
+    Class sizes in the population are assumed to be distributed as in the sample. A class of i records then has one in
+    the sample with a hypergeometric probability. Source: Zayatz 1991.
     """
     records = int((found.sizes * found.classes).sum())
     others = population - records
-    # A class of i: one of its records is drawn, and i - 1 times one of the others that are left is not.
+    # For a class of i: one of its records is drawn, and in i - 1 further draws none of the others is.
     longest = min(int(found.sizes[-1]), 2 + int(NEGLIGIBLE * population / records))
     left = np.arange(longest - 1, dtype=np.float64)
     with np.errstate(divide="ignore"):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SMALL = 1 << 16
-"""Sizes below it are counted without sorting."""
+"""Below it, sizes are counted without sorting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,14 @@ class ClassSizes:
 
     @classmethod
     def of(cls, counts: NDArray[np.int64]) -> ClassSizes:
-        """The histogram of one size per class."""
+        """Makes the histogram from one size per class."""
         return cls(*summed_by_size(counts))
 
 
 def summed_by_size(
     sizes: NDArray[np.int64], records: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The sizes that occur, ascending, and for each the sum of its `records`; how often it occurs without."""
+    """The sizes that occur, ascending, with the sum of `records` for each; without `records`, how often each occurs."""
     large = sizes >= SMALL
     if not large.any():
         sums = np.bincount(sizes, records)
@@ -43,9 +43,9 @@ def summed_by_size(
 
 @dataclass(frozen=True, slots=True)
 class ProsecutorRisk:
-    """Risks of a set of records; a record's risk is 1 / size of its class. All zero for no records.
+    """Risks of a set of records; a record's risk is 1 / size of its class. All are zero if there are no records.
 
-    `records_at_risk` holds, per threshold, the records whose risk is above it. Source: El Emam and Dankar 2008.
+    `records_at_risk` holds, per threshold, the number of records with a risk above it. Source: El Emam and Dankar 2008.
     """
 
     records: int
@@ -80,7 +80,7 @@ def prosecutor_risk(found: ClassSizes, thresholds: Sequence[Decimal]) -> Prosecu
 
 
 def largest_at_risk(threshold: Decimal) -> int:
-    """The size of the largest classes whose risk, 1 / size, is above the threshold; no larger than 2^62."""
+    """The size of the largest classes with a risk, 1 / size, above the threshold; no larger than 2^62."""
     numerator, denominator = threshold.as_integer_ratio()
     # size < denominator / numerator, that is, size <= ceil(denominator / numerator) - 1.
     return min(-(-denominator // numerator) - 1, 2**62)

@@ -16,16 +16,16 @@ from tableveil.risk.prosecutor import largest_at_risk, summed_by_size
 
 @dataclass(frozen=True, slots=True)
 class AttackRisk:
-    """The risks of all records under one adversary. All zero for no records.
+    """The risks of all records under one adversary. All are zero if there are no records.
 
     Attributes:
         highest: The highest risk of a record.
-        average: The average over records: the share of them that is expected to be found if all are looked for, which
-            is called the success rate.
+        average: The average over records: the share of them that is expected to be found if all are looked for, called
+            the success rate.
         lowest: The lowest risk of a record.
-        records_at_highest: How many records have the highest risk.
-        records_at_lowest: How many records have the lowest.
-        records_at_risk: Per threshold the records whose risk is above it, decided exactly.
+        records_at_highest: The number of records with the highest risk.
+        records_at_lowest: The number of records with the lowest risk.
+        records_at_risk: Per threshold the number of records with a risk above it, decided exactly.
     """
 
     highest: float
@@ -45,11 +45,11 @@ class ReidentificationRisk:
         classes: Distinct combinations of values.
         unique_records: Records that are alone in their class. Their share is the sample uniqueness.
         prosecutor: The adversary knows that the person is in the table: 1 / f, the size of the class.
-        journalist: The adversary does not know: 1 / F, the class's people in the population. Without a population, the
-            same as the prosecutor's, which it cannot exceed.
+        journalist: The adversary does not know: 1 / F, the class's people in the population. Without a population, it
+            equals the prosecutor's risk, which it cannot exceed.
         marketer: The adversary looks for everybody. The share of records that are expected to be found: the sum over
-            classes of f / F, by the number of records. Without a population, with F = f.
-        from_population: There is a population: F is counted.
+            classes of f / F, divided by the number of records. Without a population, F = f.
+        from_population: Whether there is a population, so that F is counted.
     """
 
     records: int
@@ -62,7 +62,7 @@ class ReidentificationRisk:
 
 
 def reidentification_risk(frequencies: Frequencies, thresholds: Sequence[Decimal]) -> ReidentificationRisk:
-    """The risks of the records, and how many are above each threshold, which is above 0 and below 1.
+    """The risks of the records, and how many are above each threshold; thresholds are between 0 and 1.
 
     Source: El Emam and Dankar 2008, "Protecting privacy using k-anonymity"; Dankar and El Emam 2010, "A method for
     evaluating marketer re-identification risk".
@@ -84,13 +84,13 @@ def reidentification_risk(frequencies: Frequencies, thresholds: Sequence[Decimal
 
 
 def attack_risk(sizes: NDArray[np.int64], records: NDArray[np.int64], thresholds: Sequence[Decimal]) -> AttackRisk:
-    """The risks of records of which `records[i]` are at 1 / `sizes[i]` each; sizes ascend."""
+    """The risks of records; `records[i]` of them have a risk of 1 / `sizes[i]`; sizes ascend."""
     total = int(records.sum())
     if not total:
         return AttackRisk(0.0, 0.0, 0.0, 0, 0, tuple((threshold, 0) for threshold in thresholds))
     return AttackRisk(
         highest=1.0 / int(sizes[0]),
-        # Where sizes are those of the classes themselves, these quotients are whole numbers.
+        # If sizes are those of the classes themselves, these quotients are whole numbers.
         average=math.fsum(records / sizes) / total,
         lowest=1.0 / int(sizes[-1]),
         records_at_highest=int(records[0]),

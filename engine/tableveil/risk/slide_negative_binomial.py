@@ -12,12 +12,12 @@ from tableveil.numeric.root import root
 from tableveil.risk.prosecutor import ClassSizes
 
 LOGITS = tuple(np.linspace(-25, 25, 201).tolist())
-"""Of beta: between two of them a change of sign is looked for."""
+"""Logits of beta: the search looks for a change of sign between two of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlideNegativeBinomial:
-    """A population of `classes` classes, each of one record and a negative binomial number more: NB(alpha, beta)."""
+    """A population of `classes` classes, each of one record plus a negative binomial number: NB(alpha, beta)."""
 
     classes: float
     alpha: float
@@ -36,10 +36,10 @@ def slide_negative_binomial(found: ClassSizes, population: int) -> float | None:
 
 
 def fitted(found: ClassSizes, population: int) -> SlideNegativeBinomial | None:
-    """The population of that size with which as many classes of one and of two are expected in the sample as are there.
+    """The population of that size whose expected numbers of classes of one and of two in the sample are those found.
 
-    The sample has unique records. If several alpha and beta would do, those with the most unique records in the
-    population are taken; None if there are none such.
+    The sample has unique records. If several alpha and beta fit, those with the most unique records in the population
+    are returned; None if none fit.
 
     Source: Chen and Keller-McNulty 1998, "Estimation of identification disclosure risk in microdata".
     """
@@ -51,7 +51,7 @@ def fitted(found: ClassSizes, population: int) -> SlideNegativeBinomial | None:
     total = population_classes(found, fraction)
 
     def alpha_for(logit: float) -> float:
-        """With which the quotient of twos and ones is as expected: the positive root of a quadratic equation."""
+        """The alpha for which the quotient of twos and ones is as expected: the positive root of a quadratic."""
         others = 1 / (1 + math.exp(logit))
         unseen = (1 - fraction) * others
         double = 2 * twos / ones * (1 - unseen)
@@ -59,11 +59,11 @@ def fitted(found: ClassSizes, population: int) -> SlideNegativeBinomial | None:
         linear = fraction * others * (2 - unseen) - double * unseen
         constant = double * (1 - unseen)
         distance = math.sqrt(linear * linear + 4 * square * constant)
-        # Of two ways to write the root, the one that does not subtract what is nearly equal.
+        # There are two ways to write the root; this is the one that does not subtract nearly equal numbers.
         return 2 * constant / (linear + distance) if linear > 0 else (distance - linear) / (2 * square)
 
     def surplus(logit: float) -> float:
-        """The logarithm of expected by found classes of one."""
+        """The logarithm of expected divided by found classes of one."""
         alpha, odds = alpha_for(logit), math.exp(-logit)
         unseen = (1 - fraction) / (1 + math.exp(logit))
         seen = math.log1p(alpha * unseen / (1 - unseen)) - alpha * math.log1p(fraction * odds)
@@ -76,7 +76,7 @@ def fitted(found: ClassSizes, population: int) -> SlideNegativeBinomial | None:
 
 
 def population_classes(found: ClassSizes, fraction: float) -> float:
-    """The number of classes of a population, from a sample of that fraction, below 1, that has unique records.
+    """The number of classes of a population, from a sample with unique records; its `fraction` is below 1.
 
     Source: Haas and Stokes 1998, "Estimating the number of classes in a finite population", Shlosser's estimator as
     modified there.
@@ -86,10 +86,10 @@ def population_classes(found: ClassSizes, fraction: float) -> float:
     once = sizes * fraction * (1 - fraction) ** (sizes - 1) * classes
     square = fraction * fraction
     once_of_square = sizes * square * (1 - square) ** (sizes - 1) * classes
-    # (1 - f)^i ((1 + f)^i - 1), of which the second factor alone could overflow.
+    # (1 - f)^i ((1 + f)^i - 1); its second factor alone could overflow.
     rest = ((1 - square) ** sizes - (1 - fraction) ** sizes) * classes
     if not rest.sum() or not once.sum():
-        # A fraction so small that nothing is left of it in floats: the population cannot be told from infinite.
+        # The fraction is so small that floats lose it: the population cannot be distinguished from an infinite one.
         return math.inf
     factor = once_of_square.sum() / rest.sum() * (missed.sum() / once.sum()) ** 2
     return float(classes.sum() + classes[0] * factor)

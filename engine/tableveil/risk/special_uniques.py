@@ -1,4 +1,4 @@
-"""Special uniques: records that are alone already with few of their values (SUDA)."""
+"""Special uniques: records that are alone with few of their values already (SUDA)."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 from tableveil.risk.prosecutor import ClassSizes
 
 NONE = 255
-"""The size of the smallest MSU where there is none: above all sizes."""
+"""The size of the smallest MSU if there is none: above all sizes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpecialUniques:
-    """The minimal sample uniques (MSUs) of up to `size` attributes, and what they make of each record.
+    """The minimal sample uniques (MSUs) of up to `size` attributes, and the scores that records get from them.
 
-    A subset of attributes is an MSU of a record that is alone with its values of them, and not with fewer of them.
+    A subset of attributes is an MSU of a record that is alone with its values in them, but not with fewer of them.
 
     Attributes:
-        size: The largest size of an MSU that was looked for.
-        scores: Per combination the SUDA score of its record: see `score_of`, summed over its MSUs. 0 if it has none, as
-            every combination of several records.
+        size: The largest size of the MSUs that were looked for.
+        scores: Per combination the SUDA score of its record: see `score_of`, summed over its MSUs. It is 0 without
+            MSUs, as for every combination of several records.
         found: Per combination the number of its record's MSUs.
         smallest: Per combination the size of its record's smallest MSU; 0 if it has none.
         by_size: The number of MSUs of 1, 2, … `size` attributes.
@@ -41,10 +41,10 @@ class SpecialUniques:
 
 
 def score_of(attributes: int, members: int, size: int) -> float:
-    """What an MSU of so many members adds to a score, with MSUs of up to `size` of `attributes` looked for.
+    """The contribution to a score by an MSU of so many members, with MSUs of up to `size` of `attributes` looked for.
 
-    The product of attributes - i, for i from `members` to `size`, of which the factor 0, i = attributes, is left out:
-    with all sizes that is (attributes - members)!. Smaller MSUs add more, as all their supersets are unique too.
+    It is the product of attributes - i, for i from `members` to `size`, without the factor 0, i = attributes: with all
+    sizes it is (attributes - members)!. Smaller MSUs contribute more, as all their supersets are unique, too.
 
     Source: Elliot, Manning, Mayes, Gurd and Bane 2005, "SUDA: a program for detecting special uniques".
     """
@@ -54,8 +54,9 @@ def score_of(attributes: int, members: int, size: int) -> float:
 def intruder_success(found: ClassSizes, fraction: float) -> float | None:
     """DIS: the probability that a unique match between the population and the table is correct.
 
-    `fraction` is the sampling fraction, above 0 and at most 1. f n1 / (f n1 + 2 (1 - f) n2), of n1 classes of one and
-    n2 of two; None if there are neither, or no unique records and all are sampled.
+    `fraction` is the sampling fraction, above 0 and at most 1. The result is f n1 / (f n1 + 2 (1 - f) n2), with n1
+    classes of one and n2 of two; None if there are neither, or if there are no unique records and all people are
+    sampled.
 
     Source: Skinner and Elliot 2002, "A measure of disclosure risk for microdata".
     """
@@ -66,7 +67,7 @@ def intruder_success(found: ClassSizes, fraction: float) -> float | None:
 
 
 class SpecialUniquesTally:
-    """Finds the minimal sample uniques while subsets are counted, each after those of one attribute less."""
+    """Finds the minimal sample uniques while subsets are counted, each after those with one attribute less."""
 
     def __init__(self, attributes: int, rows: int, size: int) -> None:
         self._size = size
@@ -81,9 +82,9 @@ class SpecialUniquesTally:
         self._unique_with_less = np.zeros(rows, np.bool_)
 
     def add(self, subset: tuple[int, ...], unique: NDArray[np.int64]) -> int:
-        """Takes the rows that are unique in a subset, and tells how many have it as an MSU."""
+        """Takes the rows that are unique in a subset, and returns the number of those with it as an MSU."""
         members = len(subset)
-        # What is kept per row is looked up several times faster in order.
+        # Arrays per row are looked up several times faster in order.
         unique = np.sort(unique)
         if members < self._size:
             self._unique[subset] = unique
@@ -99,7 +100,7 @@ class SpecialUniquesTally:
         return len(minimal)
 
     def _minimal(self, subset: tuple[int, ...], unique: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Those that are not unique with one attribute less; so they are not with still fewer either."""
+        """The rows that are not unique with one attribute less; so they are not unique with still fewer either."""
         less = [self._unique[subset[:i] + subset[i + 1 :]] for i in range(len(subset))] if len(subset) > 1 else []
         for rows in less:
             self._unique_with_less[rows] = True
@@ -109,7 +110,7 @@ class SpecialUniquesTally:
         return minimal
 
     def result(self) -> SpecialUniques:
-        """What was found."""
+        """The minimal sample uniques found."""
         return SpecialUniques(
             size=self._size,
             scores=self._scores,

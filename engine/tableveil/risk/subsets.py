@@ -16,10 +16,10 @@ from tableveil.risk.frequencies import Frequencies
 Subset = tuple[int, ...]
 
 MOST_CELLS = 1 << 22
-"""Cells of a table of all combinations of some attributes: 32 MB, of which much is still kept in the last cache."""
+"""Cells of a table of all combinations of some attributes: 32 MB, much of which still stays in the last cache."""
 
 WIDENED_CELLS = 1 << 17
-"""A table takes more attributes than it must up to so many cells: larger ones fill several times slower."""
+"""A table may take extra attributes up to this number of cells: larger tables fill several times slower."""
 
 FEWEST_CELLS = 1 << 12
 
@@ -27,7 +27,7 @@ MOST_ROWS = 1 << 25
 """Rows of a histogram whose numbers are added up in tables: see `_Rows`."""
 
 PIECE = 1 << 14
-"""Rows taken at a time, so that what numpy makes on the way stays in the first caches."""
+"""Rows processed at a time, so that numpy's intermediate arrays stay in the first caches."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,8 +36,8 @@ class Counted:
 
     Attributes:
         attributes: Positions of the quasi-identifiers, ascending.
-        counts: Records per distinct combination of their values, in no order.
-        unique: The rows of the histogram whose record is alone with its values of them.
+        counts: Records per distinct combination of their values, in no particular order.
+        unique: The histogram's rows whose record is alone with its values in these attributes.
     """
 
     attributes: Subset
@@ -46,14 +46,14 @@ class Counted:
 
 
 def counted_subsets(frequencies: Frequencies, size: int) -> Iterator[Counted]:
-    """All subsets of 1 to `size` attributes, each after all subsets of its own that have one attribute less.
+    """All subsets of 1 to `size` attributes, each after all of its own subsets with one attribute less.
 
-    Subsets whose values have few combinations are counted in tables of a cell per combination. One pass over the
-    histogram fills such a table for a set of attributes that contains several of them; its subsets are sums along
-    the table's axes. A subset that has more combinations than cells is counted by sorting the histogram's rows.
+    Subsets whose values have few combinations are counted in tables with a cell per combination. One pass over the
+    histogram fills such a table for a set of attributes that contains several of them; its subsets are sums along the
+    table's axes. A subset with more combinations than cells is counted by sorting the histogram's rows.
 
-    A cell holds, beside the number of its records, the sum of their rows' numbers: where it has one record, that is its
-    row. So unique records are found without another look at the histogram.
+    A cell holds, beside the number of its records, the sum of their rows' numbers: if it has one record, that sum is
+    its row. So unique records are found without another look at the histogram.
     """
     wanted = [s for members in range(1, size + 1) for s in combinations(range(len(frequencies.values)), members)]
     done: set[Subset] = set()
@@ -66,7 +66,7 @@ def counted_subsets(frequencies: Frequencies, size: int) -> Iterator[Counted]:
 
 
 def _in_tables(frequencies: Frequencies, wanted: Sequence[Subset]) -> Iterator[Counted]:
-    """Those of the wanted subsets that have few combinations."""
+    """Counts those of the wanted subsets that have few combinations."""
     number = len(frequencies.records)
     most = min(max(number, FEWEST_CELLS), MOST_CELLS) if number <= MOST_ROWS else 0
     rows = _Rows(frequencies)
@@ -80,10 +80,10 @@ def _in_tables(frequencies: Frequencies, wanted: Sequence[Subset]) -> Iterator[C
 
 
 def _tables(values: Sequence[int], wanted: Sequence[Subset], most: int) -> list[Subset]:
-    """Sets of attributes of at most `most` cells that contain, one or another, every wanted subset that has so few.
+    """Sets of attributes with at most `most` cells; every wanted subset with so few cells is in one of them.
 
-    Greedy: the largest subset that is in none yet takes the attribute with which most others are in it too, and so on
-    up to `WIDENED_CELLS`.
+    Greedy: the largest subset that is in no set yet is extended by the attribute that brings in most other subsets, and
+    so on up to `WIDENED_CELLS`.
     """
 
     def cells(subset: Subset) -> int:
@@ -101,7 +101,7 @@ def _tables(values: Sequence[int], wanted: Sequence[Subset], most: int) -> list[
         if not open_[i]:
             continue
         members = subset
-        # What of each open subset is not among the members.
+        # The attributes of each open subset that are not among the members.
         left = contains & open_[:, None]
         left[:, list(members)] = False
         while more := [j for j in range(len(values)) if j not in members and cells((*members, j)) <= widened]:
@@ -111,18 +111,18 @@ def _tables(values: Sequence[int], wanted: Sequence[Subset], most: int) -> list[
             left[:, best] = False
         counted = open_ & ~left.any(axis=1)
         open_ &= ~counted
-        # Members that were taken and then helped no subset in are left out again.
+        # Members that were added and then helped to bring in no subset are removed again.
         tables.append(tuple(np.flatnonzero(contains[counted].any(axis=0)).tolist()))
     return tables
 
 
 class _Rows:
-    """The histogram's rows, ready to be added up in tables.
+    """The histogram's rows in a form that can be added up in tables.
 
-    `np.bincount` is the fastest way to add up, and adds doubles. So what is added for a row is its records and, 2^52
-    times smaller, its number. The sum of one record is between 1 and 2, where the lowest bits of a double are multiples
-    of 2^-52: they are the row's number. Other sums are rounded, but what rounding and rows' numbers add to records
-    stays below 1 for up to `MOST_ROWS` rows and 2^31 records: the whole part is the number of records.
+    `np.bincount` is the fastest way to add up, and adds doubles. So each row adds its records and, 2^52 times smaller,
+    its number. The sum for one record is between 1 and 2, where the lowest bits of a double are multiples of 2^-52:
+    they are the row's number. Other sums are rounded, but rounding and rows' numbers add less than 1 to the records for
+    up to `MOST_ROWS` rows and 2^31 records: the whole part is the number of records.
     """
 
     def __init__(self, frequencies: Frequencies) -> None:
@@ -131,11 +131,11 @@ class _Rows:
         self._added *= 2.0**-52
         self._added += frequencies.records
         self._keys = np.empty(len(frequencies.records), np.intp)
-        # At least the twelve bits of a double that are not its fraction.
+        # At least the twelve bits of a double outside its fraction.
         self.shift = max(frequencies.total.bit_length(), 12)
 
     def cells(self, members: Subset) -> NDArray[np.uint64]:
-        """The cells of some attributes: records below 2^shift, and above it what is the row's number for one record."""
+        """The cells of some attributes: records below 2^shift; above it, the row's number if there is one record."""
         for start in range(0, len(self._keys), PIECE):
             piece = slice(start, start + PIECE)
             self._keys[piece] = _keys(self._frequencies, members, piece)
@@ -149,16 +149,16 @@ class _Rows:
 
 
 class _Table:
-    """The cells of some attributes, and of subsets of theirs as they are asked for."""
+    """The cells of some attributes, and of their subsets on demand."""
 
     def __init__(self, values: Sequence[int], members: Subset, cells: NDArray[np.uint64], shift: int) -> None:
         self._values = values
         self._cells = {members: cells}
-        # Sums of records stay below 2^shift; those of rows' numbers above it may wrap around, and do no harm.
+        # Sums of records stay below 2^shift; sums of rows' numbers above it may wrap around without harm.
         self._shift = shift
 
     def counted(self, subset: Subset) -> Counted:
-        """A subset of the table's attributes."""
+        """Counts a subset of the table's attributes."""
         cells = self._summed(subset)
         cells = cells[cells != 0]
         counts = (cells & np.uint64((1 << self._shift) - 1)).view(np.int64)
@@ -166,7 +166,7 @@ class _Table:
         return Counted(subset, counts, unique)
 
     def _summed(self, subset: Subset) -> NDArray[np.uint64]:
-        """The cells of a subset, from those of one attribute more: the smallest that are there, else that would be."""
+        """The cells of a subset, summed from those with one attribute more: the smallest, preferably present ones."""
         if subset not in self._cells:
             members = next(iter(self._cells))
             more = [tuple(sorted((*subset, j))) for j in members if j not in subset]
@@ -174,14 +174,14 @@ class _Table:
             superset = min(there, key=lambda superset: math.prod(self._values[j] for j in superset))
             (j,) = set(superset) - set(subset)
             after = math.prod(self._values[i] for i in superset if i > j)
-            # One axis of three at a time: sums over several axes of many are several times slower.
+            # Sums one axis of three at a time: sums over several axes of many are several times slower.
             parts = self._summed(superset).reshape(-1, self._values[j], after)
             self._cells[subset] = parts.sum(axis=1, dtype=np.uint64).reshape(-1)
         return self._cells[subset]
 
 
 def _sorted(frequencies: Frequencies, subset: Subset) -> Counted:
-    """A subset, by sorting keys together with the rows' numbers, in one 64-bit integer each."""
+    """Counts a subset by sorting keys together with the rows' numbers, in one 64-bit integer each."""
     rows = len(frequencies.records)
     bits = rows.bit_length()
     keys = _keys(frequencies, subset, slice(None), most=1 << (63 - bits)).astype(np.int64)
@@ -196,7 +196,7 @@ def _sorted(frequencies: Frequencies, subset: Subset) -> Counted:
 
 
 def records_by_values(frequencies: Frequencies, subset: Subset) -> NDArray[np.int64]:
-    """The records of each distinct combination of values of some attributes, in no order."""
+    """The number of records of each distinct combination of values of some attributes, in no particular order."""
     keys = _keys(frequencies, subset, slice(None))
     space = math.prod(frequencies.values[j] for j in subset)
     if space <= MOST_CELLS:
@@ -212,7 +212,7 @@ def records_by_values(frequencies: Frequencies, subset: Subset) -> NDArray[np.in
 
 
 def _keys(frequencies: Frequencies, subset: Subset, rows: slice, most: int = 1 << 63) -> NDArray[np.signedinteger[Any]]:
-    """Per row a number below `most` for its values of these attributes; they are numbered anew where they must be."""
+    """Per row a number below `most` for its values of these attributes; numbers are made smaller where they must be."""
     first, *others = subset
     few = math.prod(frequencies.values[j] for j in subset) <= 1 << 31
     kind: type[np.signedinteger[Any]] = np.int32 if few else np.int64
@@ -223,7 +223,7 @@ def _keys(frequencies: Frequencies, subset: Subset, rows: slice, most: int = 1 <
             occurring, keys = np.unique(keys, return_inverse=True)
             space = len(occurring)
         keys *= frequencies.values[j]
-        # Mixed types would be added piece by piece.
+        # Numpy would add mixed types piece by piece.
         keys += frequencies.codes[j][rows].astype(kind)
         space *= frequencies.values[j]
     return keys

@@ -1,4 +1,4 @@
-"""Remembers for which transformations a property is known that all below them, or all above them, inherit."""
+"""Remembers which transformations have a property that all transformations below them, or above them, inherit."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ from tableveil.lattice import Transformation
 
 
 class Inherited(Enum):
-    """Where a property goes from a transformation that has it."""
+    """The direction in which a property is inherited."""
 
     DOWNWARDS = "to all x <= it"
     UPWARDS = "to all x >= it"
 
 
 class Antichain:
-    """The transformations known to have a property, as few of them as tell all the others.
+    """The transformations known to have a property: only as many as imply all the others.
 
-    Of a property that is inherited downwards the maximal ones are kept, of one that is inherited upwards the minimal
-    ones. No two of those are comparable (they form an antichain), so memory follows what was found, not the size of
-    the lattice.
+    If the property is inherited downwards, the maximal ones are kept; if upwards, the minimal ones. No two of these are
+    comparable (they form an antichain), so memory grows with the findings, not with the lattice.
 
-    They are kept in a prefix tree, an attribute per depth. A node knows the least and the greatest rank (sum of levels)
-    of what is below it, so that queries and insertions leave out branches that are too low or too high as a whole. It
-    counts the remaining attributes only: what an earlier one has to spare makes up for nothing. An element's own rank
-    is not left out; the published query does that, and never finds the element itself.
+    They are kept in a prefix tree, with one attribute per depth. A node knows the least and the greatest rank (sum of
+    levels) below it, so that queries and insertions skip branches that are too low or too high as a whole. Ranks count
+    the remaining attributes only: a surplus in an earlier attribute makes up for nothing. An element's own rank is not
+    left out; the published query leaves it out, and never finds the element itself.
 
     Source: Prasser, Kohlmayer and Kuhn 2016, Efficient and effective pruning strategies for health data
     de-identification, BMC Medical Informatics and Decision Making 16:49.
@@ -34,12 +33,12 @@ class Antichain:
     __slots__ = ("_root", "_sign", "_size", "nodes")
 
     def __init__(self, inherited: Inherited) -> None:
-        # Upwards is downwards with negated levels, so that one direction is all there is below.
+        # Upwards is downwards with negated levels, so that the rest needs only one direction.
         self._sign = 1 if inherited is Inherited.DOWNWARDS else -1
         self._root: _Node | None = None
         self._size = 0
         self.nodes = 0
-        """Nodes of the tree: what memory grows with."""
+        """Nodes of the tree: memory grows with them."""
 
     def add(self, x: Transformation) -> bool:
         """Notes that x has the property, and forgets those that inherit it from x; False if it was known."""
@@ -76,7 +75,7 @@ class Antichain:
             yield tuple([self._sign * level for level in levels])
 
     def _prepared(self, x: Transformation) -> tuple[Transformation, list[int]]:
-        """The levels as the tree has them, and at each attribute the rank of the rest that begins there."""
+        """The levels as they are in the tree, and for each attribute the rank of the rest that begins there."""
         levels = x if self._sign > 0 else tuple([-level for level in x])
         ranks, rank = [0] * len(levels), 0
         for depth in range(len(levels) - 1, -1, -1):
@@ -89,7 +88,7 @@ class Antichain:
         return _Node(rank)
 
     def _drop(self, node: _Node, levels: Transformation, ranks: list[int], depth: int) -> bool:
-        """Drops what is <= levels from the node, whose low is <= the rank; whether nothing is left."""
+        """Drops elements <= levels from the node, whose low is <= the rank; returns whether the node is empty now."""
         if depth == len(levels) - 1:
             self._size -= 1
             return True
@@ -106,9 +105,9 @@ class Antichain:
 
 
 class _Node:
-    """What begins with one prefix, the rests of which have ranks from `low` to `high`.
+    """The elements with one prefix; their rests have ranks from `low` to `high`.
 
-    Before the last attribute there are no children: elements with all levels but the last in common are comparable, so
+    Before the last attribute there are no children: elements that agree in all levels but the last are comparable, so
     there is one, and both ranks are its last level.
     """
 
@@ -128,7 +127,7 @@ def _covers(node: _Node, levels: Transformation, ranks: list[int], depth: int) -
     level, depth = levels[depth], depth + 1
     rank = ranks[depth]
     for at, child in node.children.items():
-        # The child's rank is looked at here too: a call costs more than all else.
+        # The child's rank is checked here, too: a call costs more than everything else.
         if at >= level and child.high >= rank and _covers(child, levels, ranks, depth):
             return True
     return False

@@ -1,4 +1,4 @@
-"""The anytime strategy: good transformations early by local search, and intervals that prove how good they are."""
+"""The anytime strategy: local search finds good transformations early, and intervals prove how good they are."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from tableveil.search.problem import Problem
 from tableveil.search.proving import prove
 
 HOPEFUL = 100
-"""As many steps per axis after the last improvement, every second step is local search's: a local optimum has about so
-many neighbours for each axis there is, so that several walks end without finding better before it is given up."""
+"""Steps per axis after the last improvement in which every second step is local search's.
+
+A local optimum has about so many neighbours per axis, so that several walks end in vain before it is given up.
+"""
 
 RARELY = 20
-"""After that, one step in so many: the proof needs the time more, but what is never tried is never found."""
+"""After that, one step in so many: the proof needs the time more, but untried transformations are never found."""
 
 
 def anytime(
@@ -29,8 +31,8 @@ def anytime(
 ) -> SearchOutcome:
     """The best valid transformation found in `time_limit` seconds, with the proven gap; without a limit, the optimum.
 
-    Local search and branch and bound take turns by numbers of steps, so that what is tried, and in what order, follows
-    from the problem and the seed alone; the time only decides how much of it. What local search finds narrows the
+    Local search and branch and bound take turns by numbers of steps. So the problem and the seed alone decide which
+    transformations are tried in which order; the time only decides how many. The findings of local search narrow the
     intervals, so that both together prove more than branch and bound alone.
 
     Raises:

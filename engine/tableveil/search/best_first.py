@@ -1,28 +1,29 @@
 """Best-first branch and bound from the bottom of the lattice, with predictive properties kept as antichains.
 
-Transformations wait in a queue, the one with the least lower bound first; one that comes first is settled and those one
-level above it are queued. The bound comes free, from the evidence of the most general transformation: no x above can
-score less, because nothing above suppresses fewer records than that one does. When the least bound cannot beat the
-best found, the rest is excluded: the search is complete.
+Transformations wait in a queue by their lower bound, least first. The first one is settled, and those one level above
+it are queued. The bound costs nothing; it comes from the evidence of the most general transformation: no x above can
+score less, because nothing above suppresses fewer records than that one does. When the least bound cannot beat the best
+transformation found, the rest is excluded: the search is complete.
 
-Most transformations are settled without being counted, by what was found at others:
+Most transformations are settled without being counted, by findings at others:
 
 - *too many* records are in classes below the minimum size at some y >= x: then at x too;
 - *few enough* are at some y <= x: then at x too;
-- *not good enough*: the classes at some y <= x told that nothing at or above it can be better. Only quality models
-  that bound by classes tell this; for the others the free bound does;
-- a *witness*, some y >= x that was checked, whose evidence bounds x.
+- *not good enough*: the classes at some y <= x showed that nothing at or above it can be better. Only quality models
+  that bound by classes show this; for the others the free bound does;
+- a *witness*, a checked y >= x, has evidence that bounds x.
 
-If nothing settles x, transformations above it are checked until one does. The first is the most general one on a
-path from x that is not known to have few enough: if it has too many, it settles all below it, and if not, it makes a
-strong witness. Then follow the ones below it on the path, down to x itself.
+If nothing settles x, transformations above it are checked until one does. The first is the most general one on a path
+from x that is not known to have few enough: if it has too many, it settles all below it, and if not, it is a strong
+witness. Then those below it on the path follow, down to x itself.
 
-Everything whose free bound is better than the optimum comes first in the queue some time, so this is for lattices of up
-to a few million transformations; where bounds need classes, each of those not known to have too many is counted too.
+Everything whose free bound is better than the optimum comes first in the queue at some time, so this strategy is for
+lattices of up to a few million transformations; where bounds need classes, each transformation that is not known to
+have too many is counted, too.
 
 Source: Prasser, Kohlmayer and Kuhn 2016, Efficient and effective pruning strategies for health data de-identification,
 BMC Medical Informatics and Decision Making 16:49, for search and properties. There, x itself is checked, and bounds
-come from checks. Witnesses and paths are this project's.
+come from checks. Witnesses and paths are from this project.
 """
 
 from __future__ import annotations
@@ -44,17 +45,17 @@ from tableveil.search.outcome import Key, SearchOutcome
 from tableveil.search.problem import Problem
 
 MEMORY = 512 << 20
-"""Bytes for the queue and for what is known; the classes that bounds ask for again have their own (`findings`)."""
+"""Bytes for the queue and the findings; classes that bounds may need again have memory of their own (`findings`)."""
 
 WITNESSES = 4096
-"""How many checked transformations are kept as witnesses, the latest ones; each holds a table of bounds."""
+"""The number of checked transformations that are kept as witnesses, the latest ones; each holds a table of bounds."""
 
 
 class _Open(NamedTuple):
-    """A transformation to be settled: `bound` is the least key of it and of all above it.
+    """A transformation to be settled: `bound` is the least possible key of it and of all above it.
 
-    From it, axes are raised from number `axis` on. So each transformation is reached in one way only, from the one
-    that has its last raised axis a level lower, and need not be remembered.
+    Its axes are raised from number `axis` on. So each transformation is reached in one way only, from the one with its
+    last raised axis a level lower, and need not be remembered.
     """
 
     bound: Key
@@ -71,7 +72,7 @@ def best_first(
     """The valid transformation with the least key: score, then sum of levels, then lexicographic order.
 
     `time_limit` is in seconds; when it is over, or the queue has outgrown `MEMORY`, the best found so far is returned
-    with its gap. The most general transformation is checked first and whatever the time, so that there is something to
+    with its gap. The most general transformation is checked first, whatever the time, so that there is something to
     return.
 
     Raises:
@@ -117,7 +118,7 @@ class _BestFirst:
         return self.findings.outcome(strategy, None if complete else self.bound(), complete)
 
     def exhaust(self) -> bool:
-        """Settles transformations, the most promising first; False if memory ran out before none was left."""
+        """Settles transformations, the most promising first; False if memory ran out before all were settled."""
         while self.open:
             self.findings.report_now_and_then(self.bound)
             if self.findings.beaten(self.open[0].bound):
@@ -129,7 +130,7 @@ class _BestFirst:
             try:
                 self.work_on(first)
             except Stopped:
-                # The bound of what is left must still cover this one.
+                # The bound of the remaining ones must still cover this one.
                 heapq.heappush(self.open, first)
                 raise
         return True
@@ -146,7 +147,7 @@ class _BestFirst:
         self.raise_axes(first)
 
     def sharpen(self, first: _Open) -> None:
-        """Queues it again with the bound that its classes give, or excludes all above it too."""
+        """Queues it again with the bound from its classes, or excludes it with all above it."""
         x = first.bound[2]
         if len(self.not_good_enough) and self.not_good_enough.covers(x):
             return
@@ -177,7 +178,7 @@ class _BestFirst:
                 return
 
     def path(self, x: Transformation) -> list[Transformation]:
-        """From x to the top, always raising the axis for which that costs least."""
+        """From x to the top, always raising the cheapest axis."""
         axes, top = self.lattice.axes, self.lattice.top
         steps = [(self.rises[a][x[axis[0]]], a) for a, axis in enumerate(axes) if x[axis[0]] < top[axis[0]]]
         heapq.heapify(steps)
@@ -194,7 +195,7 @@ class _BestFirst:
         return path
 
     def check(self, y: Transformation) -> Evidence | None:
-        """Checks y and keeps what that tells about others; its evidence, or None if it has too many."""
+        """Checks y and keeps the findings for others; returns its evidence, or None if it has too many."""
         check = self.findings.check(y)
         self.checked.add(y)
         if self.findings.excluded(check):
@@ -229,22 +230,22 @@ class _BestFirst:
         return self.open[0].bound[0] if self.open else None
 
     def memory(self) -> int:
-        """Bytes that the queue, the checked transformations and the trees take, as measured for CPython 3.11."""
+        """Bytes of the queue, the checked transformations and the trees, as measured for CPython 3.11."""
         levels = 8 * len(self.lattice.top)
         nodes = self.too_many.nodes + self.few_enough.nodes + self.not_good_enough.nodes
         return len(self.open) * (320 + levels) + len(self.checked) * (120 + levels) + nodes * 320
 
     def account(self, complete: bool) -> None:
-        """Counts what was excluded without being checked."""
+        """Counts the transformations that were excluded without being checked."""
         pruned = {BY_SUPPRESSION: self.by_suppression}
         if complete:
-            # Beaten by their own bounds, by witnesses, or with all else above one that was.
+            # Beaten by their own bounds, by witnesses, or together with all above one that was.
             pruned[BY_QUALITY] = self.lattice.size - self.findings.checked - self.by_suppression
         self.findings.pruned.update({reason: number for reason, number in pruned.items() if number})
 
 
 class _Witnesses:
-    """Checked transformations with few enough records in small classes, and the evidence they gave."""
+    """Checked transformations with few enough records in small classes, with their evidence."""
 
     def __init__(self, attributes: int) -> None:
         self._at = np.zeros((WITNESSES, attributes), np.int16)
@@ -262,10 +263,10 @@ class _Witnesses:
         self._next = (self._next + 1) % WITNESSES
 
     def rule_out(self, x: Transformation, beaten: Callable[[Key], bool]) -> bool:
-        """Whether x is beaten by what the strongest witness above it says.
+        """Whether the evidence of the strongest witness above x shows that x is beaten.
 
-        The one with the most records in small classes is strongest: asking the others too saved no check on adult and
-        fars.
+        The one with the most records in small classes is the strongest: asking the others, too, saved no check on adult
+        and fars.
         """
         above = np.flatnonzero((self._at[: len(self._evidence)] >= np.array(x, np.int16)).all(axis=1))
         if not len(above):
@@ -275,6 +276,6 @@ class _Witnesses:
 
 
 def _rises(lattice: Lattice, evidence: Evidence) -> list[list[float]]:
-    """Per axis and level, what the next level adds to the score, by the evidence's guide."""
+    """Per axis and level, the next level's contribution to the score, by the evidence's guide."""
     steps = [np.diff(column).tolist() for column in evidence.guide]
     return [[sum(levels) for levels in zip(*(steps[j] for j in axis), strict=False)] for axis in lattice.axes]

@@ -9,7 +9,7 @@ from tableveil.quality import Evidence
 
 
 class Split(NamedTuple):
-    """The lower part goes up to `level` of the axis; `cost` is what the guide said of lo before."""
+    """The lower part goes up to `level` of the axis; `cost` is the guide's cost of lo before."""
 
     axis: Axis
     level: int
@@ -17,23 +17,23 @@ class Split(NamedTuple):
 
 
 LEARNED = 1 / 3
-"""Weight of what the lower part is expected to gain, against what the upper part is known to gain."""
+"""Weight of the expected gain of the lower part, against the known gain of the upper part."""
 
 
 class Branching:
     """Prefers the place where both parts of a split come closest to being excluded.
 
-    What the upper part gains is known: the guide says what its higher lowest level costs. Half of that counts from the
-    level just below, so that an axis is split where its cost jumps, and half from the interval's lowest level. What
-    the lower part gains is known only after its check, so it is expected to be what it was on average at that place
-    before. Both are shares of what is missing until the interval is excluded, and are added: these are the pseudo-costs
-    of mixed-integer programming (Benichou et al. 1971). docs/search.md says what other rules cost.
+    The gain of the upper part is known: the guide gives the cost of its higher lowest level. Half of the gain counts
+    from the level just below, so that an axis is split where its cost jumps, and half from the interval's lowest level.
+    The gain of the lower part is known only after its check, so the expectation is its average at that place before.
+    Both are shares of the missing score until the interval is excluded, and are added: these are the pseudo-costs of
+    mixed-integer programming (Benichou et al. 1971). docs/search.md has the cost of other rules.
     """
 
     def __init__(self, lattice: Lattice) -> None:
         self._lattice = lattice
         self._seen: dict[tuple[Axis, int], tuple[float, int]] = {}
-        # Before anything is known a lower part is expected to come half of the way.
+        # Before anything is known, a lower part is expected to come half of the way.
         self._all = (0.5, 1)
         self._best_cost: float | None = None
 
@@ -42,7 +42,7 @@ class Branching:
         self._best_cost = _cost(_rows(evidence), at)
 
     def split(self, evidence: Evidence, lo: Transformation, hi: Transformation) -> Split:
-        """Where to split [lo, hi], which the evidence is about; the first of equally good places."""
+        """The place at which to split [lo, hi], which the evidence is about; the first of equally good places."""
         rows = _rows(evidence)
         cost = _cost(rows, lo)
         missing = self._missing(cost)
@@ -62,7 +62,7 @@ class Branching:
         return found
 
     def learn(self, split: Split, lo: Transformation, evidence: Evidence | None) -> None:
-        """What checking the lower part of a split told: its evidence, or None if it was excluded."""
+        """Learns from checking the lower part of a split: its evidence, or None if it was excluded."""
         share = 1.0
         if evidence is not None:
             share = _share(_cost(_rows(evidence), lo) - split.cost, self._missing(split.cost))
@@ -83,5 +83,5 @@ def _cost(rows: list[list[float]], at: Transformation) -> float:
 
 
 def _share(gained: float, missing: float) -> float:
-    """From 0 to 1; what is not missing any more is gained in full."""
+    """From 0 to 1; 1 if nothing is missing."""
     return max(0.0, min(1.0, gained / missing)) if missing > 0 else float(gained > 0)

@@ -19,7 +19,7 @@ def exact(
     """The valid transformation with the least key: score, then sum of levels, then lexicographic order.
 
     `time_limit` is in seconds; when it is over, the best found so far is returned with its gap. The most general
-    transformation is checked first and whatever the time, so that there is something to return.
+    transformation is checked first, whatever the time, so that there is something to return.
 
     Raises:
         CancelledError: `control` was cancelled.

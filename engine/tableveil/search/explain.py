@@ -1,4 +1,4 @@
-"""Why this transformation: what one level less or more on each axis would have done, and which privacy model binds."""
+"""The reasons for a transformation: the effect of one level less or more per axis, and which privacy model binds."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tableveil.search.problem import Problem, valid
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """What one privacy rule rejects at a transformation, and what of that no other rule does.
+    """The records that one privacy rule rejects at a transformation, and those that no other rule rejects.
 
-    The rule `binds` if the transformation is not valid, and would be without it.
+    The rule `binds` if the transformation fails, and would be valid without it.
     """
 
     classes: int
@@ -30,11 +30,11 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """The transformation one level less or more (`step`) on one axis; itself, if the step is 0 on no axis.
+    """The transformation one level less or more (`step`) on one axis; with step 0, the transformation itself.
 
-    Of its `classes`, `rejected` may not be released. That leaves `suppressed` records out, withheld ones included, of
-    which `over` are more than may be. `score` is as users know it, None if the transformation is not valid. `rules`
-    are those of the problem's privacy, in its order.
+    `rejected` of its `classes` may not be released. Rejecting them suppresses `suppressed` records, withheld ones
+    included; `over` is how many of these exceed the limit. `score` is the score that users see, None if the
+    transformation fails. `rules` are those of the problem's privacy, in its order.
     """
 
     axis: Axis
@@ -52,7 +52,7 @@ class Neighbour:
 class Explanation:
     """A transformation, and its neighbours within the lattice: first those below, then those above, axis by axis.
 
-    If not `complete`, the time was over, and neighbours are missing from the end.
+    If it is not `complete`, time ran out, and neighbours are missing from the end.
     """
 
     itself: Neighbour
@@ -61,7 +61,7 @@ class Explanation:
 
 
 def explain(problem: Problem, at: Transformation, control: Control, time_limit: float | None = None) -> Explanation:
-    """Counts a transformation and its neighbours, which are at most two per axis.
+    """Counts a transformation and its neighbours, at most two per axis.
 
     `time_limit` is in seconds; the transformation itself is counted whatever the time.
 

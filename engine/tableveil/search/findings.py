@@ -1,4 +1,4 @@
-"""What a search has found so far: checks made, the best transformations, and the report of both. Every strategy's."""
+"""The findings of a search so far, in any strategy: checks made, the best transformations, and the report of both."""
 
 from __future__ import annotations
 
@@ -18,13 +18,17 @@ from tableveil.search.problem import Problem, valid
 
 RUNNERS_UP = 10
 MEMORY_FOR_CLASSES = 256 << 20
-"""Bytes of classes remembered because a bound may ask for them again."""
+"""Bytes of classes that are remembered because a bound may need them again."""
 
 WORTH_ASKING = 0.05
+"""Privacy models are asked for lost records at every check as long as they know of this share of the suppressible ones.
+
+Asking costs about as much as counting.
+"""
+
 IN_VAIN = 5
 ASKED_AGAIN = 8
-"""Privacy models are asked for lost records at every check, which costs about as much as counting, for as long as they
-know of some: of at least this share of those that may be suppressed. After five checks in vain, at every eighth."""
+"""After `IN_VAIN` checks with less than `WORTH_ASKING`, they are asked at every `ASKED_AGAIN`-th check only."""
 
 
 class Findings:
@@ -46,7 +50,7 @@ class Findings:
 
     @property
     def started(self) -> float:
-        """When the search began, on the control's clock."""
+        """The begin of the search, on the control's clock."""
         return self._started
 
     @property
@@ -55,7 +59,7 @@ class Findings:
         return self._found[0] if self._found else None
 
     def beaten(self, key: Key) -> bool:
-        """Whether something at least as good as the key was found."""
+        """Whether a found transformation is at least as good as the key."""
         return bool(self._found) and key >= self._found[0].key
 
     def check(self, at: Transformation) -> Check:
@@ -65,7 +69,7 @@ class Findings:
         return check
 
     def look(self, at: Transformation) -> Check:
-        """The classes of a transformation for a bound: it is not checked by that."""
+        """The classes of a transformation for a bound: this does not count as a check."""
         privacy = self.problem.privacy
         ask = privacy.knows_lost and (self._in_vain < IN_VAIN or self.checked % ASKED_AGAIN == 0)
         return Check(self._counter, at, privacy.minimum_class_size, privacy if ask else None)
@@ -73,11 +77,11 @@ class Findings:
     def excluded(self, check: Check) -> bool:
         """Whether nothing at or below the checked transformation is valid.
 
-        So many records are lost there and below, or a model excludes it whatever is suppressed, or none may be
-        suppressed and a model refuses a class whose parts it would refuse too.
+        Nothing is valid if too many records are lost there and below; if a model vetoes everything, whatever is
+        suppressed; or if none may be suppressed and a model refuses a class and would refuse its parts, too.
         """
         problem = self.problem
-        # What looks at nothing but sizes comes first.
+        # Checks that need only the sizes come first.
         if check.too_small > problem.suppressible or problem.privacy.vetoes(check.classes):
             return True
         if check.losing is not None:
@@ -89,15 +93,15 @@ class Findings:
         return nothing_suppressible and problem.privacy.refuses_all_below(check.classes)
 
     def consider(self, check: Check, evidence: Evidence) -> bool:
-        """Keeps a checked transformation if it is valid and among the best; whether it is the best so far."""
-        # The evidence bounds the score at the transformation itself: often that says enough.
+        """Keeps a checked transformation if it is valid and among the best; returns whether it is the best so far."""
+        # The evidence bounds the score at the transformation itself: often that is enough.
         if len(self._found) > RUNNERS_UP and (evidence.bound(check.at), sum(check.at), check.at) >= self._found[-1].key:
             return False
         found = self.candidate(check)
         return found is not None and self.keep(found)
 
     def candidate(self, check: Check) -> Candidate | None:
-        """What there is to know about a transformation; None if it is not valid."""
+        """The transformation with its score and parts; None if it fails."""
         classes = check.classes
         kept = self._kept(check)
         suppressed = self.problem.counter.records - int(classes.counts[kept].sum())
@@ -109,7 +113,7 @@ class Findings:
         return Candidate(check.at, key, reported, assessment.values, suppressed, int(kept.sum()))
 
     def keep(self, found: Candidate) -> bool:
-        """Keeps a candidate if it is among the best; whether it is the best so far."""
+        """Keeps a candidate if it is among the best; returns whether it is the best so far."""
         if any(other.transformation == found.transformation for other in self._found):
             return False
         best = not self.beaten(found.key)
@@ -128,7 +132,7 @@ class Findings:
     def prune(self, lo: Transformation, hi: Transformation, reason: str, left: Transformation | None = None) -> None:
         """Counts the transformations of an interval that are excluded: all but hi, which was checked.
 
-        If there is something `left`, those up to it are not excluded.
+        If an interval is `left`, the transformations up to it are not excluded.
         """
         excluded = self.problem.lattice.count(lo, hi) - 1
         if left is not None:
@@ -137,7 +141,7 @@ class Findings:
             self.pruned[reason] += excluded
 
     def report_now_and_then(self, bound: Callable[[], Score | None]) -> None:
-        """Reports progress if the last time was a while ago; `bound` tells what is proven for all that is open."""
+        """Reports progress if the last report was a while ago; `bound` gives the proven bound of the open part."""
         now = self._control.now()
         if now - self._reported_at >= SECONDS_BETWEEN_REPORTS:
             self._reported_at = now

@@ -1,17 +1,17 @@
 """The risk-utility frontier: the optimum for every pair of a k and a suppression limit, in one search of the lattice.
 
 The search is that of `tableveil.search.exact`, for all pairs at once. Checking hi counts its classes once, and their
-sizes tell for every k how many records are in classes too small for it, so:
+sizes say for every k how many records are in classes that are too small for it. So:
 
 - the records below each k give each k a bound of its own over [lo, hi];
-- of the limits, those that these records exceed have nothing valid in [lo, hi];
-- hi itself is a candidate for every pair that it is valid for.
+- limits that these records exceed have nothing valid in [lo, hi];
+- hi itself is a candidate for every pair for which it is valid.
 
-An interval stays open while it can hold a better transformation for any pair. Of the limits that one k still has, the
-lowest has the worst best, because what is valid for it is valid for all higher ones: only that one need be asked. So an
-interval has at most one row per k. It waits in a heap by the least of their bounds, and is split where the search of
-its strictest row would split it: measured on three tables, splitting for the loosest costs up to twice the checks, and
-agreeing on a place saves none.
+An interval stays open while it can hold a better transformation for any pair. Among the remaining limits of a k, the
+lowest has the worst optimum, because a transformation that is valid for it is valid for all higher ones: only that
+limit need be asked. So an interval has at most one row per k. It waits in a heap by the least of their bounds, and is
+split where the search of its strictest row would split it: measured on three tables, splitting for the loosest row
+costs up to twice the checks, and agreeing on a place saves none.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ from tableveil.search.problem import may_be_kept
 class FrontierProblem:
     """Find the valid transformation with the least score for each of `rules` and each of `suppressible`.
 
-    `rules` decide what may be released, one for each k; with the strictest last, fewest transformations are checked.
-    If it `keeps_suppressed`, suppressed records are released without labels, for which a rule must hold of them too.
-    `suppressible` are numbers of records, withheld ones included, in ascending order; `quality` holds for the largest.
+    `rules` decide which classes may be released, one rule for each k; if the strictest comes last, fewest
+    transformations are checked. If it `keeps_suppressed`, suppressed records are released without labels, and a rule
+    must hold for them, too. `suppressible` are numbers of records, withheld ones included, in ascending order;
+    `quality` holds for the largest.
     """
 
     lattice: Lattice
@@ -56,7 +57,7 @@ class FrontierProblem:
 
 @dataclass(frozen=True, slots=True)
 class FrontierPoint:
-    """What is known of one pair: if it is `complete`, `best` is the optimum, or None because nothing is valid.
+    """The findings for one pair: if it is `complete`, `best` is the optimum, or None because nothing is valid.
 
     No valid transformation scores less than `lower_bound`, which is infinite if nothing is valid.
     """
@@ -68,7 +69,7 @@ class FrontierPoint:
 
 @dataclass(frozen=True, slots=True)
 class FrontierOutcome:
-    """One row of points per rule, in it one point per suppressible number of records.
+    """One row of points per rule; a row has one point per suppressible number of records.
 
     `checked` of the `lattice_size` transformations were counted.
     """
@@ -80,7 +81,7 @@ class FrontierOutcome:
 
     @property
     def complete(self) -> bool:
-        """Whether every point is."""
+        """Whether every point is complete."""
         return all(point.complete for row in self.points for point in row)
 
 
@@ -93,7 +94,7 @@ def frontier(
     """The optimum of every pair, by score, then sum of levels, then lexicographic order.
 
     `time_limit` is in seconds and for all pairs together; when it is over, pairs that are not complete have the best
-    found so far and a proven bound. The most general transformation is checked first and whatever the time.
+    found so far and a proven bound. The most general transformation is checked first, whatever the time.
 
     Raises:
         CancelledError: `control` was cancelled.
@@ -103,7 +104,7 @@ def frontier(
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """What an interval is to one rule: `score` bounds it, and `limit` is the lowest that its hi keeps to."""
+    """An interval's state for one rule: `score` bounds it, and `limit` is the lowest limit that its hi keeps."""
 
     rule: int
     limit: int
@@ -113,7 +114,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Interval:
-    """An open part of the lattice, for the rules in `rows`; `bound` is the least key any of them can have in it."""
+    """An open part of the lattice, for the rules in `rows`; `bound` is the least possible key of any of them in it."""
 
     bound: Key
     number: int
@@ -145,9 +146,10 @@ class _Frontier:
         self.best: list[list[Candidate | None]] = [[None] * len(problem.suppressible) for _ in problem.rules]
         self.branching = [Branching(problem.lattice) for _ in problem.rules]
         self.open: list[_Interval] = []
-        # Once there is no room for more rows: what came of the interval taken last, to be finished before another is.
+        # Once there is no room for more rows: the rest of the latest interval, which is finished before another is
+        # taken.
         self.deep: list[_Interval] = []
-        # A row takes about what an interval of one search does.
+        # A row takes about as much memory as an interval of one search.
         self.room = MEMORY // bytes_of_interval(problem.lattice.top)
         self.intervals = 0
         self.checked = 0
@@ -175,7 +177,7 @@ class _Frontier:
         return self.outcome()
 
     def next(self, interval: _Interval) -> None:
-        """Works on an interval, unless nothing is left of it, or so little that another one is more promising."""
+        """Works on an interval, unless it is empty now, or its rest is less promising than another one."""
         if interval.lo == interval.hi:
             return
         rows, bound = self.left(interval.lo, interval.rows)
@@ -188,7 +190,7 @@ class _Frontier:
         try:
             self.work_on(left)
         except Stopped:
-            # The bounds of what is left must still cover this interval.
+            # The bounds of the rest must still cover this interval.
             self.deep.append(left)
             raise
 
@@ -236,7 +238,7 @@ class _Frontier:
         return all(self.beaten(row, (row.evidence.bound(lo), sum(lo), lo)) for row in rows)
 
     def sharpen(self, interval: _Interval) -> None:
-        """Opens the interval again, with the bounds that the classes at lo give."""
+        """Opens the interval again, with the bounds from the classes at lo."""
         rows = []
         for row in interval.rows:
             check = self.look(interval.lo, row.rule)
@@ -248,7 +250,7 @@ class _Frontier:
     ) -> dict[int, Evidence]:
         """Checks hi for these rules, and opens the interval for those that hi does not exclude.
 
-        `inherited` is what already bounds the scores for each rule.
+        `inherited` has the known bounds of the scores for each rule.
         """
         self.checked += 1
         rows = []
@@ -270,7 +272,7 @@ class _Frontier:
         return Check(self.counter, at, judge.minimum_class_size, judge if judge.knows_lost else None)
 
     def push(self, lo: Transformation, hi: Transformation, rows: Sequence[_Row], sharpened: bool = False) -> None:
-        """Opens an interval for those rows that it may hold something better for."""
+        """Opens an interval for those rows that may find something better in it."""
         left, bound = self.left(lo, rows)
         if bound is not None:
             self.intervals += 1
@@ -282,7 +284,7 @@ class _Frontier:
         return left, (min(row.score for row in left), sum(lo), lo) if left else None
 
     def consider(self, row: _Row, check: Check) -> None:
-        """Keeps the checked transformation for those limits that it is the best for."""
+        """Keeps the checked transformation for those limits for which it is the best."""
         at = check.at
         if self.beaten(row, (row.evidence.bound(at), sum(at), at)):
             return
@@ -303,19 +305,19 @@ class _Frontier:
                 self.branching[row.rule].found_best(row.evidence, at)
 
     def beaten(self, row: _Row, key: Key) -> bool:
-        """Whether something at least as good as the key was found for every limit of the row."""
+        """Whether a transformation at least as good as the key was found for every limit of the row."""
         best = self.best[row.rule][row.limit]
         return best is not None and key >= best.key
 
     def report_now_and_then(self) -> None:
-        """Reports progress if the last time was a while ago."""
+        """Reports progress if the last report was a while ago."""
         now = self.control.now()
         if now - self.reported_at >= SECONDS_BETWEEN_REPORTS:
             self.reported_at = now
             self.report_progress()
 
     def report_progress(self) -> None:
-        # Best and bound are those of no single search.
+        # There is no single best score or bound to report.
         self.report(Progress(self.checked, self.lattice.size, None, None, None))
 
     def outcome(self) -> FrontierOutcome:

@@ -1,4 +1,4 @@
-"""What the most general transformation of a lattice does of which nothing is valid: who refuses how much there."""
+"""The refusals at the most general transformation of a lattice without any valid one: each rule's share."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tableveil.search.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What one rule does at the transformation.
+    """One rule's refusals at the transformation.
 
-    It refuses classes of so many `records`, or `vetoes` the transformation whatever is suppressed.
+    It refuses classes with so many `records`, or `vetoes` the transformation whatever is suppressed.
     """
 
     records: int
@@ -22,7 +22,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Infeasible:
-    """Of `records` records `suppressed` would have to be, `allowed` may be; `refusals` are by the problem's rules."""
+    """`suppressed` of all `records` would have to be suppressed, `allowed` may be; `refusals` are per rule."""
 
     transformation: Transformation
     suppressed: int
@@ -35,7 +35,7 @@ def why_infeasible(problem: Problem) -> Infeasible:
     """Counts the most general transformation of the lattice once more.
 
     Raises:
-        Stopped: while counting.
+        Stopped: `control` says so while classes are counted.
     """
     counter, privacy, top = problem.counter, problem.privacy, problem.lattice.top
     rules = privacy.rules if isinstance(privacy, Conjunction) else (privacy,)

@@ -1,21 +1,21 @@
 """Branch and bound over intervals of the lattice, which never stores the lattice.
 
-An interval [lo, hi] stands for all transformations between. Checking hi, that is, counting its classes, tells two
-things about all of them, because a record in a class of fewer than k records at hi is in such a class at every x <= hi:
+An interval [lo, hi] stands for all transformations between. Checking hi, that is, counting its classes, gives two facts
+about all of them, because a record in a class of fewer than k records at hi is in such a class at every x <= hi:
 
 - if more records are in such classes at hi than may be suppressed, no x <= hi is valid;
-- the score of x is at least what the quality model's evidence from hi says for lo. For loss, that is the loss at lo's
-  levels with exactly these records suppressed.
+- the score of x is at least what the quality model's evidence from hi says for lo. For loss, the bound is the loss at
+  lo's levels with exactly these records suppressed.
 
-Intervals wait in a heap, the least bound first, so that the first one that cannot beat the best transformation found
-ends the search. The one that comes first is
+Intervals wait in a heap, the least bound first, so that the search ends with the first one that cannot beat the best
+transformation found. The first one is
 
-- narrowed: levels of an axis that cannot beat the best even if all other axes stay at lo are cut off. What is left
-  has a new hi, less general on several axes at once, which costs one check;
+- narrowed: levels of an axis that cannot beat the best even if all other axes stay at lo are cut off. The rest has a
+  new hi, less general on several axes at once, which costs one check;
 - or, if nothing can be cut off, split in two at one level of one axis. The upper part keeps hi, which is checked; the
   lower part has a new hi and costs one check.
 
-A quality model that cannot bound much from hi alone may ask for the classes at lo too. They are counted when an
+A quality model that cannot bound much from hi alone may ask for the classes at lo, too. They are counted when an
 interval comes first in the heap, which is late: most intervals never do.
 """
 
@@ -35,12 +35,12 @@ BY_SUPPRESSION = "suppression"
 BY_QUALITY = "quality"
 
 MEMORY = 768 << 20
-"""Bytes that open intervals may take: with the classes remembered and everything else, a search stays under 1 GiB."""
+"""Bytes that open intervals may take: with the remembered classes and everything else, a search stays under 1 GiB."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Interval:
-    """An open part of the lattice; `bound` is the least key any of its transformations can have."""
+    """An open part of the lattice; `bound` is the least possible key of its transformations."""
 
     bound: Key
     number: int
@@ -64,7 +64,7 @@ class IntervalSearch:
         self._quality = findings.problem.quality
         self._branching = Branching(self._lattice)
         self._heap: list[_Interval] = []
-        # What came of the interval taken last, once the heap is full.
+        # Once the heap is full: the rest of the latest interval.
         self._deep: list[_Interval] = []
         self._most_open = MEMORY // bytes_of_interval(self._lattice.top) if most_open is None else most_open
         self._numbers = 0
@@ -76,7 +76,7 @@ class IntervalSearch:
         return len(self._heap) + len(self._deep)
 
     def exhausted(self) -> bool:
-        """Whether no open interval can hold a better transformation; those that were left are then pruned."""
+        """Whether no open interval can hold a better transformation; the remaining intervals are then pruned."""
         if self._deep or (self._heap and not self._findings.beaten(self._heap[0].bound)):
             return False
         for interval in self._heap:
@@ -88,7 +88,8 @@ class IntervalSearch:
         """Works on one interval.
 
         Raises:
-            Stopped: while counting; nothing is lost, and the bound still covers everything.
+            Stopped: `control` says so while classes are counted; nothing is lost, and the bound still covers
+                everything.
         """
         interval = self._deep.pop() if self._deep else heapq.heappop(self._heap)
         try:
@@ -103,7 +104,7 @@ class IntervalSearch:
         return min(bounds, default=None)
 
     def found_elsewhere(self, evidence: Evidence, at: Transformation) -> None:
-        """Somebody else found the best transformation so far, and this is its evidence."""
+        """Another search found the best transformation so far, and this is its evidence."""
         self._branching.found_best(evidence, at)
 
     def _work_on(self, interval: _Interval) -> None:
@@ -118,11 +119,11 @@ class IntervalSearch:
                 self._split(interval)
             else:
                 self._enter(interval.lo, narrowed, interval.bound[0])
-                # Only now: a stop inside leaves the whole interval open.
+                # Only now: a stop before leaves the whole interval open.
                 self._findings.prune(interval.lo, interval.hi, BY_QUALITY, left=narrowed)
 
     def _sharpen(self, interval: _Interval) -> None:
-        """Opens the interval again, with the bound that the classes at lo give."""
+        """Opens the interval again, with the bound from the classes at lo."""
         score = self._quality.bound_between(self._findings.look(interval.lo), interval.hi)
         bound = (max(score, interval.bound[0]), *interval.bound[1:])
         self._push(replace(interval, bound=bound, sharpened=True))
@@ -177,5 +178,5 @@ class IntervalSearch:
 
 
 def bytes_of_interval(top: Transformation) -> int:
-    """About what an open interval takes with its evidence, measured with tracemalloc on 9 to 60 attributes."""
+    """The approximate bytes of an open interval with its evidence, measured with tracemalloc on 9 to 60 attributes."""
     return 1500 + 170 * len(top) + 60 * sum(top)

@@ -13,7 +13,7 @@ from tableveil.search.findings import Findings
 from tableveil.search.outcome import Key
 
 KICKED = 3
-"""Axes that a kick moves: enough to leave a local optimum, few enough to keep most of what was good about it."""
+"""Axes that a kick moves: enough to leave a local optimum, few enough to keep most of its quality."""
 
 REMEMBERED = 100_000
 """Transformations whose keys are remembered, so that walks that meet are not counted twice."""
@@ -21,15 +21,15 @@ REMEMBERED = 100_000
 Known = tuple[Key, Transformation]
 
 Move = tuple[tuple[Axis, int], ...]
-"""Axes, and by how many levels each moves."""
+"""Axes, each with the number of levels that it moves."""
 
 
 class LocalSearch:
-    """Descends from the top to the first neighbour that is better, is kicked out of each optimum, and descends again.
+    """Descends from the top to the first better neighbour; at each optimum it kicks itself out, and descends again.
 
-    Neighbours have one axis a level up or down, or one a level down and another a level up: trades of one attribute's
-    detail for another's, which single moves cannot make where the suppression limit binds. Transformations that are
-    not valid are compared by how many records they suppress, so that a walk that starts at one comes back.
+    Neighbours have one axis a level up or down, or one a level down and another a level up: they trade one attribute's
+    detail for another's, which single moves cannot do where the suppression limit binds. Transformations that are not
+    valid are compared by the number of records they suppress, so that a walk that starts at one comes back.
     """
 
     def __init__(self, findings: Findings, seed: int) -> None:
@@ -41,10 +41,10 @@ class LocalSearch:
         self._improved: Check | None = None
 
     def step(self) -> Check | None:
-        """Counts one transformation at most; its check if it is the best so far.
+        """Counts one transformation at most; returns its check if it is the best so far.
 
         Raises:
-            Stopped: while counting; this search cannot go on then.
+            Stopped: `control` says so while classes are counted; this search cannot go on then.
         """
         self._improved = None
         next(self._walk)
@@ -53,7 +53,7 @@ class LocalSearch:
     def _walking(self) -> Iterator[None]:
         best = yield from self._descent(self._lattice.top)
         while True:
-            # Where everything is known already, the kick is all there is to do.
+            # If everything is known already, only the kick remains.
             yield
             reached = yield from self._descent(self._kicked(best[1]))
             best = min(best, reached)

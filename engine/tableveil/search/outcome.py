@@ -16,8 +16,8 @@ Key = tuple[Score, int, Transformation]
 class Candidate:
     """A valid transformation that was checked.
 
-    `score` is as users know it, `values` are its parts per quasi-identifier if the quality model has them, `suppressed`
-    counts withheld records too.
+    `score` is the score that users see, `values` are its parts per quasi-identifier if the quality model has them,
+    `suppressed` also counts withheld records.
     """
 
     transformation: Transformation
@@ -30,13 +30,13 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """The best transformation found and what is known about the others.
+    """The best transformation found, and the proof about the others.
 
     `pruned` counts transformations excluded without being checked, by reason; with `checked` they make up
-    `lattice_size` if the search is `complete`. No valid transformation scores less than `lower_bound`.
-    `runners_up` are the best others that were checked, best first. `strategy` says which one searched and why, and
-    `best_seconds` when the best was found, in seconds from the start. `counted` is how often classes were counted:
-    for the checks, and for bounds of quality models that ask for more.
+    `lattice_size` if the search is `complete`. No valid transformation scores less than `lower_bound`. `runners_up` are
+    the best others that were checked, best first. `strategy` names the strategy and the reason for it, and
+    `best_seconds` is the time when the best was found, in seconds from the start. `counted` is the number of times
+    classes were counted: for the checks, and for bounds of quality models that need more.
     """
 
     strategy: str
@@ -53,5 +53,5 @@ class SearchOutcome:
 
     @property
     def gap(self) -> float:
-        """How much better than the best found an unseen transformation could score."""
+        """How much better than the best found the score of an unseen transformation could be."""
         return 0.0 if self.complete or self.best is None else max(0.0, self.best.score - self.lower_bound)

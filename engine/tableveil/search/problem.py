@@ -1,4 +1,4 @@
-"""What is searched: the lattice, who counts, what may be released, and what is to be minimized."""
+"""The problem of a search: the lattice, the counter, the rules of release, and the quality to optimize."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Problem:
 
 
 def valid(problem: Problem, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> bool:
-    """Whether a transformation is, given its classes and which of them privacy releases."""
+    """Whether a transformation is valid, given its classes and a mask of those that privacy releases."""
     suppressed = problem.counter.records - int(classes.counts[kept].sum())
     if suppressed > problem.suppressible or problem.privacy.vetoes(classes):
         return False
@@ -41,7 +41,7 @@ def valid(problem: Problem, classes: EquivalenceClasses, kept: NDArray[np.bool_]
 def may_be_kept(
     privacy: ReleaseRule, counter: ClassCounter, classes: EquivalenceClasses, kept: NDArray[np.bool_]
 ) -> bool:
-    """Whether the suppressed records may be released without labels: there are none, or as one class they hold."""
+    """Whether the suppressed records may be released without labels: there are none, or they hold as one class."""
     if counter.records == int(classes.counts[kept].sum()):
         return True
     return bool(privacy.releasable(suppressed_pool(counter, classes, kept)).all())

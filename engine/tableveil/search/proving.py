@@ -1,4 +1,4 @@
-"""The loop of every search by intervals: turns are taken until the best transformation is proven, or time is over."""
+"""The loop of every search by intervals: it takes turns until the best transformation is proven, or time is over."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def prove(
 ) -> SearchOutcome:
     """Takes turns, which work on the intervals sooner or later, until no open interval can hold anything better.
 
-    The most general transformation is checked first and whatever the time, so that there is something to return.
+    The most general transformation is checked first, whatever the time, so that there is something to return.
 
     Raises:
         CancelledError: `control` was cancelled.

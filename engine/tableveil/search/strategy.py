@@ -14,8 +14,10 @@ from tableveil.search.outcome import SearchOutcome
 from tableveil.search.problem import Problem
 
 LARGEST_EXACT = 2_000_000
-"""Transformations up to which `AUTO` searches exactly: with twelve quasi-identifiers, a million, that took ten seconds.
-Local search would cost small lattices more checks than it saves; in large ones it finds good transformations early."""
+"""Up to this number of transformations, `AUTO` searches exactly: a million, with twelve columns, took ten seconds.
+
+Local search would cost small lattices more checks than it saves; in large ones it finds good transformations early.
+"""
 
 
 def search(
@@ -24,7 +26,7 @@ def search(
     control: Control,
     report: Callable[[Progress], None] = lambda progress: None,
 ) -> SearchOutcome:
-    """The best valid transformation, by the strategy that the options name; `AUTO` says in the outcome what it chose.
+    """The best valid transformation, by the strategy that the options name; the outcome says what `AUTO` chose.
 
     Raises:
         CancelledError: `control` was cancelled.

@@ -1,4 +1,4 @@
-"""What a release still tells: distributions, statistics and associations, before and after."""
+"""Usefulness of a release: distributions, statistics and associations, before and after."""
 
 from tableveil.usefulness.association import contingency, cramers_v
 from tableveil.usefulness.report import QUANTILES, Association, Bin, ColumnUtility, Spread, UtilityReport

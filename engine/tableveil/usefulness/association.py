@@ -1,4 +1,4 @@
-"""Cramér's V: how strongly two columns of categories go together."""
+"""Cramér's V: how strongly two columns of categories are associated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def contingency(first: NDArray[np.int64], second: NDArray[np.int64], records: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The contingency table of two columns, from how many records have each pair of codes."""
+    """The contingency table of two columns, given the number of records for each pair of codes."""
     rows, row = np.unique(first, return_inverse=True)
     columns, column = np.unique(second, return_inverse=True)
     table = np.zeros((len(rows), len(columns)), np.int64)
@@ -20,8 +20,8 @@ def contingency(first: NDArray[np.int64], second: NDArray[np.int64], records: ND
 def cramers_v(table: NDArray[np.int64]) -> float | None:
     """Cramér's V with Bergsma's correction for bias, from 0 to 1; None if a column has a single value.
 
-    Without the correction, columns of many values seem to go together in small tables. Source: Bergsma 2013,
-    equation 5 and section 3.
+    Without the correction, columns of many values seem to be associated in small tables. Source: Bergsma 2013, equation
+    5 and section 3.
     """
     rows, columns = table.shape
     records = int(table.sum())
@@ -32,5 +32,5 @@ def cramers_v(table: NDArray[np.int64]) -> float | None:
     phi2 = float(((table - expected) ** 2 / expected).sum()) / records
     corrected = max(0.0, phi2 - (rows - 1) * (columns - 1) / (records - 1))
     shorter = min(rows - (rows - 1) ** 2 / (records - 1), columns - (columns - 1) ** 2 / (records - 1)) - 1
-    # So few records that everything goes together with everything.
+    # With so few records, everything seems to be associated with everything.
     return min(1.0, math.sqrt(corrected / shorter)) if shorter > 0 else None

@@ -1,16 +1,16 @@
-"""A utility report: what the columns of a table told before a release, and what they tell in it."""
+"""A utility report: the distributions and associations of a table's columns before a release, and in it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 QUANTILES = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0)
-"""Which quantiles a report has: the least value, the greatest, and those between."""
+"""The quantiles in a report: the least value, the greatest, and those between."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """How many records have a value, or one of an interval of values; `label` None is NULL, or that nothing is told."""
+    """How many records have a value, or one in an interval; `label` is None for NULL, or if labels say nothing."""
 
     label: str | None
     records: int
@@ -21,15 +21,15 @@ class Spread:
     """How a column spreads over its values, before or after.
 
     Attributes:
-        records: Of the source; or released ones, those suppressed left out.
-        missing: Of these, how many have NULL, or a label that tells nothing.
+        records: Records of the source, or released ones without the suppressed.
+        missing: How many of these have NULL, or a label that says nothing.
         distinct: Number of different values, NULL not counted.
-        mean: Of numbers, dates (days since 1970-01-01) and timestamps (seconds); labels count as the middle of their
-            interval. None: it has no numbers.
-        variance: The records being the whole population, as here.
-        quantiles: At `QUANTILES`; empty if it has no numbers.
-        bins: The histogram of numbers, in their order; of categories the most frequent ones. The last may be what is
-            left; NULL comes last.
+        mean: For numbers, dates (days since 1970-01-01) and timestamps (seconds); labels count as the middle of their
+            interval. None if the column has no numbers.
+        variance: Computed as for a whole population.
+        quantiles: At `QUANTILES`; empty if the column has no numbers.
+        bins: The histogram: for numbers in their order, for categories the most frequent ones. The last bin may hold
+            the rest; NULL comes last.
     """
 
     records: int
@@ -45,8 +45,8 @@ class Spread:
 class ColumnUtility:
     """One released column.
 
-    `treatment` says in words what was done to it. `loss` is that of a quasi-identifier; for aggregated columns it is
-    the squared error within classes as a share of the total (SSE/SST), and `squared_error` is True.
+    `treatment` says in words how it was released. `loss` is the loss of a quasi-identifier; for aggregated columns it
+    is the squared error within classes as a share of the total (SSE/SST), and `squared_error` is True.
     """
 
     column: str
@@ -61,7 +61,7 @@ class ColumnUtility:
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """How strongly two columns go together: Pearson's correlation of numbers, or Cramér's V of anything.
+    """How strongly two columns are associated: Pearson's correlation for numbers, or Cramér's V for anything.
 
     None: it is not defined, because one of them has a single value.
     """
@@ -75,7 +75,7 @@ class Association:
 
 @dataclass(frozen=True, slots=True)
 class UtilityReport:
-    """What was found; associations are of the first columns only if there are many, and of a sample if rows are."""
+    """The findings; with many columns, associations cover only the first, and with many rows, a sample."""
 
     columns: tuple[ColumnUtility, ...]
     associations: tuple[Association, ...]

@@ -1,1 +1,1 @@
-"""t-closeness through microaggregation (Soria-Comas et al. 2015): clusters that tell little of sensitive values."""
+"""t-closeness through microaggregation (Soria-Comas et al. 2015): clusters that reveal little of sensitive values."""

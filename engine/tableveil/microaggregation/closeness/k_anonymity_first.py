@@ -1,4 +1,4 @@
-"""Clusters of k near records, of which those are exchanged that keep a cluster from being t-close."""
+"""Clusters of k near records; records are exchanged if they keep a cluster from being t-close."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from tableveil.microaggregation.closeness.swaps import ExcessSwaps
 from tableveil.microaggregation.closeness.targets import Target, least_size
 
 if TYPE_CHECKING:
-    # The search builds on quality models, and those on what is aggregated.
+    # The search builds on quality models, which build on aggregation.
     from tableveil.control import Control
 
 WHOLE = 5_000
-"""Records up to which all are candidates for every cluster, as published."""
+"""Up to this number of records, all are candidates for every cluster, as published."""
 
 BLOCK = 1_000
-"""Records of a block that more are parted into, unless these are few clusters."""
+"""Records of a block into which more records are split, unless that makes too few clusters."""
 
 CLUSTERS = 20
-"""Clusters for which a block has room at least, before it is parted once more."""
+"""The fewest clusters that a block must have room for before it is split again."""
 
 TRIED = 64
-"""Candidates that are tried at a time at first; four times as many whenever none of them is taken."""
+"""The number of candidates tried at a time at first; four times as many after each try in vain."""
 
 CELLS = 1 << 20
-"""Most swaps that are looked at at a time in all blocks, if more than `TRIED` candidates in each make them."""
+"""The most swaps that are computed at a time in all blocks, if more than `TRIED` candidates in each lead to them."""
 
 
 def k_anonymity_first(
@@ -42,23 +42,23 @@ def k_anonymity_first(
     control: Control,
     on_progress: Callable[[int, int], None],
 ) -> Clusters:
-    """Clusters of at least k records, each as close to its targets as swaps among near records bring it.
+    """Forms clusters of at least k records, each as close to its targets as swaps among near records can bring it.
 
-    Soria-Comas et al. 2015, algorithm 2. In turns the record farthest from the centroid of what is left, and the one
-    farthest from that, start a cluster of their k nearest. While it is beyond its targets the next nearest record takes
-    the place of the member for which the distance falls most, if it falls. The last, fewer than 2 k, are a cluster.
-    What is not close enough in the end has to be merged.
+    Soria-Comas et al. 2015, algorithm 2. In turns, two records start a cluster of their k nearest: the record farthest
+    from the centroid of the remaining records, and the record farthest from that one. While a cluster is beyond its
+    targets, the next nearest record replaces the member for which the distance falls most, if it falls. The last
+    records, fewer than 2 k, form a cluster. Clusters that are not close enough in the end have to be merged.
 
-    Where no k records can be t-close, whichever they are, k is the least number of which some are: with the published
-    k all swaps would be in vain, and would only bring far records together.
+    If no k records can be t-close, k is raised to the least number of which some can be: with the published k all swaps
+    would be in vain, and would only bring far records together.
 
-    Up to `WHOLE` records everything is as published, in time that grows with the square of the points. More are parted
-    into blocks of near records first, and then each is held against those of its own block only: so at most `BLOCK`
-    records, or `CLUSTERS` times k, have a chance to be taken into a cluster. Blocks do not depend on each other, so all
-    of them go on side by side, each with its next candidates.
+    Up to `WHOLE` records everything follows the paper, in time that grows with the square of the points. More records
+    are split into blocks of near records first, and each record is compared within its own block only: so at most
+    `BLOCK` records, or `CLUSTERS` times k, are candidates for a cluster. Blocks do not depend on each other, so all of
+    them advance side by side, each with its next candidates.
 
     Raises:
-        Stopped: by the control.
+        Stopped: `control` says so.
     """
     points = space.points
     k = least_size(targets, k)
@@ -89,7 +89,7 @@ class Tried(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The first candidate that is better than a member, -1 if none is, that member, and the excess with it."""
+    """The first candidate that is better than a member (-1 if none is), that member, and the excess after the swap."""
 
     taken: int
     leaving: int
@@ -97,11 +97,11 @@ class Found(NamedTuple):
 
 
 Swapping = Generator[Tried, Found | None, None]
-"""Forms the clusters of a block; wherever candidates are to be tried it waits for what is found."""
+"""Forms the clusters of a block; it yields the candidates to try and is sent the swap that was found."""
 
 
 def _asked(answers: Sequence[tuple[Swapping, Found | None]]) -> list[tuple[Swapping, Tried]]:
-    """What is to be tried next, of the blocks that are not done yet."""
+    """The next candidates of the blocks that are not done yet."""
     asked = []
     for forming, found in answers:
         with suppress(StopIteration):
@@ -110,7 +110,7 @@ def _asked(answers: Sequence[tuple[Swapping, Found | None]]) -> list[tuple[Swapp
 
 
 def _found(swaps: ExcessSwaps, codes: Sequence[NDArray[np.int32]], asked: Sequence[Tried]) -> list[Found]:
-    """What is found in each block, all at once: one by one, calls would take much longer than what they do."""
+    """Computes the swaps of all blocks at once: one call per block would take much longer than its work."""
     members = np.stack([tried.members for tried in asked])
     candidates = np.concatenate([tried.candidates for tried in asked])
     lengths = np.array([len(tried.candidates) for tried in asked])
@@ -120,7 +120,7 @@ def _found(swaps: ExcessSwaps, codes: Sequence[NDArray[np.int32]], asked: Sequen
     after = excess.after(clusters, coming)
     beyond = np.where(excess.now > 0, excess.now, -np.inf)
     better = np.flatnonzero(after.min(axis=1) < beyond[clusters])[::-1]
-    # Of several in a block the last one stays, which is the first of them.
+    # Among several in a block the last write stays, which is the first candidate.
     first = np.full(len(asked), -1)
     first[clusters[better]] = better
     best = after[first]
@@ -133,12 +133,12 @@ class _Pool:
     """The records of a block that are in no cluster yet, by point.
 
     Attributes:
-        left: How many they are.
-        clusters: Those that are formed, by the points of their records, one for one.
+        left: The number of these records.
+        clusters: The clusters formed so far, each as the points of its records, one entry per record.
     """
 
     def __init__(self, space: Space, records: NDArray[np.intp], k: int, most: int) -> None:
-        """`records` by their points; no more than `most` candidates are tried at a time, if that is above `TRIED`."""
+        """`records` are given by their points; at most `most` candidates are tried at a time, if above `TRIED`."""
         self._points, self._counts = np.unique(records, return_counts=True)
         self._coordinates = space.at(self._points).T
         self._k = k
@@ -167,7 +167,7 @@ class _Pool:
         return mean
 
     def _farthest(self, place: NDArray[np.float64]) -> int:
-        """The point with records that is farthest from the place, of equally far ones the first."""
+        """The point with records that is farthest from the place; the first if several are equally far."""
         there = np.flatnonzero(self._counts)
         return int(there[self._squared(there, place).argmax()])
 
@@ -183,7 +183,7 @@ class _Pool:
         mine = counts[: last + 1].copy()
         mine[last] -= upto[last] - self._k
         members = np.repeat(points[: last + 1], mine)
-        # What is left of the last point comes first.
+        # The remaining records of the last point come first.
         outside, remaining = points[last:], counts[last:].copy()
         remaining[0] -= mine[last]
         if not remaining[0]:
@@ -193,7 +193,7 @@ class _Pool:
     def _swapped(
         self, members: NDArray[np.intp], outside: NDArray[np.intp], remaining: NDArray[np.int64]
     ) -> Generator[Tried, Found | None, NDArray[np.intp]]:
-        """The members after all records outside, from the nearest on, had their chance."""
+        """The members, after each record outside had its chance to be swapped in, the nearest first."""
         excess, tried, next_one = np.inf, TRIED, 0
         while excess > 0 and next_one < len(outside):
             candidates = outside[next_one : next_one + tried]
@@ -201,7 +201,7 @@ class _Pool:
             assert found is not None, "what was to be tried was not"
             taken, leaving, excess = found
             if taken < 0:
-                # Nothing has changed, so neither would other records of these points be taken.
+                # Nothing changed, so other records of these points would not be swapped in either.
                 next_one += len(candidates)
                 tried = max(TRIED, min(4 * tried, self._most))
                 continue

@@ -1,4 +1,4 @@
-"""Merging clusters until privacy models hold: the published loop for t-closeness, and rounds for any other model."""
+"""Merging clusters until privacy models hold: the published loop for t-closeness, rounds for any other model."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tableveil.microaggregation.closeness.targets import Target, worst_excess
 from tableveil.privacy import ReleaseRule
 
 if TYPE_CHECKING:
-    # The search builds on quality models, and those on what is aggregated.
+    # The search builds on quality models, which build on aggregation.
     from tableveil.control import Control
 
 
 def merge_until_close(merging: Merging, targets: Sequence[Target], control: Control) -> None:
-    """Merges the cluster that is farthest beyond its targets with its nearest, while any is beyond them.
+    """Merges the cluster that is farthest beyond its targets with its nearest one, until no cluster is beyond them.
 
-    Soria-Comas et al. 2015, algorithm 1. A single cluster has the distribution of all records, so the loop ends. What a
-    merge makes may be beyond the targets, but one that was is gone: so the number of those that are never grows.
+    Soria-Comas et al. 2015, algorithm 1. A single cluster has the distribution of all records, so the loop ends. A
+    merged cluster may be beyond the targets, but one such cluster is gone: so their number never grows.
 
-    The distance is convex, so what a merge makes is no farther away than the mean of the two, by their records. With
-    that bound it waits, and distances are computed for all that wait together, once one of them may be the farthest.
-    The order is the same as if they were computed at once, but for equally bad clusters.
+    The distance is convex, so a merged cluster is no farther away than the mean of its two parts, weighted by their
+    records. The merged cluster waits with that bound. The distances of all that wait are computed together once one of
+    them may be the farthest. The order is as if distances were computed at once, except among equally bad clusters.
 
     Raises:
-        Stopped: by the control.
+        Stopped: `control` says so.
     """
     numbers = merging.numbers
     excess = dict(zip(numbers.tolist(), worst_excess(targets, *merging.values(numbers)).tolist(), strict=True))
@@ -38,7 +38,7 @@ def merge_until_close(merging: Merging, targets: Sequence[Target], control: Cont
     while worst_first and merging.left > 1:
         control.raise_if_stopped()
         least, number = heapq.heappop(worst_first)
-        # Merged with another meanwhile, or not as bad as the bound.
+        # Merged with another one meanwhile, or not as bad as its bound.
         if not merging.there(number) or -least != excess[number]:
             continue
         if number in bounded:
@@ -60,16 +60,16 @@ def merge_until_close(merging: Merging, targets: Sequence[Target], control: Cont
 
 
 def merge_until_released(merging: Merging, rule: ReleaseRule, control: Control) -> bool:
-    """Merges every cluster that the rule does not release with its nearest, in rounds, while there is any.
+    """Merges every cluster that the rule does not release with its nearest one, in rounds, until there is none.
 
-    The rule judges cluster by cluster, so that only those made in a round are asked about again. In a round each one
-    that fails is gone, and what it is merged into may fail: so the number of those that do never grows.
+    The rule judges cluster by cluster, so that after a round only the merged ones are judged again. In a round every
+    failing cluster is gone, and only the cluster it was merged into may fail: so their number never grows.
 
     Returns:
-        Whether the rule releases what is left; if not, that is one cluster.
+        Whether the rule releases the remaining clusters; if not, a single cluster remains.
 
     Raises:
-        Stopped: by the control.
+        Stopped: `control` says so.
     """
     asked = merging.numbers
     while len(asked):
@@ -77,7 +77,7 @@ def merge_until_released(merging: Merging, rule: ReleaseRule, control: Control) 
         made = []
         for number in failing.tolist():
             control.raise_if_stopped()
-            # Merged with another that failed.
+            # Merged with another cluster that failed.
             if not merging.there(number):
                 continue
             if merging.left == 1:

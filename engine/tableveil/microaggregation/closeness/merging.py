@@ -1,4 +1,4 @@
-"""Clusters that are merged with their nearest, one after the other, and what is known of each."""
+"""Clusters that are merged with their nearest one, one after the other, with the values of each."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tableveil.privacy.distances.merging import merged
 
 
 class Merging:
-    """Clusters by number; a merged one gets the next number, and the two it is made of are gone.
+    """Clusters by number; a merged cluster gets the next number, and its two parts are gone.
 
-    `classes` are the clusters as classes. How far clusters are apart is how far their centroids are: the means of their
-    records.
+    `classes` are the clusters as classes. The distance of two clusters is the distance of their centroids: the means of
+    their records.
     """
 
     def __init__(self, space: Space, clusters: Clusters, classes: EquivalenceClasses) -> None:
         self._before = clusters
         number = clusters.number
-        # Where all points are in the same place there are no coordinates.
+        # If all points are in one place there are no coordinates.
         centroids = np.zeros((number, max(space.dimensions, 1)))
         for dimension in range(space.dimensions):
             weighted = space.along(dimension, clusters.points) * clusters.counts
@@ -35,28 +35,28 @@ class Merging:
         self._values = [classes.values(column) for column in range(len(space.points.sensitive))]
         self._parts: list[list[int]] = [*([part] for part in range(number)), *([] for _ in range(number))]
         self.left = number
-        """How many clusters there are."""
+        """The number of clusters that are left."""
         self.merged = 0
-        """How many times clusters were merged."""
+        """The number of merges so far."""
 
     @property
     def numbers(self) -> NDArray[np.intp]:
-        """Of the clusters that there are."""
+        """The numbers of the remaining clusters."""
         return np.flatnonzero(self._places.there)
 
     def there(self, number: int) -> bool:
-        """Whether it has not been merged with another."""
+        """Whether the cluster has not been merged with another one."""
         return bool(self._places.there[number])
 
     def size(self, number: int) -> int:
-        """The records of the cluster, gone or not."""
+        """The number of the cluster's records, even if it is gone."""
         return self._sizes[number]
 
     def merge(self, number: int) -> tuple[int, int]:
-        """Merges the cluster with its nearest, of which there must be one.
+        """Merges the cluster with its nearest one; there must be another cluster.
 
         Returns:
-            The number of the nearest, and of what they make.
+            The number of the nearest cluster, and the number of the merged one.
         """
         places, sizes, parts = self._places, self._sizes, self._parts
         place = places.places[number]
@@ -75,7 +75,7 @@ class Merging:
         return other, made
 
     def values(self, numbers: NDArray[np.intp]) -> tuple[tuple[ClassValues, ...], NDArray[np.int64]]:
-        """Of these clusters, numbered by their place among them, the values per sensitive column, and the sizes."""
+        """The values per sensitive column and the sizes of these clusters, numbered by their place in `numbers`."""
         chosen = [self._parts[number] for number in numbers.tolist()]
         parts = np.fromiter(chain.from_iterable(chosen), np.intp)
         clusters = np.repeat(np.arange(len(chosen)), [len(of) for of in chosen])
@@ -88,7 +88,7 @@ class Merging:
         return classes_of(sizes, by_column)
 
     def clusters(self) -> Clusters:
-        """What is left of them, numbered in the order of the first cluster that each is made of."""
+        """The remaining clusters, numbered in the order of the first original cluster in each."""
         before = self._before
         into = np.empty(before.number, np.intp)
         for number, parts in enumerate(sorted((self._parts[number] for number in self.numbers.tolist()), key=min)):
@@ -97,7 +97,7 @@ class Merging:
 
 
 def _joined(values: ClassValues, parts: NDArray[np.intp], clusters: NDArray[np.intp], number: int) -> ClassValues:
-    """The values of clusters, so many, of which each is made of some parts."""
+    """The values of `number` clusters, each joined from some parts."""
     starts = values.starts[parts]
     lengths = np.append(values.starts, len(values.values))[parts + 1] - starts
     ends = lengths.cumsum()

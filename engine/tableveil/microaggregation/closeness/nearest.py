@@ -1,4 +1,4 @@
-"""The nearest of places that come and go, as clusters do while they are merged."""
+"""The nearest among places that come and go, as clusters do while they are merged."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 RECENT = 512
-"""Places that came after the tree was built, beyond which it is built anew: until then all of them are looked at."""
+"""The most places added since the tree was built: up to that all are looked at, beyond it the tree is rebuilt."""
 
 FIRST = 4
-"""Places that the tree is asked for, and so many times as many while all of them are gone."""
+"""The number of places asked from the tree at first; it is multiplied by itself while all places found are gone."""
 
 
 class Nearest:
     """Places numbered in the order in which they come, at most twice as many as at first.
 
-    A kd-tree holds those that were there when it was built, gone ones included. Of equally near places, which one is
-    found depends on the tree only: the same places, coming and going in the same order, give the same answers.
+    A kd-tree holds the places that were there when it was built, including those that are gone. Among equally near
+    places, the tree alone decides: the same sequence of places gives the same answers.
     """
 
     def __init__(self, places: NDArray[np.float64]) -> None:
@@ -27,7 +27,7 @@ class Nearest:
         self.there[:number] = True
         self._ones = np.ones(dimensions)
         self.number = number
-        """How many have come so far."""
+        """The number of places that have come so far."""
         self._build()
 
     def come(self, place: NDArray[np.float64]) -> int:
@@ -40,11 +40,11 @@ class Nearest:
         return number
 
     def go(self, number: int) -> None:
-        """Takes a place away."""
+        """Removes a place."""
         self.there[number] = False
 
     def nearest(self, place: NDArray[np.float64]) -> int:
-        """The number of the nearest place that is there; there must be one."""
+        """The number of the nearest remaining place; there must be one."""
         known, apart = self._in_tree(place)
         recent = slice(self._since, self.number)
         if self._since < self.number:
@@ -57,14 +57,14 @@ class Nearest:
 
     def _build(self) -> None:
         self._numbers = np.flatnonzero(self.there[: self.number])
-        # It takes longer to load than most commands take.
+        # Loading scipy takes longer than most commands.
         from scipy.spatial import cKDTree
 
         self._tree = cKDTree(self.places[self._numbers], balanced_tree=False, compact_nodes=False)
         self._since = self.number
 
     def _in_tree(self, place: NDArray[np.float64]) -> tuple[int, float]:
-        """The nearest of the tree that is there, and its squared distance; infinite if there is none."""
+        """The nearest remaining place in the tree, and its squared distance; infinite if there is none."""
         asked = FIRST
         while True:
             asked = min(asked, len(self._numbers))

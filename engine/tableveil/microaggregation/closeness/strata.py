@@ -1,4 +1,4 @@
-"""Records in as many parts of a sensitive column as a cluster has records, and clusters with one of each."""
+"""Records split into as many parts of a sensitive column as a cluster has records; a cluster takes one of each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tableveil.aggregation.coordinates import Space
 class Strata:
     """Records by their points: `grid` has a row per stratum and as many columns as there will be clusters.
 
-    `spare` has, per row, the records that its stratum has beyond those.
+    `spare` has, per row, the records of the stratum beyond those.
     """
 
     grid: NDArray[np.intp]
@@ -23,7 +23,7 @@ class Strata:
 
     @classmethod
     def of(cls, records: NDArray[np.intp], size: int) -> Strata:
-        """So many strata of records that come in the order of the column; the middle ones have what is left over."""
+        """Splits records that are in the order of the column into `size` strata; the middle ones get the remainder."""
         clusters, spare = divmod(len(records), size)
         more = np.zeros(size, np.intp)
         more[(size - 1) // 2] += (spare + 1) // 2
@@ -35,7 +35,7 @@ class Strata:
         return cls(grid, {row: records[end : end + more[row]] for row, end in ends.items()})
 
     def blocks(self, space: Space, most: int) -> Iterator[Strata]:
-        """Strata of at most so many records, or of one cluster: parted by halves."""
+        """Strata of at most `most` records, or of one cluster: split by halves."""
         waiting = [self]
         while waiting:
             strata = waiting.pop()
@@ -45,10 +45,10 @@ class Strata:
                 waiting.extend(reversed(strata._halves(space)))
 
     def _halves(self, space: Space) -> tuple[Strata, Strata]:
-        """Each stratum parted at its own median of the coordinate that varies most, so that none is short of records.
+        """Splits each stratum at its own median of the coordinate that varies most, so that none runs short of records.
 
-        The lower ends of all strata come together, and the upper ones, wherever they are: so near records stay together
-        though a stratum may be elsewhere than others.
+        The lower halves of all strata go together, and so do the upper ones, wherever the strata lie: near records stay
+        together even if one stratum lies elsewhere.
         """
         along = space.along(int(space.at(self.grid.ravel()).var(axis=1).argmax()))
         clusters = self.grid.shape[1]
@@ -73,7 +73,7 @@ class Strata:
 class Forming:
     """The records of strata that are in no cluster yet.
 
-    Those of a row that are left are its first ones, as many as clusters are still to be formed.
+    The remaining records of a row come first in it, as many as clusters are still to be formed.
     """
 
     def __init__(self, space: Space, strata: Strata) -> None:
@@ -83,10 +83,10 @@ class Forming:
         self._spare = dict(strata.spare)
         self._rows = np.arange(len(self._grid))
         self.clusters = self._grid.shape[1]
-        """How many are still to be formed."""
+        """The number of clusters still to be formed."""
 
     def centroid(self) -> NDArray[np.float64]:
-        """The mean of the records that are left."""
+        """The mean of the remaining records."""
         left = self._places[:, :, : self.clusters]
         total = left.sum(axis=(1, 2))
         number = left[0].size
@@ -97,7 +97,7 @@ class Forming:
         return mean
 
     def farthest(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Where the record is that is farthest from the place."""
+        """The place of the record that is farthest from the given place."""
         squared = self._squared(place)
         row, column = divmod(int(squared.argmax()), self.clusters)
         best, found = squared[row, column], self._places[:, row, column].copy()
@@ -109,12 +109,12 @@ class Forming:
         return found
 
     def taken(self, place: NDArray[np.float64]) -> NDArray[np.intp]:
-        """Takes the nearest record of each stratum, and spare ones for as long as there are any, by their points."""
+        """Takes the nearest record of each stratum, and spare ones while there are any, by their points."""
         squared = self._squared(place)
         nearest = squared.argmin(axis=1)
         members: NDArray[np.intp] = self._grid[self._rows, nearest]
         last = self.clusters - 1
-        # The last one that is left takes the place of the one that goes.
+        # The last remaining record moves into the place of the taken one.
         self._grid[self._rows, nearest] = self._grid[:, last]
         self._places[:, self._rows, nearest] = self._places[:, :, last]
         if self._spare:
@@ -123,9 +123,9 @@ class Forming:
         return members
 
     def _from_spare(self, place: NDArray[np.float64], members: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Takes from the strata that have more records than others; a member may be exchanged for a nearer one."""
+        """Takes from the strata with more records than others; a member may be exchanged for a nearer record."""
         total = sum(len(spare) for spare in self._spare.values())
-        # One for each cluster as long as there are any; more only where a block has more of them than clusters.
+        # One for each cluster while there are any; more only where a block has more of them than clusters.
         due = -(-total // self.clusters)
         more: list[NDArray[np.intp]] = []
         for row, spare in list(self._spare.items()):
@@ -145,7 +145,7 @@ class Forming:
         return np.concatenate(more)
 
     def _squared(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of the records of the grid that are left, shape (strata, clusters)."""
+        """The squared distances of the grid's remaining records, shape (strata, clusters)."""
         squared = np.zeros((len(self._grid), self.clusters))
         for along, at in zip(self._places, place.tolist(), strict=True):
             apart = along[:, : self.clusters] - at

@@ -1,4 +1,4 @@
-"""How far clusters would be from everybody if one of their records were another one, for many candidates at once."""
+"""The distance of clusters from the whole table if one record were replaced, for many candidates at once."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from tableveil.microaggregation.closeness.targets import Target
 from tableveil.policy import Distance
 
 EXACT = 2**62
-"""Work up to which whole numbers of 64 bits hold it; beyond, floats choose what is swapped."""
+"""Up to this work, 64-bit whole numbers hold it; beyond, floats choose the swap."""
 
 TABLE = 1 << 22
-"""Most costs of a table that answers for all places in a cluster and all values."""
+"""The most costs in a table that has all places in a cluster and all values."""
 
 Numbers = NDArray[Any]
-"""Whole numbers, or floats where these would not fit."""
+"""Whole numbers, or floats where whole numbers would not fit."""
 
 
 class ClusterSwaps(ABC):
-    """What the work of clusters in one column becomes if another record takes the place of a member."""
+    """The work of clusters in one column if another record replaces a member."""
 
     work: Numbers
-    """Per cluster as it is: n * N * unit times the distance, n being its records and N everybody's."""
+    """The present work per cluster: n * N * unit times the distance, with n the cluster's records and N all records."""
 
     @abstractmethod
     def after(self, clusters: NDArray[np.intp], incoming: NDArray[np.intp]) -> Numbers:
-        """The work of the cluster after a member is replaced by the record of this code, shape (incoming, members)."""
+        """The work of the cluster after the record of this code replaces a member, shape (incoming, members)."""
 
 
 class Swaps(ABC):
-    """One column, as clusters of `size` records are held against it."""
+    """One column, against which clusters of `size` records are measured."""
 
     @abstractmethod
     def of(self, members: NDArray[np.intp]) -> ClusterSwaps:
@@ -43,10 +43,10 @@ class Swaps(ABC):
 
 
 class OrderedSwaps(Swaps):
-    """Ordered distance: the records of a cluster, by rank, against the quantiles of everybody.
+    """Ordered distance: the records of a cluster, by rank, against the quantiles of the whole table.
 
-    On a line the cheapest transport keeps the order: the i-th of s records takes the i-th s-th of everybody, which is
-    its slot. So work is a sum of one cost per record and slot.
+    On a line the cheapest transport keeps the order: the i-th of s records takes the i-th s-th part of the whole table,
+    which is its slot. So work is a sum of one cost per record and slot.
     """
 
     def __init__(self, column: SensitiveColumn, size: int) -> None:
@@ -57,33 +57,33 @@ class OrderedSwaps(Swaps):
         counts = np.empty(values, kind)
         counts[self.rank] = column.counts
         ranks = np.arange(values)
-        # Everybody's records, `size` times each: how many are below a rank, and the sum of their ranks.
+        # All records, `size` times each: how many are below a rank, and the sum of their ranks.
         self._below = size * (np.cumsum(counts) - counts)
         self._summed = size * (np.cumsum(counts * ranks) - counts * ranks)
-        # Where slots begin and end, and the sum of ranks below.
+        # The begin and end of slots, and the sum of ranks below.
         self._ends = np.arange(size + 1).astype(kind) * records
         at = np.searchsorted(self._below, self._ends, "right") - 1
         self._sums = self._summed[at] + ranks[at] * (self._ends - self._below[at])
         self._slots = np.arange(size)
         last = size - 1
         self.around = np.stack((self._slots, (self._slots - 1).clip(min=0), (self._slots + 1).clip(max=last)))
-        # Of a record before which so many members stand: its slot if an earlier one goes, and if a later one does.
+        # The slots of a record behind so many members: its slot if an earlier one goes, and if a later one goes.
         self.beside = np.stack((np.append(0, self._slots), np.append(self._slots, last)))
         self._table = self._costs(self._slots[:, None], ranks) if size * values <= TABLE else None
 
     def of(self, members: NDArray[np.intp]) -> OrderedClusterSwaps:
-        """By prefix sums over the members in order."""
+        """Uses prefix sums over the members in order."""
         return OrderedClusterSwaps(self, members)
 
     def cost(self, slots: NDArray[np.intp], ranks: NDArray[np.intp]) -> Numbers:
-        """The same, from the table if there is one."""
+        """The sum of distances from each rank to the ranks in its slot, from the table if there is one."""
         return self._costs(slots, ranks) if self._table is None else self._table[slots, ranks]
 
     def _costs(self, slots: NDArray[np.intp], ranks: NDArray[np.intp]) -> Numbers:
-        """How far it is from each rank to the ranks of everybody's records in the slot, summed."""
+        """The sum of distances from each rank to the ranks of all records in the slot."""
         low, high = self._ends[slots], self._ends[slots + 1]
         sum_low, sum_high = self._sums[slots], self._sums[slots + 1]
-        # Where in the slot the rank is, and the sum up to there: both rise together.
+        # The place of the rank in the slot, and the sum up to there: both rise together.
         at = np.clip(self._below[ranks], low, high)
         summed = np.clip(self._summed[ranks], sum_low, sum_high)
         costs: Numbers = ranks * (2 * at - low - high) - 2 * summed + sum_low + sum_high
@@ -91,9 +91,9 @@ class OrderedSwaps(Swaps):
 
 
 class OrderedClusterSwaps(ClusterSwaps):
-    """Replacing a record moves those between the old and the new rank by one slot.
+    """Replacing a record moves the members between the old and the new rank by one slot.
 
-    Prefix sums of the costs there give the new work: what all swaps cost takes one addition each.
+    Prefix sums of their costs give the new work: each swap takes one addition.
     """
 
     def __init__(self, swaps: OrderedSwaps, members: NDArray[np.intp]) -> None:
@@ -105,20 +105,20 @@ class OrderedClusterSwaps(ClusterSwaps):
         ranks = ranks[rows, self._order]
         # Clusters follow each other, so that one search finds a place in any of them.
         self._places = (ranks + rows * len(swaps.rank)).ravel()
-        # What members cost in their slots, in the ones before, and in the ones after, where there are such.
+        # The members' costs in their slots, in the slots before, and in the slots after, where these exist.
         costs = swaps.cost(swaps.around[:, None], ranks)
         costs[1, :, 0] = costs[2, :, -1] = 0
         sums = np.zeros((3, number, self._size + 1), costs.dtype)
         costs.cumsum(axis=2, out=sums[:, :, 1:])
         stay, down, up = sums
         self.work = stay[:, -1]
-        # Those between an earlier one that goes and the new one move down by one slot.
+        # The members between an earlier one that goes and the new one move down by one slot.
         self._earlier, self._going_earlier = stay[:, -1:] - stay + down, stay[:, :-1] - down[:, 1:]
-        # Those from the new one to a later one that goes move up by one slot.
+        # The members between the new one and a later one that goes move up by one slot.
         self._later, self._going_later = stay[:, -1:] + stay - up, up[:, :-1] - stay[:, 1:]
 
     def after(self, clusters: NDArray[np.intp], incoming: NDArray[np.intp]) -> Numbers:
-        """By how many members stand before each record."""
+        """Looks up how many members stand before each record."""
         values = len(self._swaps.rank)
         coming = self._swaps.rank[incoming]
         before = self._places.searchsorted(coming + clusters * values) - clusters * self._size
@@ -132,7 +132,7 @@ class OrderedClusterSwaps(ClusterSwaps):
 
 
 class GroupedSwaps(Swaps):
-    """Hierarchical distance: what groups above their share have above it, by level. Equal distance is one level."""
+    """Hierarchical distance: the excess of groups above their share, by level. Equal distance is one level."""
 
     def __init__(self, column: SensitiveColumn, size: int, levels: Sequence[NDArray[np.integer[Any]]]) -> None:
         self.kind = np.int64 if size * column.records * max(len(levels), 1) < EXACT else np.float64
@@ -140,17 +140,17 @@ class GroupedSwaps(Swaps):
         self.levels = [(groups, np.bincount(groups, column.counts).astype(self.kind) * size) for groups in levels]
 
     def of(self, members: NDArray[np.intp]) -> GroupedClusterSwaps:
-        """By the members of each group."""
+        """Counts the members of each group."""
         return GroupedClusterSwaps(self, members)
 
     def above(self, counts: NDArray[np.intp], shares: Numbers) -> Numbers:
-        """What groups with so many members have above their shares."""
+        """The excess above their shares of groups with so many members."""
         above: Numbers = np.maximum(counts.astype(self.kind) * self._records - shares, 0)
         return above
 
 
 class GroupedClusterSwaps(ClusterSwaps):
-    """What goes lowers its group, what comes raises its own, and within a group nothing changes."""
+    """The outgoing record lowers its group, the incoming one raises its own, and within a group nothing changes."""
 
     def __init__(self, swaps: GroupedSwaps, members: NDArray[np.intp]) -> None:
         self._swaps = swaps
@@ -166,7 +166,7 @@ class GroupedClusterSwaps(ClusterSwaps):
             self._lower.append((own, swaps.above(there - 1, shares[own]) - above))
 
     def after(self, clusters: NDArray[np.intp], incoming: NDArray[np.intp]) -> Numbers:
-        """Level by level."""
+        """Adds up the levels."""
         work: Numbers = self.work[clusters, None]
         for (groups, shares), (own, lower) in zip(self._swaps.levels, self._lower, strict=True):
             coming = groups[incoming]
@@ -178,7 +178,7 @@ class GroupedClusterSwaps(ClusterSwaps):
 
 
 class ExcessSwaps:
-    """How far clusters of `size` records would be beyond their targets, the worst of several columns deciding."""
+    """The excess of clusters of `size` records beyond their targets; the worst of several columns decides."""
 
     def __init__(self, targets: Sequence[Target], size: int) -> None:
         self._parts = []
@@ -188,23 +188,23 @@ class ExcessSwaps:
             self._parts.append((_swaps(target, size), whole, float(target.t)))
 
     def of(self, members: Sequence[NDArray[np.intp]]) -> ClusterExcess:
-        """Of clusters whose members have these codes per target, shape (clusters, size)."""
+        """The excess of clusters whose members have these codes per target, shape (clusters, size)."""
         return ClusterExcess(
             [(swaps.of(own), whole, t) for (swaps, whole, t), own in zip(self._parts, members, strict=True)]
         )
 
 
 class ClusterExcess:
-    """How far clusters are beyond their targets, and would be with other records."""
+    """The excess of clusters beyond their targets, now and after swaps."""
 
     def __init__(self, parts: Sequence[tuple[ClusterSwaps, int, float]]) -> None:
-        """`parts` has per target the work, that of a distance of 1, and t."""
+        """`parts` has per target the swaps, the work at a distance of 1, and t."""
         self._parts = parts
         self.now = self._worst([swaps.work for swaps, _, _ in parts])
-        """Per cluster the excess as it is."""
+        """The present excess per cluster."""
 
     def after(self, clusters: NDArray[np.intp], incoming: Sequence[NDArray[np.intp]]) -> NDArray[np.float64]:
-        """The excess of the cluster after each swap, shape (incoming, members), of the codes per target."""
+        """The excess of the cluster after each swap, shape (incoming, members), for the codes per target."""
         return self._worst(
             [swaps.after(clusters, coming) for (swaps, _, _), coming in zip(self._parts, incoming, strict=True)]
         )

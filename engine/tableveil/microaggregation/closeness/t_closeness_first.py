@@ -1,4 +1,4 @@
-"""Clusters that take records of all parts of the sensitive column, so that they are t-close by their size."""
+"""Clusters with records from all parts of the sensitive column, so that their size makes them t-close."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from tableveil.microaggregation.closeness.targets import Target, least_size
 from tableveil.policy import Distance
 
 if TYPE_CHECKING:
-    # The search builds on quality models, and those on what is aggregated.
+    # The search builds on quality models, which build on aggregation.
     from tableveil.control import Control
 
 WHOLE = 20_000
-"""Records up to which all are clustered together, as published."""
+"""Up to this number of records, all are clustered together, as published."""
 
 BLOCK = 4096
-"""Records of a block that more are parted into."""
+"""Records of a block into which more records are split."""
 
 
 def size_for(k: int, t: Fraction, records: int) -> int:
-    """The size of clusters that makes them t-close if all values differ: from k to the number of records.
+    """The cluster size that gives t-closeness if all values differ: from k to the number of records.
 
     One record of each of s equal parts of n ranked values is at most (n - s) / (2 (n - 1) s) away from all of them
-    (Soria-Comas et al. 2015, proposition 2): so s >= n / (2 (n - 1) t + 1). What n / s leaves goes to clusters one for
-    one if it is fewer than there are clusters; the size grows until it is.
+    (Soria-Comas et al. 2015, proposition 2): so s >= n / (2 (n - 1) t + 1). The remainder of n / s goes to clusters one
+    by one if it is smaller than the number of clusters; the size grows until it is.
     """
     size = max(k, math.ceil(records / (2 * (records - 1) * t + 1)))
     return size + records % size // (records // size)
@@ -45,24 +45,24 @@ def t_closeness_first(
     control: Control,
     on_progress: Callable[[int, int], None],
 ) -> Clusters:
-    """Clusters of at least k of at least k records, each with one record or two of every part of the sensitive column.
+    """Forms clusters of at least k records, each with one or two records of every part of the sensitive column.
 
-    Soria-Comas et al. 2015, algorithm 3. The records, in the order of the column, are parted into as many strata as
-    clusters have records. In turns the record farthest from the centroid of what is left, and the one farthest from
-    that, start a cluster of the nearest record of each stratum. The middle strata have the records that are left over;
-    a cluster takes one of those too for as long as there are any.
+    Soria-Comas et al. 2015, algorithm 3. The records, in the order of the column, are split into as many strata as
+    clusters have records. In turns, two records start a cluster of the nearest record of each stratum: the record
+    farthest from the centroid of the remaining records, and the record farthest from that one. The middle strata hold
+    the surplus records; a cluster takes one of those, too, while there are any.
 
-    Of several columns the one with the least t is parted, the first of equals. Values without an order are parted by
-    code, or by their place in the hierarchy. Where the published size is one of which no records are t-close, as it can
-    be with ties, other columns and other distances than the ordered one, clusters have the least of which some are.
-    They can still be beyond their targets: these have to be merged.
+    Among several columns the one with the least t is split, the first if several have it. Values without an order are
+    split by code, or by their place in the hierarchy. The published size may be one at which no records are t-close,
+    because of ties, other columns, or other distances than the ordered one. Then clusters have the least size at which
+    some are. Clusters can still be beyond their targets: these have to be merged.
 
-    Up to `WHOLE` records all are clustered together, which takes time quadratic in them. More are parted first, so that
-    every block has as many records of each stratum: by halves, each stratum at its own median of the coordinate that
-    varies most.
+    Up to `WHOLE` records all are clustered together, in time quadratic in their number. More records are split first,
+    so that every block has equally many records of each stratum: by halves, each stratum at its own median of the
+    coordinate that varies most.
 
     Raises:
-        Stopped: by the control.
+        Stopped: `control` says so.
     """
     strictest = min(targets, key=lambda target: target.t)
     points = space.points
@@ -89,7 +89,7 @@ def t_closeness_first(
 
 
 def _places(target: Target) -> NDArray[np.intp]:
-    """The place of each code in the order by which strata are made."""
+    """The place of each code in the order that strata are made from."""
     column, codes = target.mover.column, np.arange(len(target.mover.column.counts))
     if target.model.distance is Distance.HIERARCHICAL and column.levels is not None:
         order = np.lexsort(column.levels.groups)

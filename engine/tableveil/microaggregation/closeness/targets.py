@@ -1,4 +1,4 @@
-"""What t-closeness asks of clusters: how far each may be from everybody, in the columns that models name."""
+"""The demands of t-closeness on clusters: how far each may be from the whole table, in the columns that models name."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tableveil.privacy.distances import EARTH_MOVERS, Distributions, EarthMover
 from tableveil.privacy.distances.model import difference, products
 
 LEAST = float(np.finfo(np.float64).tiny)
-"""What is beyond a target by less than floats can tell."""
+"""Stands for an excess that is too small for floats."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """Clusters are to be at most `t` away from everybody, in the sensitive column of that position."""
+    """Clusters may be at most `t` away from the whole table, in the sensitive column of that position."""
 
     position: int
     model: TCloseness
@@ -28,9 +28,9 @@ class Target:
     t: Fraction
 
     def excess(self, values: ClassValues, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Per cluster its distance less t, above 0 if and only if it is not t-close, as whole numbers decide."""
+        """Per cluster its distance less t; whole numbers decide whether it is above 0, so not t-close."""
         compared = self.mover.against(values, sizes)
-        # Not `work`: for few clusters of many values it goes through all values, one by one.
+        # `work` would go one by one through all values, which takes long for few clusters of many values.
         work = difference(compared, self.mover.shares(compared), self.mover.unit)
         excess = np.asarray(work / products(sizes, compared.records, self.mover.unit), np.float64) - float(self.t)
         beyond = np.asarray(work > self.mover.most(compared, self.t), np.bool_)
@@ -38,7 +38,7 @@ class Target:
 
 
 def targets_of(models: Iterable[PrivacyModel], sensitive: Sequence[SensitiveColumn]) -> tuple[Target, ...]:
-    """What the models of t-closeness among these ask for."""
+    """The targets of those models that are of t-closeness."""
     positions = {column.column: position for position, column in enumerate(sensitive)}
     targets = []
     for model in models:
@@ -52,9 +52,9 @@ def targets_of(models: Iterable[PrivacyModel], sensitive: Sequence[SensitiveColu
 def worst_excess(
     targets: Sequence[Target], values: Sequence[ClassValues], sizes: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Per cluster the greatest excess over the targets, of clusters of these values by sensitive column.
+    """Per cluster the greatest excess over the targets, given the clusters' values by sensitive column.
 
-    With several columns this is what makes one cluster worse than another: how far it is beyond what is allowed.
+    With several columns, this orders clusters from bad to worse: by their distance beyond the permitted one.
     """
     excess = targets[0].excess(values[targets[0].position], sizes)
     for target in targets[1:]:
@@ -63,5 +63,5 @@ def worst_excess(
 
 
 def least_size(targets: Sequence[Target], k: int) -> int:
-    """K, or the least number of records of which some are within all targets, if that is more."""
+    """K, or the least number of records of which some can be within all targets, if that is more."""
     return max(k, *(target.mover.smallest(target.t) for target in targets))

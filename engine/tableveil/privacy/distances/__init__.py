@@ -13,7 +13,7 @@ EARTH_MOVERS: Mapping[Distance, type[EarthMover]] = {
     Distance.ORDERED: OrderedDistance,
     Distance.HIERARCHICAL: HierarchicalDistance,
 }
-"""By ground distance."""
+"""The class for each ground distance."""
 
 __all__ = [
     "EARTH_MOVERS",

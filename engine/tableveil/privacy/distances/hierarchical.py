@@ -1,4 +1,4 @@
-"""Hierarchical ground distance: two values are as far apart as the hierarchy has to be climbed until they meet."""
+"""Hierarchical ground distance: two values are as far apart as one must climb in the hierarchy until they meet."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from tableveil.privacy.distances.model import Compared, Distributions, EarthMove
 
 
 class HierarchicalDistance(EarthMover):
-    """The ground distance is the lowest level at which both have the same label, over the top (Li et al. 2007, 5.2).
+    """The ground distance is the lowest level at which both have one label, divided by the top (Li et al. 2007, 5.2).
 
     Two values differ at each level below the one where they meet. So their distance is the share of the levels below
-    the top at which they differ, and the earth mover's distance is the mean over these levels of the equal distance
-    between groups: a tree lets every level be settled by itself, since what need not leave a group is settled within
-    it.
+    the top at which they differ. The earth mover's distance is the mean over these levels of the equal distance between
+    groups: a tree lets every level be solved by itself, since mass that need not leave a group moves within it.
     """
 
     def __init__(self, column: SensitiveColumn, distributions: Distributions) -> None:
@@ -42,7 +41,7 @@ class HierarchicalDistance(EarthMover):
         ]
 
     def shares(self, compared: Compared) -> Shares:
-        """The sums over the levels of those of equal distance."""
+        """The sums of the equal distance's shares over the levels."""
         number = len(compared.sizes)
         own, others = np.zeros(number, np.int64), np.zeros(number, np.int64)
         for level, distributions in enumerate(self._rolled):
@@ -54,7 +53,7 @@ class HierarchicalDistance(EarthMover):
         return own, others
 
     def sides(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The groups of each level below the top."""
+        """Each group of a level below the top is a side."""
         levels = []
         for groups, leaves in zip(self._levels.groups[:-1], self._levels.leaves[:-1], strict=True):
             level = np.zeros((len(leaves), len(table)), np.int64)
@@ -63,7 +62,7 @@ class HierarchicalDistance(EarthMover):
         return np.concatenate(levels, axis=1) if levels else table[:, :0]
 
     def least_work(self, size: int) -> int:
-        """The sum over the levels, each for itself."""
+        """The sum over the levels, each computed by itself."""
         return sum(overshoot(level.values.counts, size) for level in self._rolled)
 
     def _grouped(self, level: int, values: ClassValues, number: int) -> ClassValues:

@@ -1,4 +1,4 @@
-"""The values of classes that are taken together, or of values that are."""
+"""The values of classes that are merged, or classes of values that are merged."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 from tableveil.classes import ClassValues
 
 DENSE = 8
-"""Pairs of class and value per entry up to which a table of all pairs is faster than sorting the entries."""
+"""Up to this number of class-value pairs per entry, a table of all pairs is faster than sorting the entries."""
 
 
 def merged(
     classes: NDArray[np.intp], values: NDArray[np.intp], counts: NDArray[np.int64], shape: tuple[int, int]
 ) -> ClassValues:
-    """One entry per class and value that occur, in their order, of entries that may repeat and come in any order.
+    """One entry per occurring class and value, in order, made from entries that may repeat and come in any order.
 
-    `shape` is how many classes and values there are.
+    `shape` is the number of classes and the number of values.
     """
     number, width = shape
     keys = classes * width + values

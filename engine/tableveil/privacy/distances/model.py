@@ -1,4 +1,4 @@
-"""What is common to all distances between the distribution of a class and another: exact numbers, and what is asked."""
+"""The common part of all distances between the distribution of a class and another, in exact numbers."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from tableveil.classes import ClassValues, SensitiveColumn
 LARGEST = 2**63 - 1
 
 EFFORT = 1 << 24
-"""Most values that are gone through to find out how small a class can be."""
+"""The most values that are looked at in the search for the least size of a class."""
 
 ROUNDED_UP = 1 + 1e-12
-"""Makes up for what a few operations on floats may have lost."""
+"""Makes up for the rounding errors of a few float operations."""
 
 Integers = NDArray[Any]
-"""Whole numbers: of 64 bits where all of them fit, else Python's own."""
+"""Whole numbers: 64-bit where all of them fit, else Python's own."""
 
 Shares = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Per class a and b of which the distance is (a/n - b/N) / `unit`."""
+"""Per class a and b such that the distance is (a/n - b/N) / `unit`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distributions:
     """One or more distributions of a column's values, sparse: `values.classes` numbers them, `sizes` has their records.
 
-    Of `complete` ones there is one alone, and it has every value, so that a value's entry is its code.
+    `complete` means that there is only one, and it has every value, so that a value's entry is its code.
     """
 
     values: ClassValues
@@ -40,12 +40,12 @@ class Distributions:
 
     @classmethod
     def whole(cls, counts: NDArray[np.int64]) -> Distributions:
-        """The one distribution of all records, which are `counts` per code."""
+        """The one distribution of all records, with `counts` per code."""
         codes = np.arange(len(counts), dtype=np.intp)
         return cls(ClassValues(np.zeros_like(codes), codes, counts), np.array([counts.sum()], np.int64), complete=True)
 
     def entries(self, of: NDArray[np.intp], codes: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Where distribution `of[i]` has the value `codes[i]`, which must occur in it."""
+        """The entry of value `codes[i]` in distribution `of[i]`; the value must occur in it."""
         if self.complete:
             return codes
         width = int(self.values.values.max(initial=0)) + 1
@@ -55,9 +55,9 @@ class Distributions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compared:
-    """Classes by their values, and per class its own records, its distribution `of`, and that one's records.
+    """Classes by their values; per class its number of records, its distribution `of`, and that one's records.
 
-    `starts` has the first entry of each class, as `np.add.reduceat` wants it.
+    `starts` has the first entry of each class, as `np.add.reduceat` needs it.
     """
 
     values: ClassValues
@@ -93,29 +93,29 @@ class EarthMover(ABC):
     @property
     @abstractmethod
     def unit(self) -> int:
-        """What the largest ground distance counts."""
+        """The value of the largest ground distance, in units."""
 
     def against(self, values: ClassValues, sizes: NDArray[np.int64], of: NDArray[np.intp] | None = None) -> Compared:
-        """The classes held against distribution `of[i]` each; against the only one if it is not given."""
+        """Compares each class with distribution `of[i]`, or with the only one if `of` is not given."""
         of = np.zeros(len(sizes), np.intp) if of is None else of
         return Compared(values, values.starts, sizes, of, self.distributions.sizes[of])
 
     def work(self, compared: Compared) -> Integers:
-        """Per class the mass to be moved times how far, in units of 1 / (n * N * `unit`)."""
+        """Per class the mass to be moved times its way, in units of 1 / (n * N * `unit`)."""
         return difference(compared, self.shares(compared), self.unit)
 
     @abstractmethod
     def shares(self, compared: Compared) -> Shares:
         """Per class a and b such that the distance is (a/n - b/N) / `unit`.
 
-        They stay below the records times the number of values: only their products with n and N can exceed 64 bits.
+        They stay below records times number of values: only their products with n and N can exceed 64 bits.
         """
 
     @abstractmethod
     def sides(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Of classes by all values, one per row, their records on each side of what the distance sums over.
+        """The classes' records on each side that the distance sums over; classes have all values, one class per row.
 
-        The distance is the sum of what the shares of a class have above the others' over all sides, by `unit`.
+        The distance is the sum over all sides of the excess of the class's shares over the others', divided by `unit`.
         """
 
     def within(self, compared: Compared, t: Fraction) -> NDArray[np.bool_]:
@@ -123,20 +123,20 @@ class EarthMover(ABC):
         return np.asarray(self.work(compared) <= self.most(compared, t), np.bool_)
 
     def holds(self, compared: Compared, shares: Shares, t: Fraction) -> NDArray[np.bool_]:
-        """The same from its shares."""
+        """Whether each distance is at most t, computed from the shares."""
         return np.asarray(difference(compared, shares, self.unit) <= self.most(compared, t), np.bool_)
 
     def most(self, compared: Compared, t: Fraction) -> Integers:
-        """Per class the most work that a distance of t allows."""
+        """Per class the most work within a distance of t."""
         return multiples(products(compared.sizes, compared.records), t * self.unit)
 
     def largest_part(self, compared: Compared, shares: Shares, t: Fraction) -> NDArray[np.int64]:
-        """Per class of these shares a number of its records: no part of it that is within t has more.
+        """Per class, an upper bound of the number of records in a part that is within t, computed from the shares.
 
-        For each threshold that the distance sums over (a value, a group, a step), a part of s records has at most
-        min(a, s F / N) + min(n - a, s (N - F) / N) of them on the sides where they belong, where the class has a and
-        n - a, and that sum has to be (1 - t) s. As a function of s it is concave, so its tangent at s = n is above it,
-        and meets (1 - t) s no earlier than it does.
+        For each threshold that the distance sums over (a value, a group, a step), let the class have a and n - a
+        records on the two sides. A part of s records has at most min(a, s F / N) + min(n - a, s (N - F) / N) of them on
+        the sides where they belong, and that sum has to be (1 - t) s. As a function of s the sum is concave. So its
+        tangent at s = n is above it, and meets (1 - t) s no earlier than it does.
         """
         own, others = shares
         sizes, unit = compared.sizes, self.unit
@@ -151,9 +151,9 @@ class EarthMover(ABC):
         return parts
 
     def smallest(self, t: Fraction) -> int:
-        """The least number of records of which some are within t of the whole; every class of fewer is not.
+        """The least number of records of which some can be within t of the whole; no class of fewer records is.
 
-        It stops early where it would take long: then classes of what it returns may not be either.
+        The search stops early where it would take long: then classes of the returned size may not be within t either.
         """
         whole = int(self.distributions.sizes[0])
         size = self.fewest(t)
@@ -164,12 +164,12 @@ class EarthMover(ABC):
         return size
 
     def fewest(self, t: Fraction) -> int:
-        """Some number of records that classes within t must have."""
+        """A lower bound of the number of records in classes within t."""
         return 1
 
     @abstractmethod
     def least_work(self, size: int) -> int:
-        """Work that no class of so many records has less than, against the whole."""
+        """A lower bound of the work of classes of so many records, against the whole."""
 
     def distances(self, compared: Compared) -> NDArray[np.float64]:
         """Per class its distance, from 0 to 1."""
@@ -178,7 +178,7 @@ class EarthMover(ABC):
 
 
 def products(left: Integers, right: Integers, factor: int = 1) -> Integers:
-    """The products times the factor, exactly; none is negative."""
+    """The products times the factor, exactly; no number is negative."""
     # A factor may be too large for any array, whatever the numbers are.
     if max(_most(left), 1) * max(_most(right), 1) * factor > LARGEST:
         left, right = left.astype(object), right.astype(object)
@@ -187,7 +187,7 @@ def products(left: Integers, right: Integers, factor: int = 1) -> Integers:
 
 
 def multiples(numbers: Integers, factor: Fraction) -> Integers:
-    """The integer part of each number times the factor, exactly; none is negative."""
+    """The integer part of each number times the factor, exactly; no number is negative."""
     whole, rest = divmod(factor.numerator, factor.denominator)
     if max(_most(numbers), 1) * max(whole + 1, factor.denominator) > LARGEST:
         numbers = numbers.astype(object)
@@ -200,16 +200,16 @@ def difference(compared: Compared, shares: Shares, unit: int) -> Integers:
     (own, others), sizes, records = shares, compared.sizes, compared.records
     if _most(sizes) * _most(records) * unit > LARGEST:
         sizes, records = sizes.astype(object), records.astype(object)
-    # If either product alone exceeds 64 bits it wraps around: their difference, which fits, is right.
+    # If either product alone exceeds 64 bits, it wraps around: the difference fits and is still correct.
     result: Integers = records * own - sizes * others
     return result
 
 
 def overshoot(counts: NDArray[np.int64], size: int) -> int:
-    """The least that `size` records can have above `counts` / N of them in sum over all values, times N.
+    """The least total excess of `size` records over the shares `counts` / N, summed over all values, times N.
 
-    No value has less than the integer part of its share. The remaining records go to those which miss the most for one
-    more.
+    No value gets less than the integer part of its share. Each remaining record goes to a value that is closest to its
+    next whole record.
     """
     whole = int(counts.sum())
     rests = counts * size % whole

@@ -1,4 +1,4 @@
-"""Ordered ground distance: values are as far apart as there are steps between them in their order."""
+"""Ordered ground distance: values are as far apart as the number of steps between them in their order."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from tableveil.privacy.distances.model import (
 )
 
 DENSE = 4
-"""Pairs of class and value per entry up to which going through all values of all classes is faster."""
+"""Up to this number of class-value pairs per entry, going through all values of all classes is faster."""
 
 BLOCK = 4096
-"""Classes at a time of those, so that what is summed stays in a core's cache."""
+"""Classes processed at a time in that way, so that the sums stay in a core's cache."""
 
 TABLE = 1 << 21
-"""Most places of a table that answers for a search in a distribution."""
+"""The most places of a table that answers searches in a distribution."""
 
 EXACT_FLOAT = 2**51
-"""n * N up to which a quotient c * N / n of floats is less than 1/n away from the true one, with room to spare."""
+"""Up to this n * N, a float quotient c * N / n is less than 1/n away from the exact one, with room to spare."""
 
 PIECE = 1 << 15
-"""Entries of classes that are gone through at a time, so that what numpy makes on the way stays in the cache."""
+"""Entries of classes processed at a time, so that numpy's intermediate arrays stay in the cache."""
 
 SURVIVORS = 0.75
-"""Share of classes up to which it pays to take those apart that the quick bound did not reject."""
+"""The share of classes up to which it pays to separate those that the quick bound did not reject."""
 
 
 class OrderedDistance(EarthMover):
-    """Sum of |cumulated q - p| over all values but the last, over their number (Li et al. 2007, section 5.1).
+    """Sum of |cumulated q - p| over all values but the last, divided by their number (Li et al. 2007, section 5.1).
 
     Between two values that occur in a class the class's cumulative is constant, say c, and the other distribution's
-    rises. So one search finds where it passes c, and two prefix sums give the sum on either side: the work is that of
-    the values that occur in the class, however many there are in all.
+    cumulative rises. So one search finds the place where it passes c, and two prefix sums give the sum on either side:
+    the work grows with the values that occur in the class, however many there are in all.
     """
 
     def __init__(self, column: SensitiveColumn, distributions: Distributions) -> None:
@@ -56,7 +56,8 @@ class OrderedDistance(EarthMover):
         ends = np.append(values.starts, len(values.classes))[1:] - 1
         running = np.cumsum(values.counts)
         before = running[values.starts] - values.counts[values.starts]
-        # From an entry on, up to the next one or the end, the cumulative stays the same: so many values wide it is.
+        # From an entry to the next one or to the end, the cumulative stays constant: this is the number of values in
+        # between.
         widths = np.diff(values.values, append=0)
         widths[ends] = 0
         self._cumulative = running - before[values.classes]
@@ -69,17 +70,17 @@ class OrderedDistance(EarthMover):
 
     @property
     def unit(self) -> int:
-        """The steps from the first value to the last."""
+        """The number of steps from the first value to the last."""
         return max(self._last, 1)
 
     def work(self, compared: Compared) -> Integers:
-        """By all values if classes have nearly all of them, else by those that occur."""
+        """Goes through all values if classes have nearly all of them, else through those that occur."""
         if self._dense(compared):
             return self._by_all_values(compared)
         return difference(compared, self.shares(compared), self.unit)
 
     def within(self, compared: Compared, t: Fraction) -> NDArray[np.bool_]:
-        """Classes that a quick bound rejects are spared the sum."""
+        """A quick bound spares rejected classes the sum."""
         # The bound goes up to four times the most work, which has to fit.
         if not self.distributions.complete or 4 * self._most_work(compared) > LARGEST or self._dense(compared):
             return super().within(compared, t)
@@ -90,12 +91,12 @@ class OrderedDistance(EarthMover):
         return possible
 
     def least(self, compared: Compared) -> Integers:
-        """Per class, work that its distance from the whole takes at least, from its mean, its first and its last value.
+        """Per class, a lower bound of its work against the whole, from its mean, its first and its last value.
 
-        Let d be the cumulated q - p. Its sum over all values is the difference of the mean ranks, M. Where d is
-        negative it sums up to at least L, the sum before the first value of the class, and where it is positive to at
-        least R, the sum from its last value on. The sum of |d| is M plus twice the negative part, and twice the
-        positive part less M. So it is at least M + 2 L and 2 R - M, and |M| and L + R are at most the larger of these.
+        Let d be the cumulated q - p. Its sum over all values is the difference of the mean ranks, M. The negative parts
+        of d sum up to at least L, the sum before the first value of the class; the positive parts sum up to at least R,
+        the sum from its last value on. The sum of |d| is M plus twice the negative part, and twice the positive part
+        less M. So it is at least M + 2 L and 2 R - M, and |M| and L + R are at most the larger of these.
         """
         values, starts = self._in_order(compared.values, compared.starts), compared.starts
         sizes, whole = compared.sizes, int(self.distributions.sizes[0])
@@ -109,23 +110,23 @@ class OrderedDistance(EarthMover):
         return least
 
     def sides(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Up to each step, and after it."""
+        """The values up to each step are one side, those after it the other."""
         if self._null_first:
             table = np.roll(table, 1, axis=1)
         upto = np.cumsum(table, axis=1)
         return np.concatenate((upto[:, :-1], upto[:, -1:] - upto[:, :-1]), axis=1)
 
     def least_work(self, size: int) -> int:
-        """What is left if every cumulated number of records is the whole one next to its share."""
+        """The work if every cumulated number of records is the whole number next to its share."""
         whole = int(self.distributions.sizes[0])
         rests = self._cumulative * size % whole
         return int(np.minimum(rests, whole - rests).sum())
 
     def shares(self, compared: Compared) -> Shares:
-        """Summed over the steps from each value to the next: the side of the step on which the class has the more.
+        """Summed over the steps between neighbouring values: on the side of the step where the class has more.
 
-        Each step parts the values into those up to it and those after it. What the class has too much of on one side
-        has to cross the step.
+        Each step splits the values into those up to it and those after it. The class's excess on one side has to cross
+        the step.
         """
         number = len(compared.sizes)
         own, others = np.zeros(number, np.int64), np.zeros(number, np.int64)
@@ -138,7 +139,7 @@ class OrderedDistance(EarthMover):
         return own, others
 
     def _piece(self, compared: Compared, entries: NDArray[np.intp], low: int, high: int) -> Compared:
-        """Some neighbouring classes, by ranks, so that all that is made on the way stays in a core's cache."""
+        """Some neighbouring classes, by ranks, so that all intermediate arrays stay in a core's cache."""
         within, classes = slice(entries[low], entries[high]), slice(low, high)
         values = compared.values
         piece = ClassValues(values.classes[within] - low, values.values[within], values.counts[within])
@@ -163,7 +164,8 @@ class OrderedDistance(EarthMover):
         until[np.append(starts, len(at))[1:] - 1] = self._ends[of]
         np.minimum(np.maximum(passed, at, out=passed), until, out=passed)
 
-        # From one value to the next the class has more than its share before each step up to `passed`, then after it.
+        # From one value to the next the class has more than its share before each step up to `passed`, and after it
+        # from there on.
         complete = self.distributions.complete  # then an entry's number is its place
         place, end, start = (
             at if complete else self._widths[at],
@@ -173,7 +175,8 @@ class OrderedDistance(EarthMover):
         before = (passed if complete else self._widths[passed]) - place
         more_before, steps_before = compared.sums(cumulative * before), compared.sums(before)
         steps_after = end - start - steps_before
-        # Summed by parts: c times the steps after each value is what each record has after it.
+        # Summed by parts: the sum of c times the steps after each value is the sum, over records, of the steps after
+        # it.
         own = 2 * more_before + sizes * (steps_after - end) + compared.sums(values.counts * place)
         risen = self._prefix[passed]
         risen -= self._prefix[at]
@@ -181,10 +184,10 @@ class OrderedDistance(EarthMover):
         return own, others + compared.records * steps_after
 
     def _passed(self, cumulative: NDArray[np.int64], compared: Compared) -> NDArray[np.intp]:
-        """Where the distribution's cumulative N_j first exceeds the class's: N_j / N > c / n.
+        """The places where the distribution's cumulative N_j first exceeds the class's: N_j / N > c / n.
 
-        Where the two are equal it does not matter on which side they are counted: the difference is 0. Floats decide
-        these cases one way or the other, and no others, for as long as n * N is small enough.
+        If the two are equal, either side may count them: the difference is 0. Floats decide these cases one way or the
+        other, and no others, as long as n * N is small enough.
         """
         sizes, records, number = compared.sizes, compared.records, compared.values.classes
         largest = int(sizes.max(initial=0)) * int(records.max(initial=0))
@@ -201,7 +204,7 @@ class OrderedDistance(EarthMover):
 
     @cached_property
     def _table(self) -> NDArray[np.intp]:
-        """The answers to all searches there can be."""
+        """The answers to all possible searches."""
         return np.searchsorted(self._cumulative, np.arange(self._stride + 1), "right").astype(np.intp)
 
     def _dense(self, compared: Compared) -> bool:
@@ -213,7 +216,7 @@ class OrderedDistance(EarthMover):
         return int(compared.sizes.max(initial=0)) * self._stride * (self._last + 1)
 
     def _by_all_values(self, compared: Compared) -> NDArray[np.int64]:
-        """Value by value, for many classes at once; work has to fit in 64 bits."""
+        """Goes value by value, for many classes at once; work has to fit in 64 bits."""
         values, sizes = self._in_order(compared.values, compared.starts), compared.sizes
         whole = int(self.distributions.sizes[0])
         starts = np.append(compared.starts, len(values.classes))
@@ -233,7 +236,7 @@ class OrderedDistance(EarthMover):
         return work
 
     def _in_order(self, values: ClassValues, starts: NDArray[np.intp]) -> ClassValues:
-        """With ranks in place of codes, and in their order: NULL has the last code, but may stand first."""
+        """The values by ranks instead of codes, in order: NULL has the last code, but may stand first."""
         if not self._null_first:
             return values
         null = values.values == self._last

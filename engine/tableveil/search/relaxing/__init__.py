@@ -1,4 +1,4 @@
-"""What to ask less of a policy that nothing meets: the requirements that conflict, and the least relaxations."""
+"""Relaxing a policy that nothing meets: the requirements that conflict, and the least relaxations."""
 
 from tableveil.search.relaxing.relax import Relaxed, relax, relax_judged
 from tableveil.search.relaxing.requirements import Requirement

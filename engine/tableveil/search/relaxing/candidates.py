@@ -1,4 +1,4 @@
-"""Goes through a lattice, interval by interval, and leaves out what a check above excludes."""
+"""Goes through a lattice, interval by interval, and skips transformations that a check above excludes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tableveil.search.problem import Problem
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Interval:
-    """Transformations that were not excluded; `lost` records were at a transformation above all of them."""
+    """Transformations that are not excluded yet; `lost` records were lost at a transformation above all of them."""
 
     lost: int
     number: int
@@ -23,10 +23,10 @@ class _Interval:
 
 
 class Candidates:
-    """The transformations of a lattice that may be valid, the hopeful ones first.
+    """The transformations of a lattice that may be valid, the promising ones first.
 
-    They are asked for one by one, each time for a problem that may be stricter than before: what was excluded for one
-    is excluded for a stricter one.
+    They are asked for one by one, each time for a problem that may be stricter than before: a transformation excluded
+    for one problem is excluded for a stricter one.
     """
 
     def __init__(self, lattice: Lattice, control: Control) -> None:
@@ -36,10 +36,10 @@ class Candidates:
         self._number = 0
 
     def next(self, problem: Problem) -> Check | None:
-        """The next one, counted; None if there are no more.
+        """The next transformation, counted; None if there are no more.
 
         Raises:
-            Stopped: by the control.
+            Stopped: `control` says so.
         """
         while self._heap:
             self._control.raise_if_stopped()

@@ -1,4 +1,4 @@
-"""The numbers of a policy that can be asked less of, each from the policy's own value to the most lenient one."""
+"""The numbers of a policy that can be relaxed, each from the policy's own value to the most lenient one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tableveil.policy import (
 from tableveil.privacy.nearest import DIGITS
 
 UNIT = Decimal(1).scaleb(-DIGITS)
-"""The step in which decimals are tried, and so how near the nearest is."""
+"""The step in which decimals are tried, and so the precision of the nearest value."""
 
 Number = int | Decimal
 
@@ -74,7 +74,7 @@ class Grid:
 
     @property
     def last(self) -> int:
-        """The last step, 0 if there is none."""
+        """The last step; 0 if there is none."""
         end = Fraction(self.end) / Fraction(self.unit)
         steps = self._first - math.ceil(end) if self.falls else math.floor(end) - self._first
         return max(0, steps + 1)
@@ -96,7 +96,7 @@ def down(own: Decimal, end: Decimal) -> Grid:
 
 
 def levels(own: int, end: int) -> Grid:
-    """Whole numbers from the one to the other."""
+    """Whole numbers from `own` to `end`."""
     return Grid(own, end, end < own, 1)
 
 
@@ -119,18 +119,18 @@ def number_parameter(
 
 
 def spell(number: Number) -> str:
-    """As people write it."""
+    """The number as people write it."""
     return str(number) if isinstance(number, int) else f"{number.normalize():f}"
 
 
 def limit_parameter(policy: Policy) -> Parameter:
-    """The suppression limit, up to where not everything may be suppressed: that would release nothing."""
+    """The suppression limit, up to the last value that does not suppress everything: that would release nothing."""
     grid = up(policy.suppression_limit, 1 - UNIT)
     return number_parameter("suppression_limit", grid, lambda policy, limit: replace(policy, suppression_limit=limit))
 
 
 def model_parameters(policy: Policy, i: int, records: int, monotone: bool) -> Iterator[Parameter]:
-    """Those of the privacy model at a position; of the game, if it is played."""
+    """The parameters of the privacy model at a position, or of the game if the model uses it."""
     model = policy.privacy_models[i]
     if policy.game is not None and isinstance(model, Profitability | NoAttack):
         yield from _game_parameters(policy.game, model, monotone)
@@ -145,7 +145,7 @@ def _changed_model(i: int, name: str) -> Callable[[Policy, Number], Policy]:
         models: list[Any] = list(policy.privacy_models)
         models[i] = replace(models[i], **{name: value})
         if isinstance(models[i], DeltaPresence) and (models[i].minimum, models[i].maximum) == (0, 1):
-            # Any share is from 0 to 1: the next that promises something.
+            # Any share is from 0 to 1: this is the next range that promises something.
             models[i] = replace(models[i], maximum=1 - UNIT)
         return replace(policy, privacy_models=tuple(models))
 
@@ -153,7 +153,7 @@ def _changed_model(i: int, name: str) -> Callable[[Policy, Number], Policy]:
 
 
 def grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, Grid]]:
-    """Names and values, as far as a policy may ask for them, and as far as more asks for less."""
+    """The model's parameters that a policy may set, with their values from the model's own to more lenient ones."""
     match model:
         case KAnonymity(k) | KMap(k) | EstimatedKMap(k):
             yield "k", fewer(k, 2)
@@ -181,7 +181,7 @@ def grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, Grid]]:
 
 
 def _game_parameters(game: Game, model: Profitability | NoAttack, monotone: bool) -> Iterator[Parameter]:
-    """What an attack costs the publisher, and what it gains the adversary: without a gain above the cost none plays."""
+    """The cost and the gain of an attack: an adversary without a gain above the cost does not play."""
     if isinstance(model, Profitability):
         yield number_parameter(
             "game.publisher_loss", down(game.publisher_loss, Decimal(0)), _changed_game("publisher_loss"), monotone

@@ -1,4 +1,4 @@
-"""Which requirements of a policy conflict, and the least that has to be asked less for something to be valid."""
+"""The requirements of a policy that conflict, and the least relaxations for something to be valid."""
 
 from __future__ import annotations
 
@@ -22,25 +22,26 @@ from tableveil.search.relaxing.searching import (
 )
 
 MOST = 8
-"""Relaxations told of: more are no help."""
+"""The most relaxations that are offered: more are no help."""
 
 SHARE_OF_CONFLICT = 0.4
-"""Of the time, for what conflicts: what would do instead is worth more."""
+"""The share of the time for finding the conflict: the relaxations are worth more."""
 
 LIMIT = "suppression_limit"
 
 Steps = Mapping[str, int]
-"""By the field of a parameter, its step; 0 for those that are missing."""
+"""The step of each parameter by its field; 0 for fields that are missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """What was found out in time about a policy that nothing seems to meet.
+    """The findings, within the time, about a policy that nothing seems to meet.
 
-    If a `valid` transformation is given, it meets the policy as it is. Else if it is `proven`, none does. Of the
-    requirements in `conflict` nothing meets all, if that is `proven`; it is `minimal` if something meets all but any
-    one of them. An empty one means that nothing can be released, whatever is required. If there are no relaxations, of
-    those that are `hopeless` nothing meets all even if every number of the policy is the most lenient one.
+    If a `valid` transformation is given, it meets the policy as it is. Else if it is `proven`, none does. Nothing meets
+    all requirements in `conflict`, if that is `proven`; the conflict is `minimal` if, without any one of them,
+    something meets the others. An empty conflict means that nothing can be released, whatever is required. If there are
+    no relaxations, nothing meets all requirements in `hopeless`, even if every number of the policy is the most lenient
+    one.
     """
 
     valid: Transformation | None
@@ -60,22 +61,23 @@ def relax(
     seconds: float,
     proven: bool = False,
 ) -> Relaxed:
-    """Looks for a minimal conflict in the policy and for its least relaxations, for so many seconds at most.
+    """Looks for a minimal conflict in the policy and for its least relaxations, for at most so many seconds.
 
     Args:
         policy: With a role for every column.
         problem_of: The search's problem for this policy, and for others of the same source.
-        tops: Those of the quasi-identifiers' hierarchies, in policy order.
-        records: All of the source.
-        control: May cancel it.
-        seconds: By the control's clock. What is not finished by then is not told, or not told as proven.
+        tops: The tops of the quasi-identifiers' hierarchies, in policy order.
+        records: All records of the source.
+        control: May cancel the work.
+        seconds: The time limit, by the control's clock. Findings that are not finished by then are left out, or not
+            given as proven.
         proven: Whether it is known already that nothing meets the policy.
 
     Raises:
-        CancelledError: the control was cancelled.
+        CancelledError: `control` was cancelled.
     """
     if not proven:
-        # This too is a part of the time for what conflicts.
+        # This, too, is a part of the time for the conflict.
         started = control.now()
         found = LatticeQuestions(problem_of, control, seconds * SHARE_OF_CONFLICT).find(policy)
         if found.feasible:
@@ -93,7 +95,7 @@ def relax(
 def relax_judged(
     policy: Policy, feasible: Feasible, tops: Sequence[int], records: int, control: Control, seconds: float
 ) -> Relaxed:
-    """The same of a policy that is known not to be feasible, where whole policies are judged."""
+    """Like `relax`, for a policy that is known to be infeasible; whole policies are judged."""
     requirements = requirements_of(policy, tops, records)
     return _relaxed(
         policy, requirements, [], tops, records, partial(JudgedQuestions, feasible, control), control, seconds
@@ -122,9 +124,9 @@ def _relaxed(
 def _hopeless(
     policy: Policy, requirements: Sequence[Requirement], tops: Sequence[int], records: int, questions: Questions
 ) -> list[Requirement]:
-    """What conflicts if all numbers are the most lenient ones, as far as that is proven in time."""
+    """The conflict if all numbers are the most lenient ones, if it can be proven in time."""
     for field, parameter in _parameters(requirements).items():
-        # The positions of models stay.
+        # Models keep their positions.
         if not field.endswith("]") or field.startswith("search"):
             policy = parameter.applied(policy, parameter.last)
     if not _infeasible(policy, questions):
@@ -136,9 +138,9 @@ def _hopeless(
 def _conflict(
     policy: Policy, requirements: Sequence[Requirement], questions: Questions
 ) -> tuple[list[Requirement], bool]:
-    """Leaves out one requirement after the other as long as nothing is valid without them, and tells if that is proven.
+    """Leaves out requirements one by one as long as nothing is valid without them; returns whether that is proven.
 
-    What is left is a minimal infeasible subset (Chinneck and Dravnieks 1991, the deletion filter).
+    The rest is a minimal infeasible subset (Chinneck and Dravnieks 1991, the deletion filter).
     """
     levels = [r for r in requirements if r.field.startswith(("attributes", "search"))]
     without = _without(policy, levels)
@@ -168,7 +170,7 @@ def _infeasible(policy: Policy, questions: Questions) -> bool:
 
 
 class _Relaxing:
-    """Changes of the policy that would do; the search for them is one question after the other."""
+    """Changes of the policy that make it feasible; the search for them is one question after the other."""
 
     def __init__(
         self,
@@ -196,7 +198,7 @@ class _Relaxing:
     # --- one field ---
 
     def _of_one_field(self) -> dict[str, tuple[Relaxation, int]]:
-        """By field, and with its step. Only what is in the conflict can end it alone."""
+        """The relaxations by field, each with its step. Only a requirement in the conflict can end it alone."""
         singles = {}
         for field, parameter in _parameters(self._conflict).items():
             found = self._strictest(field, {field: parameter.last})
@@ -206,7 +208,7 @@ class _Relaxing:
         return singles
 
     def _other_levels(self) -> list[Relaxation]:
-        """For each column the nearest other level that would do if all others keep theirs."""
+        """For each column, the nearest other level that makes the policy feasible while all others keep theirs."""
         relaxations = []
         for choices in self._choices:
             nearest = True
@@ -221,13 +223,13 @@ class _Relaxing:
     # --- several fields ---
 
     def _of_several_fields(self, singles: Mapping[str, tuple[Relaxation, int]]) -> list[Relaxation]:
-        """If nothing but the limit would do alone, what would together; and half as much of the limit with a model."""
+        """If only the limit helps alone: several fields together; and half of the limit's change with a model."""
         relaxations = []
         levels = [field for field in self._parameters if field.startswith(("attributes", "search"))]
         others = [field for field in self._parameters if field not in levels and field != LIMIT]
         limit = [field for field in self._parameters if field == LIMIT]
         if not any(field != LIMIT for field in singles):
-            # What comes first stays as it is if it can.
+            # Fields that come first keep their values if they can.
             relaxations += self._least({}, [*limit, *levels, *others])
             relaxations += self._least({}, [*limit, *others, *levels])
         if not singles:
@@ -240,15 +242,15 @@ class _Relaxing:
         return [relaxation for relaxation in relaxations if len(relaxation.changes) > 1]
 
     def _least(self, steps: Steps, fields: Sequence[str]) -> list[Relaxation]:
-        """From the most lenient values back as far as possible, field by field in this order; no further than `steps`.
+        """From the most lenient values back, field by field in this order; no further than `steps`.
 
-        First those are left as they are that need not change. Each is as strict as it can be in its turn; because
-        others only become stricter after it, that stays true.
+        First, fields that need not change get their own values back. Each is as strict as it can be in its turn;
+        because others only become stricter after it, that stays true.
         """
         known = {field: self._parameters[field].last for field in self._parameters} | dict(steps)
         if not self._questions.find(self._at(known)).feasible:
             return []
-        # What is refused at a step may do at an earlier one of another field then.
+        # A step that is refused may hold with an earlier step of another field.
         nearest = all(parameter.monotone for parameter in self._parameters.values())
         for field in fields:
             if field not in steps:
@@ -259,7 +261,7 @@ class _Relaxing:
             if known[field]:
                 strictest = self._strictest(field, known)
                 if strictest.step is None:
-                    # The time is over: the most lenient value would do, and helps nobody.
+                    # The time is over: the most lenient value would hold, and helps nobody.
                     return []
                 nearest &= strictest.nearest
                 known[field] = strictest.step
@@ -267,14 +269,14 @@ class _Relaxing:
         return [Relaxation(tuple(changes), nearest)]
 
     def _left(self, field: str, known: dict[str, int]) -> bool:
-        """Leaves a field as it is if that will do with what is known of the others; whether that is proven."""
+        """Gives a field its own value back if that holds with the known others; returns whether that is proven."""
         found = self._questions.find(self._at({**known, field: 0}))
         if found.feasible:
             known[field] = 0
         return found.proven
 
     def _strictest(self, field: str, steps: Steps) -> Step:
-        """The strictest step of a field, up to the one given, if the others have these."""
+        """The strictest step of a field, up to the given one, if the others have these."""
         return self._questions.strictest(
             lambda step: self._at({**steps, field: step}), steps[field], self._parameters[field].monotone
         )
@@ -287,7 +289,7 @@ class _Relaxing:
 
 
 def _parameters(requirements: Iterable[Requirement]) -> dict[str, Parameter]:
-    """By field; models may share those of the game."""
+    """The parameters by field; models may share those of the game."""
     return {
         parameter.field: parameter
         for requirement in requirements

@@ -1,4 +1,4 @@
-"""What a policy requires of a release, one by one: its privacy models, the suppression limit, its limits of levels."""
+"""The requirements of a policy, one by one: its privacy models, the suppression limit, its limits of levels."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ DIGITS_OF_LIMIT = 20
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """One thing that a policy requires, by its field, and what is `asked` there, in words; of a model nothing.
+    """One requirement of a policy, by its field, with the value `asked` there, in words; empty for a model.
 
-    `dropped` gives a policy that does not require it, which need not be one that anybody could ask for; `parameters`
-    are the fields by which less of it can be asked. `model` is the position of its privacy model, if it is one.
+    `dropped` gives a policy without the requirement, which need not be one that a client could send; `parameters` are
+    the fields by which it can be relaxed. `model` is the position of its privacy model, if it is one.
     """
 
     field: str
@@ -48,14 +48,14 @@ class Requirement:
     asked: str = ""
 
     def has(self, field: str) -> bool:
-        """Whether a change of the field asks less of this."""
+        """Whether a change of the field relaxes this requirement."""
         return field in {parameter.field for parameter in self.parameters} or field.startswith(f"{self.field}[")
 
 
 def requirements_of(policy: Policy, tops: Sequence[int], records: int) -> list[Requirement]:
-    """Those that can be relaxed or left out: first limits of levels, then suppressed records, models, the limit.
+    """The requirements that can be relaxed or left out: limits of levels, then suppressed records, models, the limit.
 
-    `tops` are those of the quasi-identifiers' hierarchies, in policy order, `records` are all of the source.
+    `tops` are the tops of the quasi-identifiers' hierarchies, in policy order, `records` are all records of the source.
     """
     return [
         *_fixed_levels(policy),
@@ -69,8 +69,9 @@ def requirements_of(policy: Policy, tops: Sequence[int], records: int) -> list[R
 
 def _models(policy: Policy, records: int) -> Iterator[Requirement]:
     choosing = policy.search.choose is Choose.ALL_MODELS
-    # What is tried last is named if others conflict as well: people know k best. What may be left out comes even after
-    # it: the positions of others change with it.
+    # The requirement tried last is named if others conflict as well: people know k best. Models that may be left out
+    # come even later than
+    # k: the positions of others change without them.
     last = (KAnonymity, Inclusion)
     for i, model in sorted(
         enumerate(policy.privacy_models), key=lambda of: [isinstance(of[1], last), isinstance(of[1], Inclusion)]
@@ -83,11 +84,11 @@ def _models(policy: Policy, records: int) -> Iterator[Requirement]:
 
 
 def _follows(policy: Policy, model: PrivacyModel) -> bool:
-    """Whether all that a stricter parameter of the model leaves valid is valid for a more lenient one.
+    """Whether everything that is valid with a stricter parameter of the model is valid with a more lenient one.
 
-    Suppressed records that are kept have to hold together: with fewer of them they may not. Estimates, and sets of
-    classes that pay together, need not become better with more classes; nor what is chosen at the record level because
-    the adversary knows the method.
+    Suppressed records that are kept have to meet the models together: fewer of them may not. Estimates, and sets of
+    classes that pay together, need not improve with more classes; nor does a record-level choice that expects the
+    adversary to know the method.
     """
     if policy.suppressed_records is SuppressedRecords.KEEP or _known(policy):
         return False
@@ -117,7 +118,7 @@ def _left_out(field: str, dropped: Callable[[Policy], Policy]) -> Parameter:
 
 
 def _suppressing_most(policy: Policy, records: int) -> Policy:
-    """All records but one may be suppressed: with all of them nothing would be released, and nothing asked."""
+    """All records but one may be suppressed: with all of them nothing would be released, and nothing required."""
     units = -(-(records - 1) * 10**DIGITS_OF_LIMIT // records)
     limit = Decimal(units).scaleb(-DIGITS_OF_LIMIT)
     return replace(policy, suppression_limit=max(policy.suppression_limit, limit))
@@ -131,7 +132,7 @@ def _kept(policy: Policy) -> Iterator[Requirement]:
 
 
 def _blanking(policy: Policy) -> Policy:
-    """To drop them would do as well, but not without another change: there would be no marker column then."""
+    """Dropping them would help as well, but only with another change: there would be no marker column then."""
     return replace(policy, suppressed_records=SuppressedRecords.BLANK)
 
 
@@ -151,7 +152,7 @@ def _without_levels(policy: Policy) -> Policy:
 def other_levels(policy: Policy, tops: Sequence[int]) -> list[list[Parameter]]:
     """Per quasi-identifier, the other levels that `search.levels` may give it, each as a field with one more value.
 
-    The nearest come first, of those as near the less general.
+    The nearest levels come first; of two equally near ones, the less general.
     """
     given = dict(policy.search.levels)
     choices: list[list[Parameter]] = []
@@ -188,7 +189,7 @@ def _level_limits(policy: Policy, tops: Sequence[int]) -> Iterator[Requirement]:
         i, most = columns.index(attribute.column), attribute.maximum_level
         if most is not None and most < top:
             yield _level_limit(i, attribute.column, "maximum_level", most, top, not _known(policy))
-        # Below that is what `safe_harbor` asks for, which is a requirement of its own.
+        # Levels below are forbidden by `safe_harbor`, which is a requirement of its own.
         least = policy.least_level(replace(attribute, minimum_level=0))
         if attribute.minimum_level > least:
             yield _level_limit(i, attribute.column, "minimum_level", attribute.minimum_level, least, not _known(policy))

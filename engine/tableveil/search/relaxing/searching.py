@@ -1,4 +1,4 @@
-"""Whether anything is valid, and how little a field has to be relaxed until something is, within a budget of time."""
+"""Whether anything is valid, and how little a field must be relaxed until something is, within a budget of time."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tableveil.search.problem import Problem, valid
 from tableveil.search.relaxing.candidates import Candidates
 
 SHARE = 4
-"""Each question may take up to this part of the time that is left, so that none takes the time of all others."""
+"""Each question may take this part (1 / SHARE) of the remaining time, so that none takes the time of all others."""
 
 MOST_TRIED = 32
-"""Values that are all tried where nothing follows from one for the next; of more, so many."""
+"""Up to this number, all values are tried if none follows from another; of more values, so many are tried."""
 
 ProblemOf = Callable[[Policy], Problem | None]
-"""What is searched for a policy; None if there is no such policy."""
+"""The search's problem for a policy; None if there is no such policy."""
 
 Feasible = Callable[[Policy], bool | None]
 """Whether a policy can be met; None if that cannot be found out."""
@@ -31,7 +31,7 @@ Feasible = Callable[[Policy], bool | None]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Whether anything meets a policy, as far as it is `proven`; `at` is the transformation, if one was looked for."""
+    """Whether anything meets a policy, if that is `proven`; `at` is the transformation, if one was looked for."""
 
     feasible: bool
     proven: bool
@@ -40,7 +40,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The strictest step found with which something is valid, None if none was.
+    """The strictest step found with which something is valid; None if none was found.
 
     If it is `nearest`, nothing is valid at any step before it; or, if there is none, at any step at all.
     """
@@ -50,9 +50,9 @@ class Step:
 
 
 class Questions(ABC):
-    """Answers questions about policies for as long as there is time.
+    """Answers questions about policies as long as there is time.
 
-    What is said to be feasible was tried under the very policy of which it is said.
+    A policy is called feasible only after a try under that very policy.
     """
 
     def __init__(self, control: Control, seconds: float) -> None:
@@ -69,7 +69,7 @@ class Questions(ABC):
 
     @abstractmethod
     def strictest(self, policy_at: Callable[[int], Policy], last: int, monotone: bool) -> Step:
-        """The least step from 1 to `last` whose policy anything meets.
+        """The least step from 1 to `last` with a policy that anything meets.
 
         Every later step must leave open at least the transformations of an earlier one. If it is `monotone`, whatever
         is valid at a step is valid at every later one.
@@ -80,7 +80,7 @@ class Questions(ABC):
 
     @contextmanager
     def _limited(self) -> Iterator[list[Stopped]]:
-        """Gives what is done inside a part of the time that is left; tells afterwards what stopped it, if anything."""
+        """Limits the enclosed work to a part of the remaining time; afterwards the list holds the stop, if any."""
         stopped: list[Stopped] = []
         now = self._control.now()
         try:
@@ -123,7 +123,7 @@ class LatticeQuestions(Questions):
 
 
 class JudgedQuestions(Questions):
-    """Answers by trying whole policies, where no single transformation is looked for."""
+    """Answers by trying whole policies, without looking for a single transformation."""
 
     def __init__(self, feasible: Feasible, control: Control, seconds: float) -> None:
         super().__init__(control, seconds)
@@ -137,7 +137,7 @@ class JudgedQuestions(Questions):
         return Found(bool(feasible), proven=feasible is not None)
 
     def strictest(self, policy_at: Callable[[int], Policy], last: int, monotone: bool) -> Step:
-        """Tries the most lenient step, then by bisection."""
+        """Tries the most lenient step, then bisects."""
         least, exact = last + 1, monotone or last == 1
 
         def met(step: int) -> bool:
@@ -156,7 +156,7 @@ class JudgedQuestions(Questions):
 
 
 class _Strictest:
-    """The least step, `least`, for which something valid was found so far; no lesser one has any if it is `exact`."""
+    """The least step, `least`, found so far for which something is valid; if it is `exact`, no lesser step has any."""
 
     def __init__(
         self, problem_at: Callable[[int], Problem | None], last: int, monotone: bool, control: Control
@@ -200,7 +200,7 @@ class _Strictest:
             before = step
 
     def _bisect(self, check: Check, refused: int, step: int) -> None:
-        """Takes the transformation to be valid from some step on: after one where it is not, and up to `step`."""
+        """Assumes the transformation to be valid from some step on: after `refused`, and at most up to `step`."""
         if not self._valid(check, step):
             return
         self.least = step
@@ -224,6 +224,6 @@ def is_valid(problem: Problem, at: Transformation) -> bool:
 
 
 def within(lattice: Lattice, at: Transformation) -> bool:
-    """Whether a transformation is one of the lattice."""
+    """Whether a transformation is in the lattice."""
     inside = all(low <= level <= high for low, level, high in zip(lattice.bottom, at, lattice.top, strict=True))
     return inside and all(len({at[j] for j in axis}) == 1 for axis in lattice.axes)

@@ -1,4 +1,4 @@
-"""Policies that ask less in one field than another policy, as little less as makes them feasible."""
+"""Policies that relax one field of another policy, by as little as makes them feasible."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tableveil.search.relaxing.searching import Questions
 def single_changes(
     policy: Policy, tops: Sequence[int], records: int, questions: Questions
 ) -> Iterator[tuple[Change, Policy]]:
-    """Each change of the suppression limit or of a privacy model that would do alone, with the policy that it gives.
+    """Each change of the suppression limit or of a privacy model that suffices alone, with the changed policy.
 
     Args:
         policy: With a role for every column.
-        tops: Those of the quasi-identifiers' hierarchies, in policy order.
-        records: All of the source.
-        questions: Answered for as long as they have time.
+        tops: The tops of the quasi-identifiers' hierarchies, in policy order.
+        records: All records of the source.
+        questions: Answers as long as it has time.
 
     Raises:
         CancelledError: the questions' control was cancelled.
     """
-    # The limit stands last, and is the one that every owner understands.
+    # The limit stands last, and every owner understands it.
     for requirement in reversed(requirements_of(policy, tops, records)):
         for parameter in requirement.parameters:
             if parameter.field.startswith(("attributes", "search")) or not parameter.last:

@@ -1,4 +1,4 @@
-"""Requirements that are met or not whatever the others ask: each that is not has to ask less, all of them together."""
+"""Requirements that are judged independently of each other: each one that is not met must be relaxed, all together."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tableveil.search.relaxing.parameters import Grid, grids, spell
 from tableveil.search.relaxing.relax import MOST
 
 Way = tuple[Change, ...]
-"""Changes that go together."""
+"""Changes that are made together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unmet:
-    """A requirement that is not met: its field, what was `found` and `expected` there, and each way to meet it."""
+    """A requirement that is not met: its field, the values `found` and `expected` there, and each way to meet it."""
 
     field: str
     found: str
@@ -28,9 +28,9 @@ class Unmet:
 
 
 def ways_of(i: int, model: PrivacyModel, records: int, holds: Callable[[PrivacyModel], bool]) -> tuple[Way, ...]:
-    """Each parameter of the i-th privacy model with the nearest value by which it holds, or if none does all of them.
+    """Each parameter of the i-th privacy model with the nearest value at which it holds; if none has one, all together.
 
-    The model must hold for every more lenient value if it holds for a value. Empty if none of its parameters would do.
+    If the model holds for a value, it must hold for every more lenient value. Empty if none of its parameters helps.
     """
     of = dict(grids(model, records))
     asked = dict.fromkeys(of, 0)
@@ -47,7 +47,7 @@ def ways_of(i: int, model: PrivacyModel, records: int, holds: Callable[[PrivacyM
 def _nearest(
     model: PrivacyModel, of: Mapping[str, Grid], steps: dict[str, int], holds: Callable[[PrivacyModel], bool]
 ) -> dict[str, int]:
-    """The least steps by which the model holds, up to these, one after the other; empty if it does not hold by them."""
+    """The least steps at which the model holds, up to these, one after the other; empty if it does not hold at them."""
 
     def holds_at(steps: Mapping[str, int]) -> bool:
         changes: dict[str, Any] = {name: of[name].at(step) for name, step in steps.items() if step}
@@ -67,9 +67,9 @@ def refusal(
     instead: Sequence[tuple[Fault, Sequence[Relaxation]]] = (),
     nearest: bool = True,
 ) -> InfeasibleError:
-    """The error for requirements that are not met, with what would do of all of them together, the `nearest` or not.
+    """The error for requirements that are not met, with relaxations that meet all of them together, `nearest` or not.
 
-    `instead` is what else could be changed, with the relaxations that change it alone.
+    `instead` has other fields to change, with the relaxations that change them alone.
     """
     together = [
         Relaxation(tuple(change for way in ways for change in way), nearest)
@@ -82,7 +82,7 @@ def refusal(
 
 
 def _hint(one: Unmet, unmet: Sequence[Unmet]) -> str:
-    """The ways to meet it, by the last names of their fields: the fault's field says whose they are."""
+    """The ways to meet it, by the last names of their fields: the fault's field gives the rest."""
     if not one.ways:
         return "No value that could be asked for would do: leave it out."
     ways = ", or ".join(
