@@ -1,6 +1,7 @@
 """Local recoding: a partition of the records into classes, each with levels of its own, and a bound for all of them."""
 
 from tableveil.local_recoding.costs import label_costs
+from tableveil.local_recoding.judge import released_classes
 from tableveil.local_recoding.problem import (
     CLASS_LOCAL,
     SUPPRESSED,
@@ -20,4 +21,5 @@ __all__ = [
     "LocalRecoding",
     "label_costs",
     "recode",
+    "released_classes",
 ]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tableveil.classes import ClassValues, EquivalenceClasses, KeyLayout, SensitiveRows
 from tableveil.lattice import Transformation
 from tableveil.local_recoding.labels import Integers, Labels
-from tableveil.local_recoding.problem import LocalProblem
+from tableveil.local_recoding.problem import SUPPRESSED, LocalProblem, LocalRecoding
 from tableveil.privacy import ReleaseRule
 
 
@@ -108,6 +108,15 @@ class Judge:
             details = _Details(self._spreads, problem.population, rows[member], local, len(these))
             kept[these] = rule.releasable(EquivalenceClasses(layout, layout.pack(groups), counts[these], at, details))
         return kept
+
+
+def released_classes(problem: LocalProblem, recoding: LocalRecoding) -> EquivalenceClasses:
+    """The released classes with their details, in the order of their numbers; none of them knows its labels."""
+    rows = np.flatnonzero(recoding.classes != SUPPRESSED)
+    rows = rows[np.argsort(recoding.classes[rows], kind="stable")]
+    sets = recoding.classes[rows]
+    counts = np.bincount(sets, problem.counts[rows], len(recoding.levels)).astype(np.int64)
+    return Judge(problem)._classes(rows, sets, counts)
 
 
 def _levels_of(problem: LocalProblem, rows: Integers, starts: Integers) -> NDArray[np.int64]:

@@ -1,6 +1,7 @@
 """Policies: the requests of users, and the checks that need no data."""
 
 from tableveil.policy.game import BreakEven, Game, RecordLevel, Success
+from tableveil.policy.local_recoding import CLASS_LOCAL, LocalRecoding
 from tableveil.policy.microaggregation import (
     AggregateFunction,
     Aggregation,
@@ -82,6 +83,7 @@ from tableveil.policy.warnings import early_warnings, looking_at_values, policy_
 
 __all__ = [
     "BALANCED",
+    "CLASS_LOCAL",
     "DEFAULT_RISK_THRESHOLDS",
     "PRIVACY_FIELDS",
     "AbsentValues",
@@ -116,6 +118,7 @@ __all__ = [
     "KLDivergenceModel",
     "KLWeighting",
     "KMap",
+    "LocalRecoding",
     "LossModel",
     "Microaggregation",
     "NTCloseness",

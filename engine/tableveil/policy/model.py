@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from tableveil.hierarchy.definition import SAFE_HARBOR_LEVEL, HierarchyDefinition, SafeHarborHierarchy
 from tableveil.policy.game import Game, RecordLevel
+from tableveil.policy.local_recoding import LocalRecoding
 from tableveil.policy.microaggregation import Aggregation, Microaggregation
 from tableveil.policy.privacy import KAnonymity, PrivacyModel, SafeHarbor, SensitiveModel
 from tableveil.policy.quality import LossModel, QualityModel
@@ -235,6 +236,7 @@ class Policy:
     population: Population | None = None
     game: Game | None = None
     record_level: RecordLevel | None = None
+    local_recoding: LocalRecoding | None = None
     microaggregation: Microaggregation | None = None
     source_query: str = ""
 
@@ -242,6 +244,11 @@ class Policy:
     def k(self) -> int | None:
         """The k of k-anonymity, if the policy asks for it."""
         return max((model.k for model in self.privacy_models if isinstance(model, KAnonymity)), default=None)
+
+    @property
+    def has_own_levels(self) -> bool:
+        """Whether records have levels of their own, so that labels of several levels stand in one column."""
+        return self.record_level is not None or self.local_recoding is not None
 
     @property
     def stakes(self) -> Game:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tableveil.errors import Fault, shortened
+from tableveil.policy.local_recoding import check_local_recoding
 from tableveil.policy.model import Policy, Role, SuppressedRecords
 from tableveil.policy.quality import FIELDS, WITH_PARTS
 from tableveil.policy.reason import says_something
@@ -29,6 +30,7 @@ def validate_policy(policy: Policy) -> list[Fault]:
         *check_population(policy),
         *check_game(policy),
         *check_microaggregation(policy),
+        *check_local_recoding(policy),
         *_check_suppressed_records(policy),
         *_check_numbers(policy),
         *_check_quality(policy),

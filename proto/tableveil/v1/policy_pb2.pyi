@@ -856,6 +856,7 @@ class Policy(_message.Message):
     RECORD_LEVEL_FIELD_NUMBER: _builtins.int
     MICROAGGREGATION_FIELD_NUMBER: _builtins.int
     SOURCE_QUERY_FIELD_NUMBER: _builtins.int
+    LOCAL_RECODING_FIELD_NUMBER: _builtins.int
     default_role: Global___Role.ValueType
     """Role of the columns that `attributes` does not list. Default: none, so that every column must be listed. Refused:
     `QUASI_IDENTIFIER`, which needs a hierarchy.
@@ -953,6 +954,12 @@ class Policy(_message.Message):
         `game` and `record_level`.
         """
 
+    @_builtins.property
+    def local_recoding(self) -> Global___LocalRecoding:
+        """Gives every class of records levels of its own, instead of one transformation for all: far less is lost at the same
+        privacy. Labels of a column may overlap then. Unset: one transformation for all.
+        """
+
     def __init__(
         self,
         *,
@@ -975,16 +982,65 @@ class Policy(_message.Message):
         record_level: Global___RecordLevel | None = ...,
         microaggregation: Global___Microaggregation | None = ...,
         source_query: _builtins.str = ...,
+        local_recoding: Global___LocalRecoding | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "game", b"game", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "request_id", b"request_id", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "request_id", b"request_id", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_person: _TypeAlias = _typing.Literal["person_column", "rows_are_people"]  # noqa: Y015
     _WhichOneofArgType_person: _TypeAlias = _typing.Literal["person", b"person"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_person) -> _WhichOneofReturnType_person | None: ...
 
 Global___Policy: _TypeAlias = Policy  # noqa: Y015
+
+@_typing.final
+class LocalRecoding(_message.Message):
+    """Local recoding: a partition of the records into classes, each with its own level per quasi-identifier. The quality model
+    is loss, precision or entropy; the privacy models judge a class by its own records.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class MostLevelsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.int
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.int = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    MOST_LEVELS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def most_levels(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
+        """By column, at how many different levels it may be released: 1 holds it at one level for all records, 2 lets its cells be
+        kept or suppressed. A `maximum_level` below the top keeps a column from being erased anywhere. Empty: at any number.
+        """
+
+    def __init__(
+        self,
+        *,
+        most_levels: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["most_levels", b"most_levels"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___LocalRecoding: _TypeAlias = LocalRecoding  # noqa: Y015
 
 @_typing.final
 class Microaggregation(_message.Message):

@@ -213,6 +213,10 @@ def _verdict(release: release_service_pb2.Release) -> str:
         if proof.optimal:
             return "optimal: no clusters that are large enough have a lower squared error"
         return "good clusters, but not proven to be the best"
+    if release.policy.HasField("local_recoding") and not proof.optimal:
+        if not proof.lower_bound:
+            return "good classes; no bound is known for how much less could be lost"
+        return f"good classes: no local recoding scores below {wording.score(proof.lower_bound)}"
     if proof.lattice_size == "1":
         return "the only transformation that the policy allows"
     if proof.optimal:

@@ -24,6 +24,8 @@ def explanation(release: release_service_pb2.Release) -> RenderableType:
             parts += [Text(""), _indented(_neighbours(release))]
     elif release.policy.HasField("record_level"):
         parts.append(Text("  Every combination of values has the levels that pay most for it: see its account."))
+    elif release.policy.HasField("local_recoding"):
+        parts.append(Text("  There is none: every class has levels of its own. Its account says what they cost."))
     elif release.policy.HasField("microaggregation"):
         parts.append(Text("  There is none: clusters take its place. Its account says how they were formed."))
     else:

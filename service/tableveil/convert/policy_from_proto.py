@@ -25,6 +25,7 @@ from tableveil.policy import (
     DEFAULT_RISK_THRESHOLDS,
     Choose,
     IfExists,
+    LocalRecoding,
     Policy,
     PrivacyModel,
     RecordLevel,
@@ -45,6 +46,7 @@ _MOST = {
     "risk_thresholds": 100,
     "search.levels": 10_000,
     "search.linked": 10_000,
+    "local_recoding.most_levels": 10_000,
     "order.values": 1_000_000,
     "quality_model.classification": 1_000,
 }
@@ -95,6 +97,8 @@ def _entries(message: policy_pb2.Policy) -> Iterator[tuple[str, str, int]]:
     yield "privacy_models", "privacy_models", len(message.privacy_models)
     yield "risk_thresholds", "risk_thresholds", len(message.risk_thresholds)
     yield "search.levels", "search.levels", len(message.search.levels)
+    most_levels = "local_recoding.most_levels"
+    yield most_levels, most_levels, len(message.local_recoding.most_levels)
     yield "search.linked", "search.linked", max(len(linked), sum(len(group.columns) for group in linked))
     for name in ("classes", "features"):
         field = f"quality_model.classification.{name}"
@@ -144,6 +148,11 @@ class _Reader:
             game=game_from_proto(message.game, self._faults) if message.HasField("game") else None,
             record_level=(
                 RecordLevel(message.record_level.adversary_knows_method) if message.HasField("record_level") else None
+            ),
+            local_recoding=(
+                LocalRecoding(tuple(sorted(message.local_recoding.most_levels.items())))
+                if message.HasField("local_recoding")
+                else None
             ),
             microaggregation=(
                 microaggregation_from_proto(message.microaggregation, self._faults)

@@ -41,6 +41,9 @@ def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
     )
     if policy.record_level is not None:
         message.record_level.adversary_knows_method = policy.record_level.adversary_knows_method
+    if policy.local_recoding is not None:
+        message.local_recoding.SetInParent()
+        message.local_recoding.most_levels.update(dict(policy.local_recoding.most_levels))
     if policy.microaggregation is not None:
         message.microaggregation.CopyFrom(microaggregation_to_proto(policy.microaggregation))
     if policy.person_column is None:

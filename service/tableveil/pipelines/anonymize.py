@@ -6,6 +6,7 @@ from typing import Any
 
 from tableveil.pipelines.full_domain import FullDomain
 from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.local_recoding import LocalRecodingMethod
 from tableveil.pipelines.microaggregation import Microaggregation
 from tableveil.pipelines.read import read_dictionaries, resolve_fully
 from tableveil.pipelines.record_level import RecordLevel
@@ -63,4 +64,6 @@ def method_of(policy: Policy) -> Method[Any]:
         return RecordLevel(policy.record_level)
     if policy.microaggregation is not None:
         return Microaggregation(policy.microaggregation)
+    if policy.local_recoding is not None:
+        return LocalRecodingMethod(policy.local_recoding)
     return FullDomain()

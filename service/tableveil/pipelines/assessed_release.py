@@ -147,7 +147,7 @@ def _source_changed(release: Release) -> ConflictError:
 
 
 def _check_kind(policy: Policy, request: ClassificationRequest) -> Iterator[Fault]:
-    if policy.record_level is not None:
+    if policy.has_own_levels:
         found = f"releases/{request.release}, whose records have levels of their own"
         hint = "Combinations of values that it suppresses have no levels by which they could be released."
         yield Fault("release", found, "a release of one transformation", hint)

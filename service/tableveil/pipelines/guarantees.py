@@ -21,12 +21,16 @@ def guarantees_of(
 
     With aggregated columns, classes at level 0 are not those of the source: its people differ by these columns too.
     """
-    before: EquivalenceClasses | None = None
-    most = max([base.combinations, *(histogram.rows for histogram in base.by_value)])
-    if most <= LARGEST_BEFORE and not base.aggregated:
-        before = counter.classes((0,) * len(counter.levels))
     facts = facts_for(policy, base, counter)
     after = plan.classes.selected(plan.kept)
     if policy.suppressed_records is SuppressedRecords.KEEP and plan.suppressed_records:
         after = with_pool(after, suppressed_pool(counter, plan.classes, plan.kept))
-    return guarantees(facts, policy.privacy_models, before, after)
+    return guarantees(facts, policy.privacy_models, classes_before(base, counter), after)
+
+
+def classes_before(base: BaseHistogram, counter: ClassCounter) -> EquivalenceClasses | None:
+    """The source's own classes; None if they are too many, or if aggregated columns tell its people apart too."""
+    most = max([base.combinations, *(histogram.rows for histogram in base.by_value)])
+    if most > LARGEST_BEFORE or base.aggregated:
+        return None
+    return counter.classes((0,) * len(counter.levels))

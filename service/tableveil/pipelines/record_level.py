@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import EquivalenceClasses, KeyLayout
 from tableveil.control import Control, Progress
 from tableveil.counting import read_combinations
 from tableveil.errors import InfeasibleError
@@ -30,6 +29,7 @@ from tableveil.pipelines.advice import says_nothing
 from tableveil.pipelines.enumerable import check_enumerable
 from tableveil.pipelines.infeasible import too_few_released
 from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.own_levels import erased_columns, own_losses, plan_of
 from tableveil.pipelines.quality import uncountable
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import relaxed_record_level
@@ -58,6 +58,7 @@ class _Solved:
     """
 
     own: OwnLevels
+    assignment: Assignment
     stakes: Stakes
     knows: bool
     people: NDArray[np.int64]
@@ -81,18 +82,18 @@ class RecordLevel:
         policy = counts.policy
         check_one_meaning(job.session, policy, counts.dictionaries, counts.lattice)
         solved = _solve(job, counts, self.options)
-        plan = _plan(counts, solved)
+        plan = plan_of(counts, solved.own)
         if plan.suppressed_records > policy.suppressible(plan.records):
             raise _too_many_suppressed(job, counts, self.options, solved.own.combinations, plan)
         # The score is what the publisher is not paid of a benefit per record.
         most = plan.records * solved.stakes.benefit
-        score = most - float(solved.own.combinations.records @ solved.own.assignment.payouts)
+        score = most - float(solved.own.combinations.records @ solved.assignment.payouts)
         return Solution(
             plan=plan,
             score=score,
             parts=(),
             proof=_proof(counts, solved, lower_bound=min(score, most - solved.optimum)),
-            losses=_losses(solved.own, plan.records),
+            losses=own_losses(solved.own, plan.records),
             quality_model=described(policy.quality_model),
             chosen_by=policy.privacy_models,
             explanation=None,
@@ -117,7 +118,8 @@ def _solve(job: JobContext, counted: Counted, options: RecordLevelOptions) -> _S
         raise uncountable(policy, error, described(policy.quality_model)) from None
     knows = options.adversary_knows_method
     return _Solved(
-        own=OwnLevels(combinations, chosen),
+        own=OwnLevels(combinations, chosen.transformations, chosen.chosen),
+        assignment=chosen,
         stakes=Stakes.of(policy.stakes),
         knows=knows,
         people=people_of_labels(combinations, chosen) if knows else chosen.sizes,
@@ -169,26 +171,6 @@ def choice_of(policy: Policy) -> Choice:
     )
 
 
-def _plan(counted: Counted, solved: _Solved) -> ReleasePlan:
-    combinations = solved.own.combinations
-    of_source = np.flatnonzero(combinations.records)
-    layout = KeyLayout.of([len(levels.groups[0]) for levels in combinations.levels])
-    keys = layout.pack([codes[of_source] for codes in combinations.codes])
-    finest = (0,) * len(combinations.levels)
-    highest = [max((level for level, _ in used), default=0) for used in solved.own.records_at]
-    return ReleasePlan(
-        policy=counted.policy,
-        source=counted.source,
-        dictionaries=counted.dictionaries,
-        transformation=tuple(highest),
-        classes=EquivalenceClasses(layout, keys, combinations.records[of_source], finest),
-        kept=solved.own.kept[of_source],
-        records=counted.base.records,
-        sensitive=counted.base.sensitive,
-        own_levels=solved.own,
-    )
-
-
 # --- the evidence ---------------------------------------------------------------------------------------------------
 
 
@@ -207,7 +189,7 @@ def _proof(counted: Counted, solved: _Solved, lower_bound: float) -> Proof:
 
 def _guarantees(solved: _Solved) -> Iterator[Guarantee]:
     """What the source at level 0 and the release pay, and what is attacked: by the journalist, knowing or not."""
-    combinations, assignment = solved.own.combinations, solved.own.assignment
+    combinations, assignment = solved.own.combinations, solved.assignment
     # At level 0 everybody who shares the labels would get them, and nothing is lost.
     nothing_lost = np.zeros(len(combinations.people))
     before = float(combinations.records @ solved.stakes.payouts(nothing_lost, combinations.people))
@@ -226,35 +208,9 @@ def _attacked(
     return float(combinations.records[stakes.attacked(sizes) & released].sum())
 
 
-def _losses(own: OwnLevels, records: int) -> tuple[float, ...]:
-    """The loss of each quasi-identifier, each record's at its own level; 1 if it is suppressed."""
-    losses = []
-    for j, (levels, codes) in enumerate(zip(own.combinations.levels, own.combinations.codes, strict=True)):
-        chosen, lost, kept = own.levels(j), 0.0, 0
-        for level in range(levels.top + 1):
-            rows = own.kept & (chosen == level)
-            counts = own.combinations.records[rows]
-            lost += float(counts @ levels.shares(level)[levels.groups[level][codes[rows]]])
-            kept += int(counts.sum())
-        losses.append((lost + records - kept) / records)
-    return tuple(losses)
-
-
 def _warnings(plan: ReleasePlan, own: OwnLevels) -> Iterator[str]:
     yield from mixed_levels(plan)
     if plan.kept_records == 0:
         yield "All records are suppressed: the release is empty."
     else:
-        yield from map(says_nothing, _erased(plan, own))
-
-
-def _erased(plan: ReleasePlan, own: OwnLevels) -> Iterator[str]:
-    """The columns that have several values in the source, and one label in all released records."""
-    combinations, present = own.combinations, own.combinations.records > 0
-    for j, (dictionary, levels) in enumerate(zip(plan.dictionaries, combinations.levels, strict=True)):
-        codes, at, kept = combinations.codes[j], own.levels(j), own.kept & present
-        labels = sum(
-            len(np.unique(levels.groups[level][codes[kept & (at == level)]])) for level in range(levels.top + 1)
-        )
-        if labels == 1 < len(np.unique(codes[present])):
-            yield dictionary.attribute.column
+        yield from map(says_nothing, erased_columns(plan, own))

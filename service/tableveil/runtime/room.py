@@ -39,7 +39,7 @@ def least_bytes(session: Session, policy: Policy, reference: TableReference) -> 
     what is not known before: a query, a view, a subset, records that are chosen one by one.
     """
     is_subset = policy.population is not None and policy.population.subset_column
-    if policy.source_query or is_subset or policy.record_level is not None:
+    if policy.source_query or is_subset or policy.has_own_levels:
         return 0
     stored = stored_bytes(session, reference)
     kept = {item.column for item in policy.attributes if item.role in (Role.SENSITIVE, Role.INSENSITIVE)} & set(stored)

@@ -5,13 +5,16 @@ from tableveil.counting.choose import open_counter
 from tableveil.counting.combinations import missing_people, read_combinations
 from tableveil.counting.duckdb_counter import DuckDBCounter
 from tableveil.counting.frequencies import CountedFrequencies, count_frequencies, weight_facts, write_frequencies
+from tableveil.counting.in_memory import CombinationRows, combination_rows
 
 __all__ = [
     "BaseHistogram",
+    "CombinationRows",
     "CountedFrequencies",
     "DuckDBCounter",
     "build_base",
     "class_size_histogram",
+    "combination_rows",
     "count_frequencies",
     "equal_records_histogram",
     "missing_people",

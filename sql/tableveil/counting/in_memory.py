@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tableveil.backend import Session, column
-from tableveil.classes import NumpyCounter, SensitiveRows
+from tableveil.classes import NumpyCounter, SensitiveColumn, SensitiveRows
 from tableveil.counting.base import BaseHistogram, Histogram
-from tableveil.counting.combinations import merged
+from tableveil.counting.combinations import merged, read_combinations
+from tableveil.game import Combinations
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CombinationRows:
+    """The combinations that are not withheld, in the order of their codes, with the values of the columns counted."""
+
+    combinations: Combinations
+    sensitive: tuple[tuple[SensitiveColumn, SensitiveRows], ...]
+
+
+def combination_rows(session: Session, base: BaseHistogram) -> CombinationRows:
+    """All combinations as arrays."""
+    combinations = read_combinations(session, base)
+    of_source = np.flatnonzero(combinations.records)
+    sensitive = tuple(
+        (known, _sensitive_rows(session, histogram, of_source))
+        for known, histogram in zip(base.counted, base.by_value, strict=True)
+    )
+    return CombinationRows(combinations, sensitive)
 
 
 def in_memory(session: Session, base: BaseHistogram) -> NumpyCounter:

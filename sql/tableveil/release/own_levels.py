@@ -44,7 +44,9 @@ def label_at_own_level(labels: Mapping[int, exp.Expr], attribute: int) -> exp.Ex
 # --- what labels mean -----------------------------------------------------------------------------------------------
 
 
-def check_one_meaning(session: Session, policy: Policy, dictionaries: Sequence[Dictionary], lattice: Lattice) -> None:
+def check_one_meaning(
+    session: Session, policy: Policy, dictionaries: Sequence[Dictionary], lattice: Lattice, mixing: str = "record_level"
+) -> None:
     """Raises `InvalidError` for every hierarchy in which one label stands for different values at different levels.
 
     Where levels are mixed, nobody could tell from the label which of them are meant. The levels are those that the
@@ -60,7 +62,7 @@ def check_one_meaning(session: Session, policy: Policy, dictionaries: Sequence[D
                     f"attributes[{policy.attributes.index(attribute)}].hierarchy",
                     f"a label of {shortened(attribute.column)} that stands for different values at the levels "
                     f"{levels[0]} and {levels[1]}",
-                    "labels that stand for the same values at whichever level, because record_level mixes levels",
+                    f"labels that stand for the same values at every level, because {mixing} mixes levels",
                     "Rename the label at one of them, or leave one out by minimum_level or maximum_level.",
                 )
             )

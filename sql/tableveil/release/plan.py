@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from tableveil.aggregation.aggregates import Aggregates
 from tableveil.classes import EquivalenceClasses
 from tableveil.dictionary import AggregatedDictionary, Dictionary, SensitiveDictionary
-from tableveil.game import Assignment, Combinations
+from tableveil.game import Combinations
 from tableveil.game.record_level import SUPPRESSED
 from tableveil.lattice import Transformation
 from tableveil.policy import Policy, Role, SensitiveModel, SuppressedRecords
@@ -55,21 +56,25 @@ class ReleasedColumn:
 
 @dataclass(frozen=True, eq=False)
 class OwnLevels:
-    """What record-level generalization chose for every combination of values, those of the population included."""
+    """The levels of every combination of values, those of the population included.
+
+    `chosen` has per combination an index into `transformations`, or `SUPPRESSED`.
+    """
 
     combinations: Combinations
-    assignment: Assignment
+    transformations: tuple[Transformation, ...]
+    chosen: NDArray[np.integer[Any]]
 
     @property
     def kept(self) -> NDArray[np.bool_]:
         """Per combination, whether it is released: with those of the population, whether it would be."""
-        kept: NDArray[np.bool_] = self.assignment.chosen != SUPPRESSED
+        kept: NDArray[np.bool_] = self.chosen != SUPPRESSED
         return kept
 
     def levels(self, attribute: int) -> NDArray[np.int32]:
         """Per combination, the level of a quasi-identifier; 0 if it is suppressed."""
-        known = np.array([transformation[attribute] for transformation in self.assignment.transformations], np.int32)
-        return np.where(self.kept, known[self.assignment.chosen], 0).astype(np.int32)
+        known = np.array([transformation[attribute] for transformation in self.transformations] or [0], np.int32)
+        return np.where(self.kept, known[self.chosen], 0).astype(np.int32)
 
     @cached_property
     def records_at(self) -> tuple[tuple[tuple[int, int], ...], ...]:

@@ -33,17 +33,29 @@ def check_people(session: Session, policy: Policy, source_records: int, written:
     """Which of these models do not hold; `judged_classes` has the classes, the suppressed records' pool as one."""
     others = SensitiveModel | Profitability | NoAttack | SafeHarbor
     models = [model for model in policy.privacy_models if not isinstance(model, others)]
-    counted = needs_people(policy) or any(isinstance(model, KMap | DeltaPresence | Inclusion) for model in models)
-    if counted:
+    counted = counts_people(policy)
+    if counted and policy.local_recoding is not None:
+        # Labels of several levels overlap: people are counted by all labels that their values are among.
+        session.stage(
+            "peopled",
+            "SELECT c.class, c.size, coalesce(k.people, 0) AS population FROM judged_classes AS c "
+            "LEFT JOIN counted AS k USING (class) WHERE NOT c.pool",
+        )
+    elif counted:
         _count_population(session, policy, written)
     problems = []
     for model in models:
         problems += _check_model(session, policy, model, source_records, written)
     problems += check_game(session, policy, source_records, written)
     if counted:
-        session.execute("DROP TABLE temp.main.population_classes")
+        session.execute("DROP TABLE IF EXISTS temp.main.population_classes")
         session.execute("DROP TABLE temp.main.peopled")
     return problems
+
+
+def counts_people(policy: Policy) -> bool:
+    """Whether a model of the policy counts people of the population."""
+    return needs_people(policy) or any(isinstance(m, KMap | DeltaPresence | Inclusion) for m in policy.privacy_models)
 
 
 def _check_model(

@@ -9,7 +9,8 @@ from tableveil.backend import Session
 from tableveil.errors import Fault, InternalError
 from tableveil.policy import Policy, Role, SuppressedRecords
 from tableveil.verification.aggregated import check_aggregated
-from tableveil.verification.people import check_people
+from tableveil.verification.own_levels import drop_own_levels, read_own_levels
+from tableveil.verification.people import check_people, counts_people
 from tableveil.verification.record_level import check_record_level
 from tableveil.verification.safe_harbor import check_safe_harbor
 from tableveil.verification.text import SLACK, quoted
@@ -29,7 +30,7 @@ def verify(session: Session, policy: Policy, source_records: int, written: Writt
         *_check_columns(session, roles, written),
         *_check_classes(session, policy, quasi_identifiers, marker, source_records, written),
         *_check_privacy(session, policy, quasi_identifiers, marker, source_records, written),
-        *(_check_labels(session, quasi_identifiers, written) if policy.record_level is None else ()),
+        *(() if policy.has_own_levels else _check_labels(session, quasi_identifiers, written)),
         *_check_risks(session, policy, source_records, written),
     ]
     if problems:
@@ -126,10 +127,14 @@ def _check_privacy(
         "CREATE TEMPORARY VIEW judged_classes AS SELECT rowid AS class, FALSE AS pool, recounted_size AS size, "
         f"{', '.join(positions)} FROM recounted{pool}"
     )
-    if policy.record_level is None:
-        problems = check_people(session, policy, source_records, written)
-    else:
+    if policy.record_level is not None:
         problems = check_record_level(session, policy, source_records, written)
+    elif policy.local_recoding is not None:
+        problems = read_own_levels(session, policy, written, count_people=counts_people(policy))
+        problems = problems or check_people(session, policy, source_records, written)
+        drop_own_levels(session, written)
+    else:
+        problems = check_people(session, policy, source_records, written)
     problems += check_values(session, policy, quasi_identifiers, marker, written)
     problems += check_safe_harbor(session, policy, written)
     problems += check_aggregated(session, policy, quasi_identifiers, marker, written)

@@ -24,6 +24,7 @@ from tableveil.hierarchy.definition import HierarchyDefinition
 from tableveil.pipelines import record_level as run_record_level
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.lattice import lattice_of
+from tableveil.pipelines.own_levels import plan_of
 from tableveil.pipelines.report import Report
 from tableveil.policy import (
     AttributePolicy,
@@ -399,7 +400,7 @@ def test_what_is_said_to_be_feasible_is(
             lattice, _ = lattice_of(policy, [dictionary.levels.top for dictionary in counted.dictionaries])
             assert lattice is not None
             relaxed = replace(counted, policy=policy, lattice=lattice)
-            plan = run_record_level._plan(relaxed, run_record_level._solve(job, relaxed, options))
+            plan = plan_of(relaxed, run_record_level._solve(job, relaxed, options).own)
             return plan.suppressed_records <= policy.suppressible(plan.records)
 
         for relaxation in relaxations.values():

@@ -1,0 +1,95 @@
+"""Local recoding in a policy, and everything that can be wrong with asking for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tableveil.errors import Fault, nearest, shortened
+from tableveil.policy.privacy import (
+    PRIVACY_FIELDS,
+    BetaLikeness,
+    DeltaDisclosure,
+    DistinctLDiversity,
+    EntropyLDiversity,
+    EstimatedKMap,
+    KAnonymity,
+    KMap,
+    PrivacyModel,
+    ProbabilisticLDiversity,
+    RecursiveCLDiversity,
+    TCloseness,
+)
+from tableveil.policy.quality import FIELDS, EntropyModel, LossModel, PrecisionModel
+
+if TYPE_CHECKING:
+    from tableveil.policy.model import Policy
+
+CLASS_LOCAL: tuple[type[PrivacyModel], ...] = (
+    KAnonymity,
+    KMap,
+    EstimatedKMap,
+    DistinctLDiversity,
+    ProbabilisticLDiversity,
+    EntropyLDiversity,
+    RecursiveCLDiversity,
+    TCloseness,
+    DeltaDisclosure,
+    BetaLikeness,
+)
+"""The models that judge a class by its own records. The meaning of all others under overlapping labels is open."""
+
+_SUMS = (LossModel, PrecisionModel, EntropyModel)
+
+
+@dataclass(frozen=True, slots=True)
+class LocalRecoding:
+    """Every class of records has levels of its own, instead of one transformation for all.
+
+    `most_levels` bounds, by column, at how many different levels the column may be released.
+    """
+
+    most_levels: tuple[tuple[str, int], ...] = ()
+
+
+def check_local_recoding(policy: Policy) -> Iterator[Fault]:
+    """Faults of a policy that asks for local recoding with what it cannot honour."""
+    options = policy.local_recoding
+    if options is None:
+        return
+    for i, model in enumerate(policy.privacy_models):
+        if not isinstance(model, CLASS_LOCAL):
+            known = ", ".join(PRIVACY_FIELDS[kind] for kind in CLASS_LOCAL)
+            found = f"{PRIVACY_FIELDS[type(model)]} with local_recoding"
+            hint = "Its meaning is not defined where labels overlap. Or leave out local_recoding."
+            yield Fault(f"privacy_models[{i}]", found, f"models that judge a class by its own records: {known}", hint)
+    if not isinstance(policy.quality_model, _SUMS):
+        expected = "loss, precision or entropy, which are sums over records"
+        yield Fault("quality_model", f"{FIELDS[type(policy.quality_model)]} with local_recoding", expected)
+    for name in ("record_level", "microaggregation", "game"):
+        if getattr(policy, name) is not None:
+            yield Fault("local_recoding", f"local_recoding with {name}", "one of them", "Remove one of them.")
+    if policy.aggregated and policy.microaggregation is None:
+        yield Fault("local_recoding", "local_recoding with aggregated columns", "one of them", "Remove one of them.")
+    if policy.suppressed_records == "KEEP":
+        yield Fault("suppressed_records.handling", "KEEP", "DROP or BLANK, because of local_recoding")
+    search = policy.search
+    for name, given in (("levels", search.levels), ("linked", search.linked), ("seed", search.seed)):
+        if given:
+            hint = "Every class has levels of its own. most_levels holds a column at few levels."
+            yield Fault(f"search.{name}", f"{name} with local_recoding", "nothing", hint)
+    if search.strategy != "AUTO":
+        yield Fault("search.strategy", search.strategy, "AUTO, because local recoding has a method of its own")
+    yield from _check_most_levels(policy, options)
+
+
+def _check_most_levels(policy: Policy, options: LocalRecoding) -> Iterator[Fault]:
+    columns = [attribute.column for attribute in policy.quasi_identifiers]
+    for column, most in options.most_levels:
+        field = f"local_recoding.most_levels[{shortened(column)}]"
+        if column not in columns:
+            expected = "a quasi-identifier that is generalized"
+            yield Fault(field, f"{shortened(column)}, which is none", expected, nearest(column, columns))
+        elif most < 1:
+            yield Fault(field, str(most), "at least 1")
