@@ -1,0 +1,36 @@
+"""A release by local recoding on a running server: asked for, shown with its bound, and refused elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.e2e import samples
+from tests.e2e.commands import tableveil
+from tests.e2e.process import Serve
+
+
+def test_from_policy_to_bound(serve: Serve, tmp_path: Path) -> None:
+    database = tmp_path / "clinic.duckdb"
+    samples.create(database, people=samples.PEOPLE)
+    document = samples.policy(
+        quality_model={"loss": {"aggregate": "ARITHMETIC_MEAN"}}, local_recoding={"most_levels": {"sex": 1}}
+    )
+    file = tmp_path / "policy.json"
+    file.write_text(json.dumps(document))
+    server = serve(database)
+    outcome = tableveil("submit", str(file), "--wait", server=server.address)
+    assert outcome.exit_code == 0, outcome.stderr
+    shown = tableveil("show", "1", server=server.address).stdout
+    assert "local recoding:" in shown
+    assert "optimal" in shown or "no local recoding scores below" in shown
+    assert "transformations" not in shown
+    assert "every class has levels of its own" in tableveil("show", "1", "--explain", server=server.address).stdout
+    refused = tableveil("frontier", str(file), server=server.address)
+    assert refused.exit_code == 2
+    assert "local_recoding" in refused.stderr
+    document["local_recoding"] = {"most_levels": {"sexx": 1}}
+    file.write_text(json.dumps(document))
+    mistyped = tableveil("check-policy", str(file), server=server.address)
+    assert mistyped.exit_code == 2
+    assert "most_levels['sexx']" in mistyped.stdout + mistyped.stderr
