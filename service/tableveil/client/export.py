@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tableveil.backend import identifier, render
+from tableveil.backend import catalog, identifier, read_only, render
 from tableveil.client.formats import ExportFormat
 from tableveil.errors import ConflictError, InternalError, InvalidError, TableveilError, shortened
 
@@ -175,10 +175,9 @@ def _is_closed_export(path: Path) -> bool:
     if path.with_name(f"{path.name}.wal").exists():
         return False
     try:
-        with duckdb.connect(path, read_only=True) as connection:
-            query = "SELECT count(*) FROM duckdb_schemas() WHERE schema_name = 'tableveil'"
-            return connection.execute(query).fetchone() == (0,)
-    except duckdb.Error:
+        with read_only(path) as session:
+            return "tableveil" not in catalog.schemas(session)
+    except TableveilError:
         return False
 
 

@@ -6,7 +6,7 @@ import shutil
 from contextlib import nullcontext
 from pathlib import Path
 
-from tableveil.backend import Session, read_only
+from tableveil.backend import Session, catalog, read_only
 from tableveil.errors import ConflictError, shortened
 
 MARK = "made by tableveil demo"
@@ -47,12 +47,8 @@ def clear(directory: Path) -> None:
 
 def _require_own(session: Session, directory: Path) -> None:
     """Refuses a database with tables that the demo did not make."""
-    query = (
-        "SELECT DISTINCT name FROM (SELECT database_name, schema_name, table_name AS name FROM duckdb_tables() "
-        "UNION ALL SELECT database_name, schema_name, view_name FROM duckdb_views() WHERE NOT internal) "
-        "WHERE database_name = current_database() AND schema_name <> 'tableveil' ORDER BY name"
-    )
-    foreign = [name for (name,) in session.rows(query) if name not in TABLES]
+    found = {one.name for one in catalog.listed(session) if one.schema != "tableveil"}
+    foreign = sorted(found - TABLES)
     if foreign:
         raise _in_use(directory / DATABASE, "tables", foreign)
 

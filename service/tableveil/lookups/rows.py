@@ -23,14 +23,9 @@ _WITHOUT_ARROW = {
 def readable(session: Session, schema: str, name: str) -> exp.Select:
     """The query for all columns of a table or view, as types that Arrow has."""
     # By its full name: the schema may be called as the database is.
-    catalog = session.catalog
-    columns = session.rows(
-        "SELECT column_name, data_type FROM duckdb_columns() "
-        "WHERE database_name = ? AND schema_name = ? AND table_name = ? ORDER BY column_index",
-        [catalog, schema, name],
-    )
+    full = table(name, schema, session.catalog)
     read = [
         alias(cast(column(found), _WITHOUT_ARROW[type_]), found) if type_ in _WITHOUT_ARROW else column(found)
-        for found, type_ in columns
+        for found, type_ in session.described(exp.select("*").from_(full))
     ]
-    return exp.select(*read).from_(table(name, schema, catalog))
+    return exp.select(*read).from_(full)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 
-from tableveil.backend import Database
+from tableveil.backend import Database, catalog
 from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError
 from tableveil.policy import TableReference
@@ -35,27 +34,18 @@ class Tables:
     def page(self, after: tuple[str, str], size: int) -> list[ListedTable]:
         """The next `size` tables and views after (schema, name), by schema and name; start with ("", "")."""
         with self._database.session() as session, session.transaction():
-            found = session.rows(
-                "SELECT * FROM (SELECT schema_name, table_name, false, estimated_size FROM duckdb_tables() "
-                "WHERE database_name = current_database() AND NOT internal UNION ALL "
-                "SELECT schema_name, view_name, true, NULL FROM duckdb_views() "
-                "WHERE database_name = current_database() AND NOT internal) AS found(s, n, is_view, size) "
-                "WHERE lower(s) <> ? AND (s, n) > (?, ?) ORDER BY s, n LIMIT ?",
-                [STATE_SCHEMA, *after, size],
-            )
-            columns = defaultdict(list)
-            # Of all tables at once: whatever is asked for, every column of the database is looked at.
-            for schema, name, column, type_ in session.rows(
-                "SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns() "
-                "WHERE database_name = current_database() "
-                "AND (schema_name, table_name) IN (SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[])) "
-                "ORDER BY column_index",
-                [[schema for schema, *_ in found], [name for _, name, *_ in found]],
-            ):
-                columns[schema, name].append((column, without_values(type_)))
+            users = [found for found in catalog.listed(session) if found.schema.lower() != STATE_SCHEMA]
+            page = [found for found in users if (found.schema, found.name) > after][:size]
+            columns = catalog.columns(session, page)
             return [
-                ListedTable(schema, name, is_view, rows, tuple(columns[schema, name]))
-                for schema, name, is_view, rows in found
+                ListedTable(
+                    found.schema,
+                    found.name,
+                    found.kind == "view",
+                    found.rows,
+                    tuple((name, without_values(type_)) for name, type_ in columns[found.schema, found.name]),
+                )
+                for found in page
             ]
 
     def describe(self, wanted: TableReference, most_values: int, control: Control) -> TableDescription:

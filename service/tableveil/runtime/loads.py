@@ -29,7 +29,6 @@ from tableveil.loading import (
     check_names,
     check_place,
     check_types,
-    columns_there,
     create,
     csv_rows,
     parquet_rows,
@@ -40,7 +39,7 @@ from tableveil.policy import TableReference
 from tableveil.runtime.manager import JobManager
 from tableveil.runtime.request_id import check_request_id
 from tableveil.source.missing import invalid
-from tableveil.source.tables import find_schema, without_values
+from tableveil.source.tables import described_table, find_schema, without_values
 from tableveil.state import loads as store
 from tableveil.state.jobs import now
 from tableveil.state.loads import Load, LoadMode
@@ -169,7 +168,7 @@ class Loads:
                 now(),
                 count,
                 len(rejected),
-                tuple((name, without_values(type_)) for name, type_ in columns_there(session, target)),
+                tuple((name, without_values(type_)) for name, type_ in described_table(session, target)),
                 time.monotonic() - started,
             ),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tableveil.backend import Session
+from tableveil.backend import Session, catalog
 from tableveil.policy import TableReference
 from tableveil.source.tables import STATE_SCHEMA
 
@@ -54,12 +54,11 @@ def estimated_need(session: Session, reads: Iterable[TableReference]) -> int:
     It is known before anything is read: by their rows and columns. A view may read any table, and is taken for the one
     with the most values.
     """
-    rows = session.rows(
-        "SELECT schema_name, table_name, estimated_size * column_count FROM duckdb_tables() "
-        "WHERE database_name = current_database() AND schema_name != ? AND NOT temporary",
-        [STATE_SCHEMA],
-    )
-    values: dict[tuple[str, str], int] = {(schema, name): count for schema, name, count in rows}
+    values = {
+        (found.schema, found.name): found.values
+        for found in catalog.listed(session)
+        if found.values is not None and found.schema != STATE_SCHEMA
+    }
     largest = max(values.values(), default=0)
     return BYTES_PER_JOB + BYTES_PER_VALUE * sum(
         values.get((table.schema or "main", table.table), largest) for table in reads

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from tableveil.backend import Database, Session
+from tableveil.backend import Database, Session, catalog
 from tableveil.operate import LEAST_FREE_BYTES, check_free_space, free_bytes
 from tableveil.pipelines.work import ReleaseWork, Work
 from tableveil.policy import Policy, Role, TableReference
 from tableveil.source import Source
 from tableveil.source.facts import estimated_values, records_in
 from tableveil.source.model import Column
-from tableveil.source.stored import stored_bytes, unused_bytes
 from tableveil.source.tables import columns_of
 
 _CERTAIN = Decimal("0.5")
@@ -28,7 +27,7 @@ def check_room(database: Database, session: Session, work: Work, source: TableRe
     # No source takes more than the file, so that there is nothing to ask as long as there is room for another.
     is_scarce = free_bytes(place) < LEAST_FREE_BYTES + database.path.stat().st_size
     if is_scarce and isinstance(work, ReleaseWork):
-        wanted = max(0, least_bytes(session, work.policy, source) - unused_bytes(session))
+        wanted = max(0, least_bytes(session, work.policy, source) - catalog.unused_bytes(session))
     check_free_space(place, "database file system", wanted)
 
 
@@ -41,7 +40,7 @@ def least_bytes(session: Session, policy: Policy, reference: TableReference) -> 
     is_subset = policy.population is not None and policy.population.subset_column
     if policy.source_query or is_subset or policy.has_own_levels:
         return 0
-    stored = stored_bytes(session, reference)
+    stored = catalog.column_bytes(session, reference)
     kept = {item.column for item in policy.attributes if item.role in (Role.SENSITIVE, Role.INSENSITIVE)} & set(stored)
     if not kept:
         return 0

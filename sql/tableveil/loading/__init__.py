@@ -5,7 +5,7 @@ from tableveil.loading.csv_file import csv_rows
 from tableveil.loading.model import CsvEncoding, CsvFormat, FileFormat, ParquetFormat, RejectedLine, Rows
 from tableveil.loading.parquet_file import parquet_rows, reading_parquet
 from tableveil.loading.paths import allowed_file
-from tableveil.loading.write import append, check_place, columns_there, create
+from tableveil.loading.write import append, check_place, create
 
 __all__ = [
     "CsvEncoding",
@@ -19,7 +19,6 @@ __all__ = [
     "check_names",
     "check_place",
     "check_types",
-    "columns_there",
     "create",
     "csv_rows",
     "parquet_rows",

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, column, create_table, drop, table, try_cast
+from tableveil.backend import Session, alias, cast, catalog, column, create_table, drop, table, try_cast
 from tableveil.errors import ConflictError, Fault, InvalidError, Nearest, NotFoundError, nearest, shortened
 from tableveil.policy import TableReference
-from tableveil.source.tables import without_values
+from tableveil.source.tables import described_table, without_values
 
 _numbers = itertools.count()
 
@@ -28,7 +28,7 @@ def append(session: Session, target: TableReference, query: exp.Select, columns:
         InvalidError: the columns are others, or values do not fit the table's types.
         ConflictError: the rows break a constraint of the table.
     """
-    into = columns_there(session, target)
+    into = described_table(session, target)
     _check_columns([name for name, _ in columns], [name for name, _ in into])
     # Read once, before anything is compared: the rows may come from a stream.
     name = f"tableveil_staged_{next(_numbers)}"
@@ -43,15 +43,6 @@ def append(session: Session, target: TableReference, query: exp.Select, columns:
     session.execute(exp.Insert(this=into_columns, expression=exp.select(*values).from_(staged)))
     session.execute(drop("TABLE", staged))
     return rows
-
-
-def columns_there(session: Session, target: TableReference) -> list[tuple[str, str]]:
-    """The table's columns as (name, type)."""
-    return session.rows(
-        "SELECT column_name, data_type FROM duckdb_columns() "
-        "WHERE database_name = ? AND schema_name = ? AND lower(table_name) = lower(?) ORDER BY column_index",
-        [target.catalog, target.schema, target.table],
-    )
 
 
 def _check_columns(names: Sequence[str], there: Sequence[str]) -> None:
@@ -102,13 +93,8 @@ def check_place(session: Session, target: TableReference, existing: bool) -> Non
         NotFoundError: there is no such table to append to.
         ConflictError: there is something of that name already, or the table is a release's.
     """
-    found = session.rows(
-        "SELECT table_name, 'table' FROM duckdb_tables() WHERE database_name = ? AND schema_name = ? "
-        "UNION ALL SELECT view_name, 'view' FROM duckdb_views() WHERE database_name = ? AND schema_name = ? "
-        "AND NOT internal",
-        [target.catalog, target.schema] * 2,
-    )
-    kinds = {name.casefold(): kind for name, kind in found}
+    found = catalog.listed(session, target.schema)
+    kinds = {one.name.casefold(): one.kind for one in found}
     kind = kinds.get(target.table.casefold())
     if not existing and kind is not None:
         raise ConflictError.of(
@@ -120,7 +106,7 @@ def check_place(session: Session, target: TableReference, existing: bool) -> Non
         )
     if existing and kind != "table":
         what = f"the view {shortened(target.table)}" if kind else shortened(target.table)
-        names = [name for name, kind in found if kind == "table"]
+        names = [one.name for one in found if one.kind == "table"]
         hint = nearest(target.table, names)
         raise NotFoundError.of(
             "TABLE_NOT_FOUND", "table.table", what, f"a table of schema {shortened(target.schema)}", hint

@@ -16,10 +16,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tableveil.backend import Database, Session, check_path, identifier, render, text
+from sqlglot import exp
+
+from tableveil.backend import Database, Session, catalog, check_path, identifier, render, table, text
 from tableveil.control import Control
 from tableveil.errors import BusyError, ConflictError, InternalError, InvalidError, TableveilError, shortened
-from tableveil.operate.catalog import next_values, parts, row_counts
 from tableveil.operate.disk import check_free_space, failed_writing, publish_file
 
 SUFFIX = ".duckdb"
@@ -71,7 +72,7 @@ class Backups:
             raise BusyError.of("BACKUP_RUNNING", "backup", "another backup that is being made", "none", "Wait for it.")
         try:
             with self._database.session() as session:
-                check_free_space(path.parent, "backup directory", _size(session))
+                check_free_space(path.parent, "backup directory", catalog.used_bytes(session))
                 session.control = control
                 return self._make(session, path)
         finally:
@@ -137,16 +138,25 @@ def _copy(session: Session, copy: str) -> dict[tuple[str, str], int]:
     own = session.catalog
     with session.transaction(elsewhere=True):
         # Sequences do not belong to the transaction: read before, they are at least what the copy's must reach.
-        least = next_values(session, own)
+        least = catalog.next_values(session, own)
         session.execute(f"COPY FROM DATABASE {render(identifier(own))} TO {copy}")
         rows = row_counts(session, own)
         _check("rows", row_counts(session, copy) == rows)
-        copied = parts(session, copy)
-        for name, original in parts(session, own).items():
+        copied = catalog.definitions(session, copy)
+        for name, original in catalog.definitions(session, own).items():
             _check(name, copied[name] == original)
-        reached = next_values(session, copy)
+        reached = catalog.next_values(session, copy)
         _check("sequences", reached.keys() == least.keys() and all(reached[key] >= least[key] for key in least))
     return rows
+
+
+def row_counts(session: Session, database: str) -> dict[tuple[str, str], int]:
+    """How many rows each table of an attached database has, by schema and name."""
+    count = exp.select(exp.Count(this=exp.Star()))
+    return {
+        (schema, name): session.value(count.from_(table(name, schema, database)))
+        for schema, name in catalog.tables(session, database)
+    }
 
 
 def _check(what: str, equal: bool) -> None:
@@ -195,14 +205,6 @@ def _exists(path: Path) -> ConflictError:
         "Backups are never overwritten: choose another name.",
     )
     return ConflictError.of("BACKUP_EXISTS", "name", found, "a name that no backup has", hint)
-
-
-def _size(session: Session) -> int:
-    """Bytes of the database's blocks in use: what a copy takes at most, nearly."""
-    size: int = session.value(
-        "SELECT used_blocks * block_size FROM pragma_database_size() WHERE database_name = current_database()"
-    )
-    return size
 
 
 def _check_directory(directory: Path) -> None:

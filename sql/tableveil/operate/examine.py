@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from tableveil.backend import Session
+from tableveil.backend import Session, catalog
 from tableveil.errors import shortened
 from tableveil.operate.disk import LEAST_FREE_BYTES, free_bytes, in_bytes
 from tableveil.operate.finding import Finding, Level
@@ -122,9 +122,7 @@ def _room(path: Path) -> Finding:
 
 
 def _versions(session: Session) -> Finding:
-    storage = session.value(
-        "SELECT tags['storage_version'] FROM duckdb_databases() WHERE database_name = current_database()"
-    )
+    storage = catalog.storage_version(session)
     try:
         own = metadata.version("tableveil")
     except metadata.PackageNotFoundError:
@@ -139,8 +137,7 @@ def _versions(session: Session) -> Finding:
 
 def _migrations(session: Session) -> Finding:
     subject, known = "state", migrations()
-    tables = "SELECT count(*) FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = ?"
-    if not session.value(f"{tables} AND table_name = 'migrations'", [SCHEMA]):
+    if not catalog.has_table(session, SCHEMA, "migrations"):
         return Finding(Level.WARNING, subject, "none: no server has had this file yet", "The first start makes it.")
     applied = session.rows("SELECT number, name FROM tableveil.migrations ORDER BY number")
     if len(applied) > len(known):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import duckdb
 
-from tableveil.backend import Session
+from tableveil.backend import Session, catalog
 from tableveil.errors import shortened
 from tableveil.operate.finding import Finding, Level
 from tableveil.release.marks import mark
@@ -33,7 +33,7 @@ def examine_releases(session: Session) -> Iterator[Finding]:
 
     The values of tables are compared by their marks, if this version of DuckDB made those; of views only the kind.
     """
-    kinds = _kinds(session)
+    kinds = {(found.schema, found.name): found.kind.upper() for found in catalog.listed(session)}
     objects = session.rows(_CURRENT, [duckdb.__version__])
     for release, schema, name, kind, rows, made in objects:
         wrong = _wrong(session, schema, name, kind, rows, made, kinds.get((schema, name)))
@@ -48,14 +48,10 @@ def orphans(session: Session) -> list[str]:
     found = []
     for name, numbering in _NUMBERED.items():
         known = {number for (number,) in session.rows(f"SELECT number FROM {SCHEMA}.{numbering}")}
-        for (made,) in session.rows(
-            "SELECT table_name FROM duckdb_tables() WHERE database_name = current_database() AND schema_name = ? "
-            "ORDER BY table_name",
-            [SCHEMA],
-        ):
-            match = re.fullmatch(rf"{name}_(\d+)", made)
+        for made in catalog.listed(session, SCHEMA):
+            match = re.fullmatch(rf"{name}_(\d+)", made.name)
             if match and int(match[1]) not in known:
-                found.append(f"{SCHEMA}.{made}")
+                found.append(f"{SCHEMA}.{made.name}")
     return found
 
 
@@ -71,11 +67,3 @@ def _wrong(session: Session, schema: str, name: str, kind: str, rows: int, made:
     if count != rows:
         return f"has {count} rows, not the {rows} that were written"
     return "does not hold what was written" if made and mark(session, schema, name) != made else ""
-
-
-def _kinds(session: Session) -> dict[tuple[str, str], str]:
-    rows = session.rows(
-        "SELECT schema_name, table_name, 'TABLE' FROM duckdb_tables() WHERE database_name = current_database() "
-        "UNION ALL SELECT schema_name, view_name, 'VIEW' FROM duckdb_views() WHERE database_name = current_database()"
-    )
-    return {(schema, name): kind for schema, name, kind in rows}

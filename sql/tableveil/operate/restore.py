@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, check_path, read_only, row_hash, table
+from tableveil.backend import Session, alias, catalog, check_path, read_only, row_hash, table
 from tableveil.errors import ConflictError, InternalError, InvalidError, NotFoundError, TableveilError, shortened
 from tableveil.operate.disk import failed_writing, publish_file
 from tableveil.operate.examine import examine_state
@@ -84,8 +84,7 @@ def _examined(copy: Path, backup: Path) -> list[Finding]:
 
 def _forgotten(session: Session) -> Iterator[Finding]:
     """A backup cannot know what was released after it was made."""
-    tables = "SELECT 1 FROM duckdb_tables() WHERE database_name = ? AND schema_name = ? AND table_name = 'releases'"
-    if not session.rows(tables, [session.catalog, SCHEMA]):
+    if not catalog.has_table(session, SCHEMA, "releases"):
         return
     number, made = session.row("SELECT max(number), max(created_at) FROM tableveil.releases")
     last = f"ends with releases/{number} of {made:%Y-%m-%d %H:%M} UTC" if number else "has no releases"
@@ -111,7 +110,6 @@ def _damaged(backup: Path) -> TableveilError:
 
 def _read_all(session: Session) -> None:
     own = session.catalog
-    names = session.rows("SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = ?", [own])
-    for schema, name in names:
+    for schema, name in catalog.tables(session, own):
         rows = exp.select(alias(exp.BitwiseXorAgg(this=row_hash(exp.column("row"))), "read"))
         session.value(rows.from_(table(name, schema, own, "row")))

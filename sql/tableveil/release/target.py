@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
-from tableveil.backend import Session, table
+from tableveil.backend import Session, catalog, table
 from tableveil.errors import ConflictError, Fault, nearest, shortened
 from tableveil.policy import IfExists, Policy
 from tableveil.source import Source
@@ -23,13 +23,7 @@ def check_target(session: Session, policy: Policy, source: Source | None) -> lis
         return [Fault("release.schema", shortened(target.schema), expected)]
     known = {read.schema for read in source.tables} if source is not None else set()
     if target.schema not in known:
-        schemas = [
-            name
-            for (name,) in session.rows(
-                "SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database() "
-                "AND schema_name NOT IN ('information_schema', 'pg_catalog')"
-            )
-        ]
+        schemas = catalog.schemas(session)
         if target.schema not in schemas:
             hint = nearest(target.schema, schemas) or "Create it first: CREATE SCHEMA …"
             return [Fault("release.schema", shortened(target.schema), "a schema of the database", hint)]
@@ -108,11 +102,4 @@ def count_rows(session: Session, name: str, schema: str) -> int:
 def objects_called(session: Session, schema: str, names: Iterable[str]) -> dict[str, str]:
     """The tables and views of a schema that are called so, whatever the case."""
     wanted = {name.casefold() for name in names}
-    rows = session.rows(
-        "SELECT table_name, 'table' FROM duckdb_tables() "
-        "WHERE database_name = current_database() AND schema_name = ? "
-        "UNION ALL SELECT view_name, 'view' FROM duckdb_views() "
-        "WHERE database_name = current_database() AND schema_name = ?",
-        [schema, schema],
-    )
-    return {name: kind for name, kind in rows if name.casefold() in wanted}
+    return {found.name: found.kind for found in catalog.listed(session, schema) if found.name.casefold() in wanted}

@@ -8,7 +8,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from tableveil.backend import Database, Session, drop, table
+from tableveil.backend import Database, Session, catalog, drop, table
 from tableveil.control import Control
 from tableveil.errors import ConflictError, Fault, InternalError, shortened
 from tableveil.policy import ReleaseKind
@@ -70,10 +70,7 @@ def _check_dependants(session: Session, release: Release, own: list[ReleaseObjec
             "no view that needs the release",
             "Drop the view, or let it read something else.",
         )
-        for schema, name, text in session.rows(
-            "SELECT schema_name, view_name, sql FROM duckdb_views() "
-            "WHERE database_name = current_database() AND NOT internal ORDER BY ALL"
-        )
+        for schema, name, text in catalog.views(session)
         if (schema.casefold(), name.casefold()) not in dropped and not read.isdisjoint(_tables(schema, text))
     ]
     if faults:

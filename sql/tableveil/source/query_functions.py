@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from tableveil.backend import Session
+from tableveil.backend import Session, catalog
 from tableveil.errors import Fault, shortened
 from tableveil.source.query_statement import FIELD, read_statement
 
@@ -33,27 +33,17 @@ def check_functions(session: Session, functions: Mapping[str, str]) -> list[Faul
     while waiting:
         looked_at |= set(waiting)
         inside: dict[str, str] = {}
-        for name, built_in, consistent, definitions in _known(session, waiting):
-            where = waiting[name]
-            if not built_in:
+        for known in catalog.functions(session, waiting):
+            name, where = known.name, waiting[known.name]
+            if not known.built_in:
                 hint = "A macro may change, and may read anything: write out what it stands for."
                 faults.append(Fault(FIELD, f"the macro {shortened(name)}{where}", "functions that are built in", hint))
-            elif name in _NOT_CONSISTENT or not consistent:
+            elif name in _NOT_CONSISTENT or not known.consistent:
                 expected = "functions whose results depend on their arguments alone"
                 hint = "The source must have the same rows whenever it is read."
                 faults.append(Fault(FIELD, f"{shortened(name)}{where}", expected, hint))
-            for definition in definitions:
+            for definition in known.definitions:
                 statement, _ = read_statement(session, f"SELECT {definition}")
                 inside |= dict.fromkeys(statement.functions if statement is not None else (), where)
         waiting = {name: where for name, where in inside.items() if name not in looked_at}
     return faults
-
-
-def _known(session: Session, names: Iterable[str]) -> list[tuple[str, bool, bool, list[str]]]:
-    """Whether all functions of a name are built in, and consistent; what those that are macros stand for."""
-    return session.rows(
-        "SELECT lower(function_name), bool_and(internal), bool_and(coalesce(stability, 'CONSISTENT') = 'CONSISTENT'), "
-        "coalesce(list(macro_definition) FILTER (WHERE function_type = 'macro'), []) FROM duckdb_functions() "
-        "WHERE list_contains(?::VARCHAR[], lower(function_name)) GROUP BY ALL ORDER BY ALL",
-        [list(names)],
-    )

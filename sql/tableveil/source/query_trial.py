@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from tableveil.backend import Session, identifier, render, table
+from tableveil.backend import Session, catalog, identifier, render, table
 from tableveil.backend.trial import Exceeded
 from tableveil.errors import Fault
 from tableveil.policy import TableReference
@@ -32,9 +32,7 @@ def _definitions(session: Session, references: Collection[TableReference]) -> It
     """Statements that make tables of the same names and columns, and the types that the query may name."""
     own = render(identifier(session.catalog))
     yield f"ATTACH IF NOT EXISTS ':memory:' AS {own}"
-    types = session.rows(
-        "SELECT schema_name, type_name FROM duckdb_types() WHERE database_name = ? AND NOT internal", [session.catalog]
-    )
+    types = catalog.types(session)
     for schema in dict.fromkeys([*(reference.schema for reference in references), *(schema for schema, _ in types)]):
         yield f"CREATE SCHEMA IF NOT EXISTS {own}.{render(identifier(schema))}"
     for schema, name in types:

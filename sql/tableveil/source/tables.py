@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, column, drop, table
+from tableveil.backend import Session, alias, catalog, column, drop, table
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import TableReference
@@ -35,13 +35,7 @@ def find_schema(session: Session, wanted: TableReference, field: str) -> tuple[T
     named, faults = _named_in_full(session, wanted, field)
     if named is None:
         return None, faults
-    schemas = [
-        name
-        for (name,) in session.rows(
-            "SELECT schema_name FROM duckdb_schemas() WHERE database_name = ? AND NOT internal OR schema_name = 'main'",
-            [named.catalog],
-        )
-    ]
+    schemas = catalog.schemas(session)
     if named.schema not in schemas:
         hint = nearest(named.schema, schemas)
         if named.schema == named.catalog:
@@ -70,27 +64,18 @@ def find_table(session: Session, wanted: TableReference, field: str) -> tuple[Ta
     named, faults = _named_in_full(session, wanted, field)
     if named is None:
         return None, faults
-    own, schema = named.catalog, named.schema
-    tables = [
-        name
-        for (name,) in session.rows(
-            "SELECT table_name FROM duckdb_tables() WHERE database_name = ? AND schema_name = ?", [own, schema]
-        )
-    ]
-    if named.table in tables:
+    kinds = {found.name: found.kind for found in catalog.listed(session, named.schema)}
+    if kinds.get(named.table) == "table":
         return named, []
-    if not tables:
+    if not kinds:
         _, faults = find_schema(session, wanted, field)
         if faults:
             return None, faults
-    views = session.value(
-        "SELECT count(*) FROM duckdb_views() WHERE database_name = ? AND schema_name = ? AND view_name = ?",
-        [own, schema, wanted.table],
-    )
-    if views:
+    if named.table in kinds:
         hint = "A view may change while it is read: create a table from it, and name that."
         return None, [MissingTable(f"{field}.table", f"the view {shortened(wanted.table)}", "a table", hint)]
-    expected = f"a table of schema {shortened(schema)}"
+    tables = [name for name, kind in kinds.items() if kind == "table"]
+    expected = f"a table of schema {shortened(named.schema)}"
     return None, [MissingTable(f"{field}.table", shortened(wanted.table), expected, nearest(wanted.table, tables))]
 
 
@@ -133,17 +118,13 @@ def _collations(session: Session, reference: TableReference, names: list[str]) -
     """The collations of the text columns that have one; only the text of a table's definition shows them."""
     if not names:
         return {}
-    definition = session.value(
-        "SELECT sql FROM duckdb_tables() WHERE database_name = ? AND schema_name = ? AND table_name = ?",
-        [reference.catalog, reference.schema, reference.table],
-    )
-    if "COLLATE" not in definition.upper():
+    if "COLLATE" not in catalog.table_definition(session, reference).upper():
         return {}
     # A table of our own, so that the names in its definition are known.
     columns = [alias(column(name), f"c{i}") for i, name in enumerate(names)]
     query = exp.select(*columns).from_(_full(reference)).limit(0)
     session.stage("collations", query)
-    definition = session.value("SELECT sql FROM duckdb_tables() WHERE table_name = 'collations' AND temporary")
+    definition = catalog.table_definition(session, TableReference("temp", "main", "collations"))
     session.execute(drop("TABLE", table("collations")))
     return {names[int(i)]: collation for i, collation in re.findall(r"\bc(\d+) VARCHAR COLLATE ([\w.]+)", definition)}
 

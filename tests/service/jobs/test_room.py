@@ -13,6 +13,7 @@ import pytest
 from sqlglot import exp
 
 from tableveil.backend import Database, Session, Settings, create_table, render, table
+from tableveil.backend.catalog import column_bytes
 from tableveil.control import Control
 from tableveil.errors import BusyError
 from tableveil.loading import ParquetFormat
@@ -21,7 +22,6 @@ from tableveil.policy import ReleaseKind, ReleaseTarget, TableReference
 from tableveil.runtime import JobManager, Loads
 from tableveil.runtime.loads import LoadRequest
 from tableveil.runtime.room import least_bytes
-from tableveil.source.stored import stored_bytes
 from tableveil.state.jobs import JobState
 from tableveil.state.loads import LoadMode
 from tests.service.jobs.managed import POLICY, Gate, ended, submit, to
@@ -64,7 +64,7 @@ def test_a_release_on_a_small_disk(jobs: JobManager, session: Session, place: Pa
     patients = TableReference("test", "main", "patients")
     wanted = least_bytes(session, replace(POLICY, suppression_limit=Decimal(0)), patients)
     # How many texts differ is estimated.
-    kept = stored_bytes(session, patients)["illness"]
+    kept = column_bytes(session, patients)["illness"]
     assert 2 * MEBIBYTE < 0.4 * kept < wanted <= kept // 2
     filler = fill(place, leave=LEAST + wanted - MEBIBYTE)
     view = ReleaseTarget("main", "viewed", ReleaseKind.VIEW)
@@ -105,18 +105,18 @@ def test_what_is_wanted_is_less_than_what_is_taken(wide: Session, shape: str) ->
     wide.execute("CHECKPOINT")
     policy = replace(POLICY, suppression_limit=Decimal(0))
     wanted = least_bytes(wide, policy, TableReference("wide", "main", "t"))
-    assert wanted <= stored_bytes(wide, TableReference("wide", "main", "released")).get("illness", 0)
+    assert wanted <= column_bytes(wide, TableReference("wide", "main", "released")).get("illness", 0)
 
 
 def test_names_of_any_kind(wide: Session) -> None:
     name = "a.b'\"c"
     wide.execute(render(create_table(table(name, "main"), exp.select("*").from_(table("large", "main")))))
     wide.execute("CHECKPOINT")
-    size = stored_bytes(wide, TableReference("wide", "main", name.upper()))
-    assert size == stored_bytes(wide, TableReference("wide", "main", "large"))
+    size = column_bytes(wide, TableReference("wide", "main", name.upper()))
+    assert size == column_bytes(wide, TableReference("wide", "main", "large"))
     assert size["illness"] > MEBIBYTE
     wide.execute("CREATE OR REPLACE VIEW seen AS FROM large")
-    assert stored_bytes(wide, TableReference("wide", "main", "seen")) == {}
+    assert column_bytes(wide, TableReference("wide", "main", "seen")) == {}
 
 
 @pytest.mark.usefixtures("patients")

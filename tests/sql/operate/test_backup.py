@@ -11,11 +11,11 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tableveil.backend import Database, Session, Settings, read_only
+from tableveil.backend import Database, Session, Settings, catalog, read_only
 from tableveil.control import Control, Stopped
 from tableveil.errors import BusyError, ConflictError, InternalError, InvalidError
 from tableveil.operate import Backups, backup, disk
-from tableveil.operate.catalog import parts, row_counts
+from tableveil.operate.backup import row_counts
 
 
 def everything(session: Session) -> dict[str, list[tuple[object, ...]]]:
@@ -24,7 +24,7 @@ def everything(session: Session) -> dict[str, list[tuple[object, ...]]]:
         f"{schema}.{table}": session.rows(f"""SELECT * FROM "{schema.replace('"', '""')}"."{table}" ORDER BY ALL""")
         for schema, table in row_counts(session, name)
     }
-    return {**parts(session, name), **tables}
+    return {**catalog.definitions(session, name), **tables}
 
 
 def test_everything_is_in_the_copy(database: Database, session: Session, backups: Path) -> None:
