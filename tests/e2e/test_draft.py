@@ -14,7 +14,9 @@ from tableveil.v1 import draft_service_pb2, policy_pb2
 from tests.e2e.commands import tableveil
 from tests.e2e.process import Serve, ServerProcess
 
-DECIDED = re.compile(r"^( *)# (?=(?:role|hierarchy|rows_are_people|person_column|privacy_models):|  +\S)", re.MULTILINE)
+DECIDED = re.compile(
+    r"^( *)# (?=(?:role|hierarchy|rows_are_people|person_column|privacy_models|acknowledged):|  +\S)", re.MULTILINE
+)
 ADULT = Path(__file__).parents[3] / "shared" / "data" / "adult" / "data.csv"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tableveil.drafting.facts import ColumnFacts
 from tableveil.drafting.hierarchies import Proposal, propose_hierarchy
 from tableveil.drafting.meanings import Meaning, words_of
-from tableveil.drafting.roles import guess_role
+from tableveil.drafting.roles import guess_role, tells_all_apart
 from tableveil.drafting.telling import telling_level
 from tableveil.hierarchy import ValueKind
 from tableveil.policy import Role
@@ -38,6 +38,11 @@ class ColumnDraft:
     reason: str
     proposal: Proposal | None
     maximum_level: int | None = None
+
+    @property
+    def singles_out(self) -> bool:
+        """Whether it is sensitive and tells nearly every row apart: a release has to acknowledge that, or fails."""
+        return self.role is Role.SENSITIVE and tells_all_apart(self.facts)
 
 
 def draft_columns(columns: Sequence[ColumnFacts]) -> tuple[ColumnDraft, ...]:

@@ -9,7 +9,6 @@ from enum import StrEnum
 from tableveil.drafting.draft import ColumnDraft, person_column, unique
 from tableveil.drafting.figures import Figures
 from tableveil.drafting.meanings import Meaning
-from tableveil.drafting.roles import FEWEST_ROWS, NEARLY_ALL
 from tableveil.drafting.thresholds import propose_k
 from tableveil.errors import shortened
 from tableveil.policy import Role, TableReference
@@ -104,11 +103,12 @@ def _on_column(path: str, draft: ColumnDraft, figures: Figures | None) -> Iterat
     if draft.decided and draft.role is Role.INSENSITIVE and figures is not None and figures.tells_apart(name):
         text = "It would be released as it is, and the figures speak against that: make it a quasi-identifier."
         yield Remark(f"{path}.role", RemarkKind.GUESS, text)
-    if draft.role is Role.SENSITIVE and draft.facts.rows >= FEWEST_ROWS and draft.facts.telling >= NEARLY_ALL:
+    if draft.singles_out:
         text = (
-            "Nearly every row has a value of its own: whoever knows it elsewhere finds the row. Then do not release it."
+            "Nearly every row has a value of its own: a reader who knows it from elsewhere finds the row. If somebody "
+            "may, make the column IDENTIFYING, which does not release it. If nobody can, acknowledge that."
         )
-        yield Remark(f"{path}.role", RemarkKind.GUESS, text)
+        yield Remark(f"{path}.acknowledged", RemarkKind.DECIDE, text)
     if draft.proposal is not None:
         limit = " Without maximum_level, it may be erased for the sake of others." if draft.maximum_level else ""
         yield Remark(f"{path}.hierarchy", RemarkKind.GUESS, f"{draft.proposal.reason}{limit}")

@@ -56,6 +56,11 @@ def identifies_by_name(facts: ColumnFacts) -> bool:
     return facts.kind is None or (meaning is not None and _OF_MEANING[meaning] is Role.IDENTIFYING)
 
 
+def tells_all_apart(facts: ColumnFacts) -> bool:
+    """Whether nearly every row has a value of its own, in a table large enough for that to say something."""
+    return facts.rows >= FEWEST_ROWS and facts.telling >= NEARLY_ALL
+
+
 def guess_role(facts: ColumnFacts) -> RoleGuess:
     """Guesses the role from the column's type, name and number of distinct values, trusted in this order."""
     meaning = meaning_of(facts.name)
@@ -67,15 +72,14 @@ def guess_role(facts: ColumnFacts) -> RoleGuess:
         meaning = Meaning.DATE
     if facts.constant:
         return RoleGuess(Role.INSENSITIVE, meaning, "All rows have the same value: it tells nobody apart.")
-    tells_all_apart = facts.rows >= FEWEST_ROWS and facts.telling >= NEARLY_ALL
     if meaning is not None:
         role: Role | None = _OF_MEANING[meaning]
-        if role is Role.INSENSITIVE and tells_all_apart:
+        if role is Role.INSENSITIVE and tells_all_apart(facts):
             # Released unchanged, it would lead back to the rows of the source.
             reason = f"Its name says that it holds {meaning.value}, but nearly every row has a value of its own."
             return RoleGuess(None, meaning, reason)
         return RoleGuess(role, meaning, f"Its name says that it holds {meaning.value}.")
-    if tells_all_apart and facts.kind in (ValueKind.INTEGER, ValueKind.TEXT, ValueKind.OTHER):
+    if tells_all_apart(facts) and facts.kind in (ValueKind.INTEGER, ValueKind.TEXT, ValueKind.OTHER):
         return RoleGuess(Role.IDENTIFYING, None, "Nearly every row has a value of its own, as numbers of persons do.")
     if facts.kind is ValueKind.TEXT and (facts.longest or 0) > LONG_TEXT and facts.telling > 0.5:
         return RoleGuess(Role.IDENTIFYING, Meaning.FREE_TEXT, "Long texts, most of them different: free text.")

@@ -43,6 +43,7 @@ def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
     policy = policy_pb2.Policy()
     policy.CopyFrom(proposal)
     for column, attribute in zip(draft.columns, policy.attributes, strict=True):
+        attribute.ClearField("acknowledged")
         if not column.decided:
             attribute.ClearField("role")
             attribute.ClearField("hierarchy")
@@ -58,6 +59,7 @@ def _attribute(draft: ColumnDraft) -> policy_pb2.Attribute:
         role=ROLES.to_proto(draft.role),
         hierarchy=hierarchy,
         maximum_level=draft.maximum_level,
+        acknowledged=draft.singles_out,
     )
 
 

@@ -50,8 +50,12 @@ def _attribute(attribute: dict[str, Any], path: str, remarks: dict[str, list[v1.
     yield from _comments([*of_role, *remarks.get(f"{path}.hierarchy", [])], "  ")
     column = dumped({"column": attribute["column"]}).rstrip("\n")
     yield f"  - {column}"
-    rest = {field: value for field, value in attribute.items() if field != "column"}
+    rest = {field: value for field, value in attribute.items() if field not in ("column", "acknowledged")}
     yield from _commented_out(rest, _undecided(of_role), "    ")
+    if "acknowledged" in attribute:
+        remark = remarks.get(f"{path}.acknowledged", [])
+        yield from _comments(remark, "    ")
+        yield from _commented_out({"acknowledged": attribute["acknowledged"]}, _undecided(remark), "    ")
 
 
 def _undecided(remarks: list[v1.DraftRemark]) -> bool:

@@ -14,7 +14,7 @@ from tests.service.document.test_round_trip import TREACHEROUS
 
 NAMES = (st.sampled_from(TREACHEROUS) | st.text(st.characters(exclude_categories=["Cs"]), max_size=20)).filter(bool)
 KINDS = st.sampled_from([v1.DRAFT_REMARK_KIND_NOTE, v1.DRAFT_REMARK_KIND_GUESS])
-_FIELDS = "role|hierarchy|rows_are_people|person_column|privacy_models"
+_FIELDS = "acknowledged|role|hierarchy|rows_are_people|person_column|privacy_models"
 
 
 def decided(text: str) -> str:
@@ -43,6 +43,14 @@ def drafts(draw: st.DrawFn) -> v1.DraftPolicyResponse:
             v1.DraftRemark(field=f"attributes[{i}].role", kind=kind, text=f"It is {draw(NAMES)}."),
             v1.DraftRemark(field=f"attributes[{i}].hierarchy", kind=draw(KINDS), text=f"It is {draw(NAMES)}."),
         ]
+    proposal.attributes.append(
+        policy_pb2.Attribute(column=draw(NAMES), role=policy_pb2.ROLE_SENSITIVE, acknowledged=True)
+    )
+    policy.attributes.append(proposal.attributes[-1])
+    undecided = f"attributes[{len(policy.attributes) - 1}].acknowledged"
+    if draw(st.booleans()):
+        policy.attributes[-1].ClearField("acknowledged")
+        remarks.append(v1.DraftRemark(field=undecided, kind=v1.DRAFT_REMARK_KIND_DECIDE, text=f"Is it {draw(NAMES)}?"))
     for field in ("person_column", "privacy_models"):
         remarks.append(v1.DraftRemark(field=field, kind=v1.DRAFT_REMARK_KIND_DECIDE, text=f"Is it {draw(NAMES)}?"))
     return v1.DraftPolicyResponse(policy=policy, proposal=proposal, remarks=remarks)

@@ -12,7 +12,7 @@ from tableveil.convert import policy_from_proto
 from tableveil.convert.drafts import policy_draft_to_proto
 from tableveil.document import read_policy, to_commented_yaml
 from tableveil.drafting import PolicyDraft, RemarkKind
-from tableveil.errors import NotFoundError
+from tableveil.errors import InvalidError, NotFoundError
 from tableveil.pipelines.draft import Drafts
 from tableveil.policy import LossModel, Policy, Role, TableReference
 from tableveil.state.releases import Release
@@ -92,6 +92,25 @@ def test_a_draft_that_is_filled_in_runs(
     assert release.target_name == "people_released"
     (rows,) = session.row("SELECT count(*) FROM people_released")
     assert rows >= 380
+
+
+def test_a_sensitive_column_that_singles_people_out_is_released_if_the_owner_says_so(
+    draft: Draft, database: Database, run: Callable[..., Release]
+) -> None:
+    found = draft("SELECT i AS id, i % 5 AS age, 1000 + 7 * i AS salary FROM range(100) r(i)")
+    message = policy_draft_to_proto(found)
+    message.policy.person_column = message.proposal.person_column
+    message.policy.privacy_models.extend(message.proposal.privacy_models)
+    message.policy.release.name = message.proposal.release.name = "salaries"
+    as_drafted, faults = policy_from_proto(message.policy)
+    assert as_drafted is not None, faults
+    with pytest.raises(InvalidError) as caught:
+        run(database, as_drafted)
+    assert [fault.field for fault in caught.value.faults] == ["attributes[2].role"]
+    assert "finds the row" in remarks(found, "attributes[2].acknowledged")
+    acknowledging, faults = policy_from_proto(message.proposal)
+    assert acknowledging is not None, faults
+    assert run(database, acknowledging).target_name == "salaries"
 
 
 def test_figures_speak_about_columns_and_the_table(draft: Draft) -> None:
