@@ -31,8 +31,8 @@ from tableveil.pipelines.report import Report
 from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.policy import Population, TableReference
 from tableveil.requests.risk_analysis import RiskRequest
-from tableveil.state import risk_analyses
 from tableveil.state.migrate import migrate
+from tableveil.state.risk_analyses import RISK_ANALYSES
 
 TITLE = "A full risk analysis"
 MOST_TIMES = 2.0
@@ -101,7 +101,7 @@ def _analysis(database: Database, session: Session) -> Measured:
     report, started = Report(), time.monotonic()
     number = run_risk_analysis(JobContext(1, "{}", database, session, Control(), report), request)
     taken, parts = time.monotonic() - started, report.seconds()
-    found = risk_analyses.find(session, number)
+    found = RISK_ANALYSES.find(session, number)
     assert found is not None
     facts = {
         "combinations": f"{found.classes:,}",

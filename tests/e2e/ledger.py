@@ -19,9 +19,9 @@ def check_whole(connection: duckdb.DuckDBPyConnection, sources: set[str]) -> Non
 
     assert not rows("FROM tableveil.jobs ANTI JOIN tableveil.job_outcomes ON number = job")
     releases = rows("SELECT job, number FROM tableveil.releases ORDER BY ALL")
-    succeeded = rows("SELECT job, release FROM tableveil.job_outcomes WHERE state = 'SUCCEEDED' ORDER BY ALL")
+    succeeded = rows("SELECT job, result FROM tableveil.job_outcomes WHERE state = 'SUCCEEDED' ORDER BY ALL")
     assert releases == succeeded
-    assert not rows("FROM tableveil.job_outcomes WHERE (state = 'SUCCEEDED') <> (release IS NOT NULL)")
+    assert not rows("FROM tableveil.job_outcomes WHERE (state = 'SUCCEEDED') <> (result IS NOT NULL)")
     numbers = {number for _, number in releases}
     for evidence in ("objects", "attributes", "risks"):
         assert {n for (n,) in rows(f"SELECT DISTINCT release FROM tableveil.release_{evidence}")} == numbers

@@ -43,11 +43,11 @@ def test_from_policy_to_levels(serve: Serve, tmp_path: Path) -> None:
     assert server.terminate() == 0
     with durable(database) as connection:
         levels = connection.execute(
-            "SELECT column_name, level, records FROM tableveil.release_levels ORDER BY level"
+            "SELECT column_name, unnest(levels) FROM tableveil.release_attributes ORDER BY position"
         ).fetchall()
     for attribute in attributes:
         told = [(one.get("level", 0), int(one["records"])) for one in attribute["levels"]]
-        assert told == [row[1:] for row in levels if row[0] == attribute["column"]]
+        assert told == [tuple(level) for column, level in levels if column == attribute["column"]]
         assert sum(records for _, records in told) == samples.ROWS
     assert any(len(attribute["levels"]) > 1 for attribute in attributes)
     with duckdb.connect(exported, read_only=True) as connection:

@@ -12,13 +12,12 @@ from tableveil.backend import Database, Session
 from tableveil.errors import NotFoundError
 from tableveil.lookups.rows import ROWS_PER_BATCH, readable
 from tableveil.source.tables import STATE_SCHEMA
-from tableveil.state import classifications, frontiers, payout_sweeps, risk_analyses, utility_reports
-from tableveil.state.classifications import Classification
-from tableveil.state.frontiers import Frontier
+from tableveil.state.classifications import CLASSIFICATIONS, Classification
+from tableveil.state.frontiers import FRONTIERS, Frontier
 from tableveil.state.jobs import JobKind
-from tableveil.state.payout_sweeps import PayoutSweep
-from tableveil.state.risk_analyses import RiskAnalysis
-from tableveil.state.utility_reports import Stored
+from tableveil.state.payout_sweeps import PAYOUT_SWEEPS, PayoutSweep
+from tableveil.state.risk_analyses import RISK_ANALYSES, RiskAnalysis
+from tableveil.state.utility_reports import UTILITY_REPORTS, Stored
 
 Result = TypeVar("Result")
 
@@ -54,21 +53,21 @@ class Frontiers(Results[Frontier]):
     """Frontiers."""
 
     def __init__(self, database: Database) -> None:
-        super().__init__(database, JobKind.FRONTIER, "frontiers", "frontier", frontiers.find)
+        super().__init__(database, JobKind.FRONTIER, "frontiers", "frontier", FRONTIERS.find)
 
 
 class PayoutSweeps(Results[PayoutSweep]):
     """Payout sweeps."""
 
     def __init__(self, database: Database) -> None:
-        super().__init__(database, JobKind.PAYOUT_SWEEP, "payoutSweeps", "payout sweep", payout_sweeps.find)
+        super().__init__(database, JobKind.PAYOUT_SWEEP, "payoutSweeps", "payout sweep", PAYOUT_SWEEPS.find)
 
 
 class UtilityReports(Results[Stored]):
     """Utility reports."""
 
     def __init__(self, database: Database) -> None:
-        super().__init__(database, JobKind.UTILITY_REPORT, "utilityReports", "utility report", utility_reports.find)
+        super().__init__(database, JobKind.UTILITY_REPORT, "utilityReports", "utility report", UTILITY_REPORTS.find)
 
 
 class Classifications(Results[Classification]):
@@ -76,20 +75,20 @@ class Classifications(Results[Classification]):
 
     def __init__(self, database: Database) -> None:
         super().__init__(
-            database, JobKind.CLASSIFICATION, "classifications", "classifier assessment", classifications.find
+            database, JobKind.CLASSIFICATION, "classifications", "classifier assessment", CLASSIFICATIONS.find
         )
 
     def page(self, before: int | None, size: int) -> list[Classification]:
         """The next `size` assessments with numbers below `before`, newest first."""
         with self._database.session() as session:
-            return classifications.page(session, before, size)
+            return CLASSIFICATIONS.page(session, before, size)
 
 
 class RiskAnalyses(Results[RiskAnalysis]):
     """Risk analyses, and the risks of each record."""
 
     def __init__(self, database: Database) -> None:
-        super().__init__(database, JobKind.RISK_ANALYSIS, "riskAnalyses", "risk analysis", risk_analyses.find)
+        super().__init__(database, JobKind.RISK_ANALYSIS, "riskAnalyses", "risk analysis", RISK_ANALYSES.find)
 
     @contextmanager
     def read_records(self, number: int) -> Iterator[pa.RecordBatchReader]:

@@ -29,6 +29,7 @@ from tableveil.release.paired import Paired, pair
 from tableveil.release.sampled import Labels, Sample, draw_sample, labels_of
 from tableveil.requests.classification import ClassificationRequest
 from tableveil.state import classifications, jobs
+from tableveil.state.classifications import CLASSIFICATIONS
 from tableveil.state.jobs import JobPhase
 
 MOST_CLASSES = 100
@@ -73,7 +74,7 @@ def run_classification(job: JobContext, request: ClassificationRequest, policy_o
     with writing(job.database, session) if request.publish else nullcontext(), session.transaction():
         # What was assessed is published only as long as it is there.
         release = resolve_assessed(session, request, policy_of).release
-        number = classifications.next_number(session)
+        number = CLASSIFICATIONS.next_number(session)
         published = write_figures(session, release, assessments) if request.publish else ""
         stored = classifications.Classification(
             number=number,
@@ -92,10 +93,10 @@ def run_classification(job: JobContext, request: ClassificationRequest, policy_o
             request=job.document,
             assessments=assessments,
         )
-        classifications.insert(session, stored)
+        CLASSIFICATIONS.insert(session, [stored])
         # The manager looks for the outcome: a commit that reports success may have written nothing.
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, warnings=stored.warnings)
-        jobs.insert_outcome(session, job.number, outcome, jobs.JobKind.CLASSIFICATION)
+        jobs.insert_outcome(session, job.number, outcome)
     return number
 
 

@@ -17,6 +17,7 @@ from tableveil.requests.frontier import FrontierGrid, with_k
 from tableveil.search.frontier import FrontierPoint, FrontierProblem, frontier
 from tableveil.source import fingerprint, resolve_source
 from tableveil.state import frontiers, jobs
+from tableveil.state.frontiers import FRONTIERS
 from tableveil.state.jobs import JobPhase
 from tableveil.state.migrate import fingerprint_key
 
@@ -59,7 +60,7 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
     found = frontier(problem, job.control, None if limit is None else float(limit), report.on_progress)
     report.phase(JobPhase.WRITING)
     with session.transaction():
-        number = frontiers.next_number(session)
+        number = FRONTIERS.next_number(session)
         stored = frontiers.Frontier(
             number=number,
             job=job.number,
@@ -80,10 +81,10 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
                 for suppression_limit, point in zip(grid.suppression_limits, row, strict=True)
             ),
         )
-        frontiers.insert(session, stored)
+        FRONTIERS.insert(session, [stored])
         # The manager looks for the outcome: a commit that reports success may have written nothing.
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
-        jobs.insert_outcome(session, job.number, outcome, jobs.JobKind.FRONTIER)
+        jobs.insert_outcome(session, job.number, outcome)
     return number
 
 

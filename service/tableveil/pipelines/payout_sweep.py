@@ -18,6 +18,7 @@ from tableveil.source import fingerprint, population_fingerprint, resolve_source
 from tableveil.state import jobs, payout_sweeps
 from tableveil.state.jobs import JobPhase
 from tableveil.state.migrate import fingerprint_key
+from tableveil.state.payout_sweeps import PAYOUT_SWEEPS
 
 
 def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
@@ -47,7 +48,7 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
     report.phase(JobPhase.WRITING)
     game = policy.stakes
     with session.transaction():
-        number = payout_sweeps.next_number(session)
+        number = PAYOUT_SWEEPS.next_number(session)
         stored = payout_sweeps.PayoutSweep(
             number=number,
             job=job.number,
@@ -69,10 +70,10 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
             policy=job.document,
             points=found.points,
         )
-        payout_sweeps.insert(session, stored)
+        PAYOUT_SWEEPS.insert(session, [stored])
         # The manager looks for the outcome: a commit that reports success may have written nothing.
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
-        jobs.insert_outcome(session, job.number, outcome, jobs.JobKind.PAYOUT_SWEEP)
+        jobs.insert_outcome(session, job.number, outcome)
     return number
 
 

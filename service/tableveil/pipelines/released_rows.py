@@ -12,9 +12,8 @@ from tableveil.lookups.releases import require_current
 from tableveil.policy import ReleaseKind, Role, TableReference
 from tableveil.source import Source, find_source, fingerprint
 from tableveil.source.tables import STATE_SCHEMA
-from tableveil.state import releases
 from tableveil.state.migrate import fingerprint_key
-from tableveil.state.releases import Release
+from tableveil.state.releases import RELEASES, Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ def current_release(session: Session, number: int) -> Release:
         NotFoundError: there is none.
         ConflictError: it was replaced; its rows are another one's now.
     """
-    release = releases.find(session, number)
+    release = RELEASES.find(session, number)
     if release is None:
         raise NotFoundError.of("RELEASE_NOT_FOUND", "release", f"releases/{number}", "an existing release")
     require_current(release)

@@ -43,7 +43,7 @@ from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import jobs, risk_analyses
 from tableveil.state.jobs import JobPhase
 from tableveil.state.migrate import fingerprint_key
-from tableveil.state.risk_analyses import ComparedRisk, Measure
+from tableveil.state.risk_analyses import RISK_ANALYSES, ComparedRisk, Measure
 
 MOST_PEOPLE = 10**15
 """More than ever lived; whole numbers up to it are exact as floating-point ones."""
@@ -92,7 +92,7 @@ def run_risk_analysis(job: JobContext, request: RiskRequest) -> int:
     compared = tuple(_compared(request, frequencies, columns, names, population) for names in request.compare)
     report.phase(JobPhase.WRITING)
     with session.transaction():
-        number = risk_analyses.next_number(session)
+        number = RISK_ANALYSES.next_number(session)
         if request.records:
             target = table(risk_analyses.record_risks_table(number), STATE_SCHEMA)
             write_frequencies(session, target, counted, _of_each(frequencies, measured.subsets))
@@ -115,10 +115,10 @@ def run_risk_analysis(job: JobContext, request: RiskRequest) -> int:
             subsets=subset_rows(measured.subsets, columns),
             compared=compared,
         )
-        risk_analyses.insert(session, stored)
+        RISK_ANALYSES.insert(session, [stored])
         # The manager looks for the outcome: a commit that reports success may have written nothing.
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, warnings=warnings)
-        jobs.insert_outcome(session, job.number, outcome, jobs.JobKind.RISK_ANALYSIS)
+        jobs.insert_outcome(session, job.number, outcome)
     return number
 
 

@@ -17,6 +17,7 @@ from tableveil.state import jobs, utility_reports
 from tableveil.state.jobs import JobPhase
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.releases import Release
+from tableveil.state.utility_reports import UTILITY_REPORTS
 from tableveil.usefulness import ColumnUtility, UtilityReport
 from tableveil.utility import MOST_ASSOCIATED, MOST_ROWS, Compared, Sides, associations, spreads
 
@@ -44,14 +45,14 @@ def run_utility_report(job: JobContext, request: UtilityRequest) -> int:
         )
     report.phase(JobPhase.WRITING)
     with session.transaction():
-        number = utility_reports.next_number(session)
+        number = UTILITY_REPORTS.next_number(session)
         stored = utility_reports.Stored(
             number, job.number, jobs.now(), release.number, found, report.elapsed(), job.document
         )
-        utility_reports.insert(session, stored)
+        UTILITY_REPORTS.insert(session, [stored])
         # The manager looks for the outcome: a commit that reports success may have written nothing.
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
-        jobs.insert_outcome(session, job.number, outcome, jobs.JobKind.UTILITY_REPORT)
+        jobs.insert_outcome(session, job.number, outcome)
     return number
 
 

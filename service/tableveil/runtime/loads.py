@@ -103,7 +103,7 @@ class Loads:
     def page(self, before: int | None, size: int) -> list[Load]:
         """The next `size` loads with numbers below `before`, newest first."""
         with self._database.session() as session:
-            return store.page(session, before, size)
+            return store.LOADS.page(session, before, size)
 
     def load(self, request: LoadRequest, stream: Callable[[], Stream], control: Control) -> Loaded:
         """Loads what is asked for; `stream` opens the rows that come with the call.
@@ -154,24 +154,22 @@ class Loads:
             rejected = rows.rejected(session)
         if source is not None:
             _check_complete(count, source.end()[0])
-        number = store.next_number(session)
-        store.insert(
-            session,
-            Load(
-                number,
-                request.request_id,
-                digest,
-                target.schema,
-                target.table,
-                request.mode,
-                request.path,
-                now(),
-                count,
-                len(rejected),
-                tuple((name, without_values(type_)) for name, type_ in described_table(session, target)),
-                time.monotonic() - started,
-            ),
+        number = store.LOADS.next_number(session)
+        load = Load(
+            number,
+            request.request_id,
+            digest,
+            target.schema,
+            target.table,
+            request.mode,
+            request.path,
+            now(),
+            count,
+            len(rejected),
+            tuple((name, without_values(type_)) for name, type_ in described_table(session, target)),
+            time.monotonic() - started,
         )
+        store.LOADS.insert(session, [load])
         return number, rejected
 
     @contextmanager
@@ -215,7 +213,7 @@ class Loads:
     def _look(self, number: int) -> Load:
         """A commit's success is no proof that something was written."""
         with self._database.session() as session:
-            found = store.find(session, number)
+            found = store.LOADS.find(session, number)
         if found is None:
             raise InternalError("NOT_LOADED", "the commit left nothing behind")
         logger.info("%s.%s: %d rows loaded", found.schema, found.table, found.rows)

@@ -28,12 +28,12 @@ from tableveil.release.target import check_existing
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.search import explain
 from tableveil.source import Fingerprint, fingerprint, population_fingerprint, resolve_source
-from tableveil.state import jobs, releases, sketches
+from tableveil.state import jobs, sketches
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
 from tableveil.state.release_objects import ReleaseObject
-from tableveil.state.releases import Proof, Release
+from tableveil.state.releases import RELEASES, Proof, Release
 from tableveil.verification import verify
 
 
@@ -82,7 +82,7 @@ def publish(
         _check_unchanged(session, plan, evidence)
         check_ledger(session, plan.policy, plan.source, evidence.fingerprint)
         _drop_replaced(session, plan, check_existing(session, plan.policy))
-        number = releases.next_number(session)
+        number = RELEASES.next_number(session)
         objects, sizes, risk = write_objects(session, plan, number)
         objects = tuple(replace(item, mark=mark(session, plan.policy.release.schema, item.name)) for item in objects)
         single = single_valued(session, plan, public(plan, objects[0].name))
@@ -95,7 +95,7 @@ def publish(
         written = replace(written_objects(session, plan, number), score=evidence.score)
         verify(session, plan.policy, plan.records, written)
         release = _release(session, plan, evidence, number, objects, risk)
-        releases.insert(session, release, evidence.sizes_before, sizes)
+        RELEASES.write(session, release, evidence.sizes_before, sizes)
         if evidence.fingerprint.sketch is not None:
             sketches.insert(session, number, evidence.fingerprint.sketch)
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, None, evidence.warnings)

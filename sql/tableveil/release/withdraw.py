@@ -16,9 +16,10 @@ from tableveil.release.marks import mark
 from tableveil.release.objects import snapshot
 from tableveil.release.target import count_rows, objects_called
 from tableveil.source.tables import STATE_SCHEMA
-from tableveil.state import withdrawals
+from tableveil.state.jobs import now
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
 from tableveil.state.releases import Release
+from tableveil.state.withdrawals import WITHDRAWALS, Withdrawal
 
 
 def withdraw(database: Database, release: Release, reason: str, control: Control | None = None) -> None:
@@ -43,9 +44,9 @@ def withdraw(database: Database, release: Release, reason: str, control: Control
                 session.execute(drop(there[item.name].upper(), written))
             session.execute(drop("TABLE", snapshot(release.number), if_exists=True))
             kept = [item.name for item in release.objects if item.name in there and item not in own]
-            withdrawals.insert(session, release.number, reason, kept)
+            WITHDRAWALS.insert(session, [Withdrawal(now(), reason, tuple(kept))], release.number)
         session.control = None
-        if not withdrawals.of_releases(session, [release.number]):
+        if not WITHDRAWALS.of(session, [release.number]):
             message = f"the withdrawal of releases/{release.number} reported success but left nothing behind"
             raise InternalError("COMMIT_LOST", message)
 

@@ -16,7 +16,7 @@ from tableveil.release.aggregated import aggregated_label, member_rows, split, s
 from tableveil.release.own_levels import label_at_own_level, stage_own_levels, with_own_levels
 from tableveil.release.plan import Members, ReleasedColumn, ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk
-from tableveil.state.release_risks import risk_measures
+from tableveil.state.release_risks import RiskMeasure, risk_measures
 from tableveil.verification.written import AGGREGATES, ClassColumns
 
 SUPPRESSED = "suppressed_classes"
@@ -161,12 +161,12 @@ def write_risk(session: Session, risk: ProsecutorRisk, suppressed: int, target: 
 
     Columns: `measure`, `threshold` (a decimal as text, or NULL), `value`.
     """
-    rows = [*risk_measures(risk), ("suppressed_records", None, float(suppressed))]
+    rows = [*risk_measures(risk), RiskMeasure("suppressed_records", None, float(suppressed))]
     data = pa.table(
         {
-            "measure": pa.array([row[0] for row in rows], pa.string()),
-            "threshold": pa.array([row[1] for row in rows], pa.string()),
-            "value": pa.array([row[2] for row in rows], pa.float64()),
+            "measure": pa.array([row.measure for row in rows], pa.string()),
+            "threshold": pa.array([row.threshold for row in rows], pa.string()),
+            "value": pa.array([row.value for row in rows], pa.float64()),
         }
     )
     _write_arrow(session, data, target)

@@ -14,6 +14,8 @@ from sqlglot import exp
 
 from tableveil.backend import Session, column, create_table, table
 from tableveil.errors import Fault, NotFoundError, nearest, shortened
+from tableveil.state.jobs import now
+from tableveil.state.mapper import Table
 
 SCHEMA = "tableveil"
 
@@ -42,7 +44,7 @@ class Stored:
         return f"{self.name}@{self.version}"
 
 
-_SELECT = "SELECT number, name, version, levels, row_count, created_at, origin FROM tableveil.hierarchies"
+_HIERARCHIES = Table("hierarchies", Stored, "digest")
 
 
 def create(session: Session, name: str, rows: Sequence[Sequence[str]], origin: str = "") -> Stored:
@@ -52,15 +54,13 @@ def create(session: Session, name: str, rows: Sequence[Sequence[str]], origin: s
     """
     digest = _digest(rows)
     with _creating:
-        found = session.rows(f"{_SELECT} WHERE name = ? AND digest = ?", [name, digest])
-        if found:
-            return Stored(*found[0])
+        for found in _HIERARCHIES.where(session, "name = ? AND digest = ?", [name, digest]):
+            return found
         with session.transaction():
-            version = _insert(session, name, rows, digest, origin)
-    return find(session, name, version)
+            return _insert(session, name, rows, digest, origin)
 
 
-def _insert(session: Session, name: str, rows: Sequence[Sequence[str]], digest: str, origin: str) -> int:
+def _insert(session: Session, name: str, rows: Sequence[Sequence[str]], digest: str, origin: str) -> Stored:
     number = session.value("SELECT nextval('tableveil.hierarchy_numbers')")
     query = "SELECT coalesce(max(version), 0) + 1 FROM tableveil.hierarchies WHERE name = ?"
     version: int = session.value(query, [name])
@@ -68,13 +68,9 @@ def _insert(session: Session, name: str, rows: Sequence[Sequence[str]], digest: 
     with session.relation("hierarchy_rows", pa.table(columns)):
         select = exp.select(*(column(name) for name in columns)).from_(table("hierarchy_rows"))
         session.execute(create_table(_table(number), select))
-    session.execute(
-        "INSERT INTO tableveil.hierarchies "
-        "(number, name, version, levels, row_count, digest, created_at, origin) "
-        "VALUES (?, ?, ?, ?, ?, ?, now()::TIMESTAMP, ?)",
-        [number, name, version, len(columns), len(rows), digest, origin],
-    )
-    return version
+    stored = Stored(number, name, version, len(columns), len(rows), now(), origin)
+    _HIERARCHIES.insert(session, [stored], digest)
+    return stored
 
 
 def find(session: Session, name: str, version: int) -> Stored:
@@ -83,18 +79,20 @@ def find(session: Session, name: str, version: int) -> Stored:
     Raises:
         NotFoundError: there is none; its fault's field is `name` or `version`.
     """
-    rows = session.rows(f"{_SELECT} WHERE name = ? ORDER BY version DESC", [name])
-    if not rows:
+    versions = _HIERARCHIES.where(session, "name = ?", [name], "ORDER BY version DESC")
+    if not versions:
         names = [known for (known,) in session.rows("SELECT DISTINCT name FROM tableveil.hierarchies")]
         fault = Fault("name", shortened(name), "a stored hierarchy", nearest(name, names))
         raise NotFoundError("HIERARCHY_NOT_FOUND", str(fault), [fault])
-    matching = [row for row in rows if version in (0, row[2])]
+    matching = [found for found in versions if version in (0, found.version)]
     if not matching:
         fault = Fault(
-            "version", str(version), f"a version of {shortened(name)} from 1 to {rows[0][2]}, or 0 for the newest"
+            "version",
+            str(version),
+            f"a version of {shortened(name)} from 1 to {versions[0].version}, or 0 for the newest",
         )
         raise NotFoundError("HIERARCHY_NOT_FOUND", str(fault), [fault])
-    return Stored(*matching[0])
+    return matching[0]
 
 
 def rows(session: Session, stored: Stored) -> tuple[tuple[str, ...], ...]:
@@ -117,11 +115,8 @@ def batches(session: Session, stored: Stored) -> Iterator[list[tuple[str, ...]]]
 def page(session: Session, after: tuple[str, int], size: int) -> list[Stored]:
     """The next `size` versions after (name, version), ordered by name and, within it, newest first."""
     name, version = after
-    found = session.rows(
-        f"{_SELECT} WHERE name > ? OR (name = ? AND version < ?) ORDER BY name, version DESC LIMIT ?",
-        [name, name, version, size],
-    )
-    return [Stored(*row) for row in found]
+    condition = "name > ? OR (name = ? AND version < ?)"
+    return _HIERARCHIES.where(session, condition, [name, name, version, size], "ORDER BY name, version DESC LIMIT ?")
 
 
 def table_of(stored: Stored) -> exp.Table:

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from tableveil.backend import Session
 from tableveil.policy import TableReference
+from tableveil.state.mapper import NumberedTable, Table
 
 
 class JobKind(StrEnum):
@@ -102,6 +103,11 @@ class StoredJob:
     outcome: Outcome | None
 
 
+_REQUESTS = NumberedTable("jobs", Request, "job_numbers", names={"digest": "policy_digest"})
+_EVENTS = Table("job_events", Event, "job", names={"at": "happened_at"})
+_OUTCOMES = Table("job_outcomes", Outcome, "job", names={"at": "happened_at"})
+
+
 def now() -> datetime:
     """The time in UTC, without a zone; not the database's, whose clock stands still during a transaction."""
     return datetime.now(UTC).replace(tzinfo=None)
@@ -109,67 +115,30 @@ def now() -> datetime:
 
 def next_number(session: Session) -> int:
     """A number no job has."""
-    number: int = session.value("SELECT nextval('tableveil.job_numbers')")
-    return number
+    return _REQUESTS.next_number(session)
 
 
 def insert_request(session: Session, request: Request) -> None:
     """Stores a request; an empty request id is none."""
     with session.transaction():
-        session.execute(
-            "INSERT INTO tableveil.jobs (number, request_id, policy, policy_digest, source_catalog, source_schema, "
-            "source_table, target_schema, target_name, submitted_at, kind, options) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                request.number,
-                request.request_id or None,
-                request.policy,
-                request.digest,
-                request.source.catalog,
-                request.source.schema,
-                request.source.table,
-                request.target_schema,
-                request.target_name,
-                request.submitted_at,
-                request.kind.value,
-                request.options,
-            ],
-        )
+        _REQUESTS.insert(session, [request])
 
 
 def insert_event(session: Session, job: int, event: Event) -> None:
     """Appends an event."""
-    session.execute(
-        "INSERT INTO tableveil.job_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            job,
-            event.at,
-            event.phase.value,
-            event.checked,
-            event.lattice_size,
-            event.best_score,
-            event.lower_bound,
-            event.suppressed_share,
-            event.of_records,
-        ],
-    )
+    _EVENTS.insert(session, [event], job)
 
 
-def insert_outcome(session: Session, job: int, outcome: Outcome, kind: JobKind = JobKind.RELEASE) -> None:
-    """Ends a job of that kind, which only matters if it succeeded; the primary key admits one outcome."""
-    session.execute(
-        f"INSERT INTO tableveil.job_outcomes (job, state, happened_at, failure, warnings, {kind.lower()}) "
-        "VALUES (?, ?, ?, ?, ?, ?)",
-        [job, outcome.state.value, outcome.at, outcome.failure, list(outcome.warnings), outcome.result],
-    )
+def insert_outcome(session: Session, job: int, outcome: Outcome) -> None:
+    """Ends a job; the primary key admits one outcome."""
+    _OUTCOMES.insert(session, [outcome], job)
 
 
 def find_request(session: Session, request_id: str, kind: JobKind = JobKind.RELEASE) -> Request | None:
     """The latest request of a kind with that id: one policy, with its id, may be used for several kinds."""
-    rows = session.rows(
-        f"{_REQUESTS} WHERE request_id = ? AND kind = ? ORDER BY number DESC LIMIT 1", [request_id, kind.value]
-    )
-    return _request(*rows[0]) if rows else None
+    condition = "request_id = ? AND request_id <> '' AND kind = ?"
+    found = _REQUESTS.where(session, condition, [request_id, kind.value], "ORDER BY number DESC LIMIT 1")
+    return found[0] if found else None
 
 
 def exists(session: Session, number: int) -> bool:
@@ -179,11 +148,25 @@ def exists(session: Session, number: int) -> bool:
 
 def find_all(session: Session, numbers: Sequence[int]) -> list[StoredJob]:
     """Those of the jobs that there are, in any order."""
-    rows = session.rows(
-        f"{_REQUESTS} WHERE number BETWEEN ? AND ? AND list_contains(?::BIGINT[], number)",
-        [min(numbers, default=0), max(numbers, default=0), list(numbers)],
+    started = dict(
+        session.rows(
+            "SELECT job, min(happened_at) FROM tableveil.job_events "
+            "WHERE job BETWEEN ? AND ? AND list_contains(?::BIGINT[], job) GROUP BY job",
+            [min(numbers, default=0), max(numbers, default=0), list(numbers)],
+        )
     )
-    return _with_history(session, [_request(*row) for row in rows])
+    # A job that runs for hours has thousands.
+    last = "QUALIFY row_number() OVER (PARTITION BY job ORDER BY happened_at DESC, rowid DESC) = 1"
+    events, outcomes = _EVENTS.of(session, numbers, last), _OUTCOMES.of(session, numbers)
+    return [
+        StoredJob(
+            request,
+            started.get(request.number),
+            next(iter(events[request.number]), None),
+            next(iter(outcomes[request.number]), None),
+        )
+        for request in _REQUESTS.among(session, numbers)
+    ]
 
 
 def page(session: Session, before: int | None, size: int) -> list[int]:
@@ -202,61 +185,3 @@ def unfinished(session: Session) -> list[int]:
     """Numbers of the jobs without an outcome."""
     rows = session.rows("SELECT number FROM tableveil.jobs ANTI JOIN tableveil.job_outcomes ON number = job ORDER BY 1")
     return [number for (number,) in rows]
-
-
-_REQUESTS = (
-    "SELECT number, coalesce(request_id, ''), policy, policy_digest, source_catalog, source_schema, source_table, "
-    "target_schema, target_name, submitted_at, kind, options FROM tableveil.jobs"
-)
-
-
-def _request(
-    number: int,
-    request_id: str,
-    policy: str,
-    digest: str,
-    catalog: str,
-    schema: str,
-    table: str,
-    target_schema: str,
-    target_name: str,
-    submitted_at: datetime,
-    kind: str,
-    options: str,
-) -> Request:
-    source = TableReference(catalog, schema, table)
-    return Request(
-        number, request_id, policy, digest, source, target_schema, target_name, submitted_at, JobKind(kind), options
-    )
-
-
-def _with_history(session: Session, requests: Sequence[Request]) -> list[StoredJob]:
-    numbers = [request.number for request in requests]
-    span = [min(numbers, default=0), max(numbers, default=0)]
-    # A job that runs for hours has thousands; who asks for it reads two of them.
-    started: dict[int, datetime] = {}
-    last: dict[int, Event] = {}
-    for job, first, event in session.rows(
-        "SELECT job, min(happened_at), arg_max(e, (happened_at, rowid)) FROM tableveil.job_events AS e "
-        "WHERE job BETWEEN ? AND ? GROUP BY job",
-        span,
-    ):
-        _, at, phase, *progress = event.values()
-        started[job], last[job] = first, Event(at, JobPhase(phase), *progress)
-    outcomes = {
-        job: Outcome(JobState(state), at, _result(results), failure, tuple(warnings))
-        for job, state, at, failure, warnings, *results in session.rows(
-            f"SELECT job, state, happened_at, failure, warnings, {', '.join(kind.lower() for kind in JobKind)} "
-            "FROM tableveil.job_outcomes WHERE job BETWEEN ? AND ?",
-            span,
-        )
-    }
-    return [
-        StoredJob(request, started.get(request.number), last.get(request.number), outcomes.get(request.number))
-        for request in requests
-    ]
-
-
-def _result(results: Sequence[int | None]) -> int | None:
-    """The number of what came out, of one for each kind of job."""
-    return next((result for result in results if result is not None), None)

@@ -12,6 +12,8 @@ from tableveil.errors import InvalidError
 
 SCHEMA = "tableveil"
 
+SCRIPTS = resources.files("tableveil.state").joinpath("migrations")
+
 
 @dataclass(frozen=True, slots=True)
 class Migration:
@@ -25,7 +27,7 @@ class Migration:
 def migrations() -> list[Migration]:
     """All scripts, in order; numbers count from 1 without gaps."""
     found = []
-    for file in resources.files("tableveil.state").joinpath("migrations").iterdir():
+    for file in SCRIPTS.iterdir():
         if match := re.fullmatch(r"(\d{4})_(\w+)\.sql", file.name):
             found.append(Migration(int(match[1]), match[2], file.read_text(encoding="utf-8")))
     return sorted(found, key=lambda migration: migration.number)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
-from tableveil.backend import Session
-from tableveil.state.rows import insert_rows
+from tableveil.state.mapper import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,43 +50,7 @@ class Explanation:
     complete: bool
 
 
-def insert(session: Session, release: int, explanation: Explanation) -> None:
-    """Writes it, but for whether it is complete; call it in the transaction that writes the release."""
-    neighbours = list(enumerate([explanation.itself, *explanation.neighbours]))
-    insert_rows(
-        session,
-        "release_explanations",
-        [
-            (
-                *(release, position, list(found.columns), found.step, found.level, found.classes),
-                *(found.rejected_classes, found.suppressed_records, found.records_over_limit, found.score),
-            )
-            for position, found in neighbours
-        ],
-    )
-    rows = [(release, position, *astuple(one)) for position, found in neighbours for one in found.rejections]
-    insert_rows(session, "release_rejections", rows)
+_REJECTIONS = Table("release_rejections", Rejection, "release", "position")
 
-
-def of_release(session: Session, release: int) -> Explanation | None:
-    """That of a release; none for releases from before it was kept, and those that no search chose."""
-    complete = session.value("SELECT explanation_complete FROM tableveil.releases WHERE number = ?", [release])
-    if complete is None:
-        return None
-    rejections = defaultdict(list)
-    for position, *row in session.rows(
-        "SELECT position, privacy_model, classes, records, only_classes, only_records, binds "
-        "FROM tableveil.release_rejections WHERE release = ? ORDER BY rowid",
-        [release],
-    ):
-        rejections[position].append(Rejection(*row))
-    rows = session.rows(
-        "SELECT columns, step, level, classes, rejected_classes, suppressed_records, records_over_limit, score "
-        "FROM tableveil.release_explanations WHERE release = ? ORDER BY position",
-        [release],
-    )
-    itself, *neighbours = (
-        Neighbour(tuple(columns), step, level, classes, rejected, suppressed, over, score, tuple(rejections[position]))
-        for position, (columns, step, level, classes, rejected, suppressed, over, score) in enumerate(rows)
-    )
-    return Explanation(itself, tuple(neighbours), complete)
+NEIGHBOURS = Table("release_explanations", Neighbour, "release", position=True, parts={"rejections": _REJECTIONS})
+"""The transformation itself, then its neighbours."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from tableveil.backend import Session
-from tableveil.state.rows import insert_rows
+from tableveil.state.mapper import Table
 
 
 class ObjectKind(StrEnum):
@@ -31,28 +29,13 @@ class ReleaseObject:
     mark: str = ""
 
 
-def insert(session: Session, release: int, objects: Sequence[ReleaseObject]) -> None:
-    """Writes them in their order; call it in the transaction that writes the release."""
-    rows = [(release, item.name, item.kind.value, item.row_count, item.mark) for item in objects]
-    insert_rows(session, "release_objects", rows)
+OBJECTS = Table("release_objects", ReleaseObject, "release")
 
 
 def replace(session: Session, release: int, added: ReleaseObject) -> None:
     """Adds a public object to the release, in place of the one of its kind; call it in a transaction."""
     session.execute("DELETE FROM tableveil.release_objects WHERE release = ? AND kind = ?", [release, added.kind.value])
-    insert(session, release, [added])
-
-
-def of_releases(session: Session, releases: Sequence[int]) -> Mapping[int, Sequence[ReleaseObject]]:
-    """Those of each release, in the order they were written."""
-    objects = defaultdict(list)
-    for release, name, kind, row_count, mark in session.rows(
-        "SELECT release, name, kind, row_count, mark FROM tableveil.release_objects "
-        "WHERE list_contains(?::BIGINT[], release) ORDER BY rowid",
-        [list(releases)],
-    ):
-        objects[release].append(ReleaseObject(name, ObjectKind(kind), row_count, mark))
-    return objects
+    OBJECTS.insert(session, [added], release)
 
 
 def of_target(session: Session, schema: str, name: str) -> dict[str, int]:

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 from tableveil.backend import Session
 from tableveil.risk import ClassSizes, ProsecutorRisk
-from tableveil.state.rows import insert_rows
+from tableveil.state.mapper import Table
 
 BEFORE, AFTER = "before", "after"
 
-Measure = tuple[str, str | None, float]
+
+@dataclass(frozen=True, slots=True)
+class RiskMeasure:
+    """A row of the risk tables; a threshold is the policy's decimal as text."""
+
+    measure: str
+    threshold: str | None
+    value: float
+
+
+_MEASURES = Table("release_risks", RiskMeasure, "release", "stage")
 
 
 def insert(
     session: Session, release: int, risks: Mapping[str, ProsecutorRisk], class_sizes: Mapping[str, ClassSizes]
 ) -> None:
     """Writes risks and sizes of classes by stage; call it in the transaction that writes the release."""
-    measures = [(release, stage, *measure) for stage, risk in risks.items() for measure in risk_measures(risk)]
-    insert_rows(session, "release_risks", measures)
+    _MEASURES.insert_all(session, {(release, stage): risk_measures(risk) for stage, risk in risks.items()})
     session.execute(
         "INSERT INTO tableveil.release_risk_histograms "
         "SELECT ?, unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::BIGINT[])",
@@ -33,33 +42,26 @@ def insert(
     )
 
 
-def risk_measures(risk: ProsecutorRisk) -> list[Measure]:
-    """Rows (measure, threshold, value) of the risk tables; a threshold is the policy's decimal as text."""
+def risk_measures(risk: ProsecutorRisk) -> list[RiskMeasure]:
+    """The rows of the risk tables."""
     return [
-        ("records", None, float(risk.records)),
-        ("classes", None, float(risk.classes)),
-        ("highest_risk", None, risk.highest),
-        ("average_risk", None, risk.average),
-        ("lowest_risk", None, risk.lowest),
-        ("unique_records", None, float(risk.unique_records)),
-        *(("records_above_threshold", str(t), float(records)) for t, records in risk.records_at_risk),
+        RiskMeasure("records", None, float(risk.records)),
+        RiskMeasure("classes", None, float(risk.classes)),
+        RiskMeasure("highest_risk", None, risk.highest),
+        RiskMeasure("average_risk", None, risk.average),
+        RiskMeasure("lowest_risk", None, risk.lowest),
+        RiskMeasure("unique_records", None, float(risk.unique_records)),
+        *(RiskMeasure("records_above_threshold", str(t), float(records)) for t, records in risk.records_at_risk),
     ]
 
 
 def of_releases(session: Session, releases: Sequence[int]) -> dict[tuple[int, str], ProsecutorRisk]:
     """The risk by release and stage."""
-    measures = defaultdict(list)
-    for release, stage, *measure in session.rows(
-        "SELECT release, stage, measure, threshold, value FROM tableveil.release_risks "
-        "WHERE list_contains(?::BIGINT[], release) ORDER BY rowid",
-        [list(releases)],
-    ):
-        measures[release, stage].append(tuple(measure))
-    return {of: _risk(rows) for of, rows in measures.items()}
+    return {key: _risk(measures) for key, measures in _MEASURES.of(session, releases).items()}
 
 
-def _risk(rows: Sequence[Measure]) -> ProsecutorRisk:
-    single = {measure: value for measure, threshold, value in rows if threshold is None}
+def _risk(measures: Sequence[RiskMeasure]) -> ProsecutorRisk:
+    single = {found.measure: found.value for found in measures if found.threshold is None}
     return ProsecutorRisk(
         records=int(single["records"]),
         classes=int(single["classes"]),
@@ -67,5 +69,5 @@ def _risk(rows: Sequence[Measure]) -> ProsecutorRisk:
         average=single["average_risk"],
         lowest=single["lowest_risk"],
         unique_records=int(single["unique_records"]),
-        records_at_risk=tuple((Decimal(t), int(value)) for _, t, value in rows if t is not None),
+        records_at_risk=tuple((Decimal(m.threshold), int(m.value)) for m in measures if m.threshold is not None),
     )

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from tableveil.backend import Session
-from tableveil.source.sketch import LEVEL_SHIFT, ROWS, Sketch
-from tableveil.state.rows import insert_rows
+from tableveil.source.sketch import LEVEL_SHIFT, ROWS, Sample, Sketch
+from tableveil.state.mapper import Table
 
 Sizes = Counter[int]
 """How many values there are by the number of records that have them."""
@@ -38,14 +38,18 @@ class Likeness:
     my_density: float = 0.0
 
 
+_SAMPLES = Table(
+    "release_samples",
+    Sample,
+    *("release", "source_records"),
+    position=True,
+    names={"column": "column_name", "values": None, "records": None},
+)
+
+
 def insert(session: Session, release: int, sketch: Sketch) -> None:
     """Keeps that of a release; call it in the transaction that writes the release."""
-    samples = list(enumerate(sketch.samples))
-    insert_rows(
-        session,
-        "release_samples",
-        [(release, i, sample.column, sample.scale, sample.density, sketch.records) for i, sample in samples],
-    )
+    _SAMPLES.insert(session, sketch.samples, release, sketch.records)
     with session.relation("sampled", _values(sketch)):
         session.execute(
             "INSERT INTO tableveil.release_sample_values "

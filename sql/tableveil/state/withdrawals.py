@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tableveil.backend import Session
-from tableveil.state import jobs
+from tableveil.state.mapper import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,19 +17,4 @@ class Withdrawal:
     kept_objects: tuple[str, ...]
 
 
-def insert(session: Session, release: int, reason: str, kept_objects: Sequence[str]) -> None:
-    """Notes that a release is withdrawn; call it in the transaction that drops its objects."""
-    session.execute(
-        "INSERT INTO tableveil.withdrawals VALUES (?, ?, ?, ?)",
-        [release, jobs.now(), reason, list(kept_objects)],
-    )
-
-
-def of_releases(session: Session, releases: Sequence[int]) -> dict[int, Withdrawal]:
-    """Those of the releases that were withdrawn, by number."""
-    rows = session.rows(
-        "SELECT release, withdrawn_at, reason, kept_objects FROM tableveil.withdrawals "
-        "WHERE list_contains(?::BIGINT[], release)",
-        [list(releases)],
-    )
-    return {release: Withdrawal(at, reason, tuple(kept)) for release, at, reason, kept in rows}
+WITHDRAWALS = Table("withdrawals", Withdrawal, "release", names={"at": "withdrawn_at"})

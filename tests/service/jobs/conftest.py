@@ -15,8 +15,7 @@ from tableveil.pipelines.report import Report
 from tableveil.policy import Policy
 from tableveil.runtime import JobManager
 from tableveil.state import jobs as store
-from tableveil.state import releases
-from tableveil.state.releases import Release
+from tableveil.state.releases import RELEASES, Release
 from tests.migrated import opened
 from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import POLICY, SECONDS, Gate, Open, create_patients, ended, submit
@@ -55,7 +54,7 @@ def run() -> Callable[..., Release]:
             store.insert_request(own, request)
             release = anonymize(context(own, database, number, report, document), policy)
         with database.session() as other:
-            found = releases.find(other, release)
+            found = RELEASES.find(other, release)
         assert found is not None
         return found
 

@@ -20,8 +20,8 @@ from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.requests.utility import UtilityRequest
 from tableveil.runtime import JobManager
 from tableveil.runtime.retention import delete_old
-from tableveil.state import removal
 from tableveil.state.jobs import JobKind, JobState
+from tableveil.state.kinds import KINDS
 from tests.migrated import opened
 from tests.service.jobs.managed import POLICY, Gate, Open, ended, submit, to
 
@@ -66,11 +66,11 @@ def test_every_table_of_what_jobs_find_is_known(jobs: JobManager, session: Sessi
     columns = session.rows(
         "SELECT table_name, list(column_name) FROM duckdb_columns() WHERE schema_name = 'tableveil' GROUP BY ALL"
     )
-    known = {*removal.RESULTS.values(), *(part for parts in removal.PARTS.values() for part, _ in parts)}
+    known = {name for kind, stored in KINDS.items() if kind is not JobKind.RELEASE for name in stored.results.names()}
     of_jobs = {"jobs", "job_events", "job_outcomes", "releases"}
     referring = {"job", "frontier", "payout_sweep", "analysis", "classification", "report"}
     assert known == {name for name, found in columns if referring & set(found)} - of_jobs
-    assert {*removal.RESULTS} == {*JobKind} - {JobKind.RELEASE} == {*removal.PARTS}
+    assert {*KINDS} == {*JobKind}
 
 
 def test_the_job_of_a_release_stays(jobs: JobManager) -> None:

@@ -40,8 +40,8 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.requests.frontier import FrontierGrid
-from tableveil.state import frontiers, jobs
-from tableveil.state.frontiers import Frontier
+from tableveil.state import jobs
+from tableveil.state.frontiers import FRONTIERS, Frontier
 from tableveil.state.releases import Release
 from tests.service.jobs.contexts import context
 
@@ -288,6 +288,6 @@ def frontier_of(database: Database, policy: Policy, grid: FrontierGrid) -> Front
         number = jobs.next_number(session)
         request = jobs.Request(number, "", "{}", "", policy.source, "", "", jobs.now(), jobs.JobKind.FRONTIER)
         jobs.insert_request(session, request)
-        found = frontiers.find(session, run_frontier(context(session, number=number), policy, grid))
+        found = FRONTIERS.find(session, run_frontier(context(session, number=number), policy, grid))
     assert found is not None
     return found

@@ -60,9 +60,10 @@ from tableveil.policy import (
 from tableveil.privacy.entropy_diversity import entropy_l
 from tableveil.release.disclosure import EFFECTIVE_K
 from tableveil.requests.risk_analysis import RiskRequest
-from tableveil.state import jobs, risk_analyses
+from tableveil.state import jobs
 from tableveil.state.jobs import JobPhase
 from tableveil.state.releases import Release
+from tableveil.state.risk_analyses import RISK_ANALYSES
 from tableveil.v1 import frontier_service_pb2, payout_service_pb2
 from tests.engine.search.changes import with_changes
 from tests.service.jobs.aggregated_rows import (
@@ -540,7 +541,7 @@ def test_the_risks_of_a_release_are_those_of_its_classes(
         own.control = Control()
         request = RiskRequest(table=None, quasi_identifiers=(), release=release.number)
         number = run_risk_analysis(context(own, number=jobs.next_number(own)), request)
-    found = risk_analyses.find(session, number)
+    found = RISK_ANALYSES.find(session, number)
     assert found is not None
     assert found.quasi_identifiers == ("age", "income")
     assert found.classes == release.classes

@@ -17,9 +17,8 @@ from tableveil.pipelines.draft import Drafts
 from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.policy import Population, TableReference
 from tableveil.requests.risk_analysis import RiskRequest
-from tableveil.state import risk_analyses
 from tableveil.state.jobs import next_number
-from tableveil.state.risk_analyses import RiskAnalysis
+from tableveil.state.risk_analyses import RISK_ANALYSES, RiskAnalysis
 from tests.service.jobs.contexts import context
 
 NO_TABLE = TableReference("", "", "")
@@ -48,7 +47,7 @@ def analyze(database: Database) -> Analyze:
         with database.session() as own:
             own.control = Control()
             number = run_risk_analysis(context(own, number=next_number(own)), request)
-            found = risk_analyses.find(own, number)
+            found = RISK_ANALYSES.find(own, number)
         assert found is not None
         return found
 

@@ -40,8 +40,7 @@ from tableveil.policy import (
     Success,
     TableReference,
 )
-from tableveil.state import releases
-from tableveil.state.releases import Release
+from tableveil.state.releases import RELEASES, Release
 from tests.searched import searched as search_of
 
 Run = Callable[..., Release]
@@ -317,7 +316,7 @@ def test_explanations_are_stored_by_release(usual: Release, session: Session) ->
         "SELECT count(*) FROM tableveil.release_rejections WHERE release = ?", [release.number]
     ) == len(rows)
     # Lists do without them.
-    assert all(found.explanation is None for found in releases.page(session, None, 5))
+    assert all(found.explanation is None for found in RELEASES.page(session, None, 5))
 
 
 def test_a_time_limit_bounds_the_explanation_too(database: Database, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

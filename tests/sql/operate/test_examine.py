@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -12,20 +13,25 @@ import pytest
 from tableveil.backend import Database, Session, Settings, read_only
 from tableveil.operate import Finding, Level, disk, examine, examine_file, examine_state
 from tableveil.release.marks import mark
+from tableveil.state.jobs import JobState, Outcome, Request, insert_outcome, insert_request
 from tableveil.state.migrate import migrate
-from tests.sql.state.versions import at_version
+from tableveil.state.release_objects import ObjectKind, ReleaseObject
+from tableveil.state.releases import RELEASES
+from tests.sql.state.release_samples import RELEASE, SIZES
 
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("template") / "db.duckdb"
     with opened(path) as session:
-        at_version(session, 1)
         migrate(session)
-        session.execute("DELETE FROM tableveil.jobs WHERE number = 4")
         session.execute("CREATE TABLE released AS FROM range(95)")
-        session.execute("UPDATE tableveil.release_objects SET mark = ?", [mark(session, "main", "released")])
-        session.execute("UPDATE tableveil.releases SET versions = map(['duckdb'], [?])", [duckdb.__version__])
+        written = ReleaseObject("released", ObjectKind.ROWS, 95, mark(session, "main", "released"))
+        stored = replace(RELEASE, objects=(written,), versions={"duckdb": duckdb.__version__})
+        RELEASES.write(session, stored, SIZES, SIZES)
+        request = Request(3, "", "{}", "", RELEASE.source, "main", "released", RELEASE.created_at)
+        insert_request(session, request)
+        insert_outcome(session, request.number, Outcome(JobState.SUCCEEDED, RELEASE.created_at, RELEASE.number))
     return path
 
 
@@ -73,9 +79,8 @@ def test_all_is_well_and_nothing_is_changed(path: Path, tmp_path: Path) -> None:
 
 
 TROUBLES: list[tuple[str, str, Level, str, str]] = [
-    ("a job without an end", JOB := """INSERT INTO tableveil.jobs (number, policy, policy_digest, source_catalog,
-        source_schema, source_table, target_schema, target_name, submitted_at, kind, options)
-        VALUES (9, '', '', '', '', '', '', '', now()::TIMESTAMP, 'RELEASE', '')""", Level.WARNING, "jobs", "jobs/9"),
+    ("a job without an end", JOB := "INSERT INTO tableveil.jobs SELECT * REPLACE (9 AS number) FROM tableveil.jobs",
+     Level.WARNING, "jobs", "jobs/9"),
     ("an object that is gone", "DROP TABLE released", Level.PROBLEM, "releases/7", "'released' is gone"),
     ("an object with other rows", "DELETE FROM released WHERE range < 5", Level.PROBLEM, "releases/7", "has 90 rows"),
     ("an object with other values", "UPDATE released SET range = 100 WHERE range = 5", Level.PROBLEM, "releases/7",
@@ -89,7 +94,7 @@ TROUBLES: list[tuple[str, str, Level, str, str]] = [
     ("no key", "DELETE FROM tableveil.secrets", Level.PROBLEM, "key", "gone"),
     ("a newer state", "INSERT INTO tableveil.migrations SELECT max(number) + 1, 'x', now()::TIMESTAMP FROM "
      "tableveil.migrations", Level.PROBLEM, "state", "newer than"),
-    ("an older state", "DELETE FROM tableveil.migrations WHERE number > 1", Level.WARNING, "state", "version 1 of"),
+    ("an older state", "DELETE FROM tableveil.migrations", Level.WARNING, "state", "version 0 of"),
     ("another's state", "UPDATE tableveil.migrations SET name = 'x' WHERE number = 1", Level.PROBLEM, "state",
      "does not know"),
     ("no state", "DROP SCHEMA tableveil CASCADE", Level.WARNING, "state", "no server has had this file yet"),

@@ -1,20 +1,18 @@
-"""The store of frontiers and of the jobs that compute them, in new files and in those of earlier versions."""
+"""The store of frontiers and of the jobs that compute them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
-from tableveil.backend import Database, Session, Settings
+from tableveil.backend import Session
 from tableveil.errors import TableveilError
 from tableveil.policy import TableReference
 from tableveil.requests.frontier import FrontierGrid
-from tableveil.state import frontiers, jobs, migrate
-from tableveil.state.frontiers import Found, Frontier, Point
+from tableveil.state import jobs
+from tableveil.state.frontiers import FRONTIERS, Found, Frontier, Point
 from tableveil.state.jobs import JobKind, JobState, Outcome, Request
 
 AT = datetime(2024, 2, 29, 12, 30, 15, 123456)
@@ -49,19 +47,19 @@ def frontier(number: int, job: int) -> Frontier:
 
 
 def test_a_frontier_comes_back_as_it_was(session: Session) -> None:
-    first, second = (frontier(frontiers.next_number(session), job) for job in (7, 8))
+    first, second = (frontier(FRONTIERS.next_number(session), job) for job in (7, 8))
     with session.transaction():
-        frontiers.insert(session, first)
-        frontiers.insert(session, second)
-    assert frontiers.find(session, first.number) == first
-    assert frontiers.find(session, second.number) == second
-    assert frontiers.find(session, 10_000) is None
+        FRONTIERS.insert(session, [first])
+        FRONTIERS.insert(session, [second])
+    assert FRONTIERS.find(session, first.number) == first
+    assert FRONTIERS.find(session, second.number) == second
+    assert FRONTIERS.find(session, 10_000) is None
 
 
 def test_a_job_has_one_frontier(session: Session) -> None:
-    frontiers.insert(session, frontier(frontiers.next_number(session), 9))
+    FRONTIERS.insert(session, [frontier(FRONTIERS.next_number(session), 9)])
     with pytest.raises(TableveilError):
-        frontiers.insert(session, frontier(frontiers.next_number(session), 9))
+        FRONTIERS.insert(session, [frontier(FRONTIERS.next_number(session), 9)])
 
 
 def request(session: Session, kind: JobKind, options: str = "", request_id: str = "") -> Request:
@@ -72,7 +70,7 @@ def request(session: Session, kind: JobKind, options: str = "", request_id: str 
 
 def test_what_was_asked_comes_back_as_it_was(session: Session) -> None:
     asked = request(session, JobKind.FRONTIER, '{"k":[2]}')
-    jobs.insert_outcome(session, asked.number, Outcome(JobState.SUCCEEDED, AT, 12), JobKind.FRONTIER)
+    jobs.insert_outcome(session, asked.number, Outcome(JobState.SUCCEEDED, AT, 12))
     (found,) = jobs.find_all(session, [asked.number])
     assert found.request == asked
     assert found.outcome == Outcome(JobState.SUCCEEDED, AT, 12)
@@ -82,34 +80,3 @@ def test_a_request_id_is_one_for_releases_and_another_for_frontiers(session: Ses
     release, computed = (request(session, kind, request_id="r-7") for kind in (JobKind.RELEASE, JobKind.FRONTIER))
     assert jobs.find_request(session, "r-7") == release
     assert jobs.find_request(session, "r-7", JobKind.FRONTIER) == computed
-
-
-@pytest.fixture
-def version_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
-    """A file as the first version left it, with a job that succeeded and one that did not end."""
-    database = Database(Settings(tmp_path / "old.duckdb"))
-    with database.session() as session:
-        everything = migrate.migrations()
-        with monkeypatch.context() as patched:
-            patched.setattr(migrate, "migrations", lambda: everything[:1])
-            migrate.migrate(session)
-        for number in (1, 2):
-            session.execute(
-                "INSERT INTO tableveil.jobs VALUES (?, 'r', '{}', 'digest', 'test', 'main', 't', 'main', 'out', ?)",
-                [number, AT],
-            )
-        session.execute("INSERT INTO tableveil.job_outcomes VALUES (1, 'SUCCEEDED', ?, 3, NULL, ['w'])", [AT])
-        yield session
-    database.close()
-
-
-def test_jobs_of_the_first_version_are_jobs_for_releases(version_1: Session) -> None:
-    migrate.migrate(version_1)
-    (found,) = jobs.find_all(version_1, [1])
-    assert found.request.kind is JobKind.RELEASE
-    assert found.outcome == Outcome(JobState.SUCCEEDED, AT, 3, None, ("w",))
-    assert jobs.unfinished(version_1) == [2]
-    assert jobs.find_request(version_1, "r", JobKind.FRONTIER) is None
-    stored = frontier(frontiers.next_number(version_1), 3)
-    frontiers.insert(version_1, stored)
-    assert frontiers.find(version_1, stored.number) == stored

@@ -12,8 +12,7 @@ from tableveil.backend import Session
 from tableveil.errors import TableveilError
 from tableveil.game.sweep import Among, Method, SweepPoint
 from tableveil.policy import BreakEven, TableReference
-from tableveil.state import payout_sweeps
-from tableveil.state.payout_sweeps import PayoutSweep
+from tableveil.state.payout_sweeps import PAYOUT_SWEEPS, PayoutSweep
 
 SMALLEST, LARGEST = Decimal("0.000000001"), Decimal(10**12)
 
@@ -48,25 +47,25 @@ def sweep(number: int, job: int) -> PayoutSweep:
 
 
 def test_a_payout_sweep_comes_back_as_it_was(session: Session) -> None:
-    first, second = (sweep(payout_sweeps.next_number(session), job) for job in (7, 8))
+    first, second = (sweep(PAYOUT_SWEEPS.next_number(session), job) for job in (7, 8))
     second = replace(second, population_records=None, population_fingerprint="", break_even=BreakEven.KEEP)
     with session.transaction():
-        payout_sweeps.insert(session, first)
-        payout_sweeps.insert(session, second)
-    assert payout_sweeps.find(session, first.number) == first
-    assert payout_sweeps.find(session, second.number) == second
-    assert payout_sweeps.find(session, 10_000) is None
+        PAYOUT_SWEEPS.insert(session, [first])
+        PAYOUT_SWEEPS.insert(session, [second])
+    assert PAYOUT_SWEEPS.find(session, first.number) == first
+    assert PAYOUT_SWEEPS.find(session, second.number) == second
+    assert PAYOUT_SWEEPS.find(session, 10_000) is None
 
 
 def test_a_job_has_one_payout_sweep(session: Session) -> None:
-    payout_sweeps.insert(session, sweep(payout_sweeps.next_number(session), 9))
+    PAYOUT_SWEEPS.insert(session, [sweep(PAYOUT_SWEEPS.next_number(session), 9)])
     with pytest.raises(TableveilError):
-        payout_sweeps.insert(session, sweep(payout_sweeps.next_number(session), 9))
+        PAYOUT_SWEEPS.insert(session, [sweep(PAYOUT_SWEEPS.next_number(session), 9)])
 
 
 def test_gains_are_numbers_in_sql(session: Session) -> None:
-    stored = sweep(payout_sweeps.next_number(session), 10)
-    payout_sweeps.insert(session, stored)
+    stored = sweep(PAYOUT_SWEEPS.next_number(session), 10)
+    PAYOUT_SWEEPS.insert(session, [stored])
     gains = session.rows(
         "SELECT gain FROM tableveil.payout_points WHERE payout_sweep = ? ORDER BY gain", [stored.number]
     )

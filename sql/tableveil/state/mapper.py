@@ -1,0 +1,268 @@
+"""Dataclasses as rows of the state's tables: a field is the column of its name, and is read as its type says.
+
+Texts, numbers, flags and times are stored as they are, an enum as its value, a decimal as its digits, a tuple as a
+list, a mapping as a map. A field that is a dataclass takes a column for each of its own fields; if it may be None,
+NULLs in all of them stand for None. A `TableReference` in `source` takes `source_catalog`, `source_schema` and
+`source_table`. A tuple of dataclasses is no column: its elements have a table of their own, in which each begins with
+the key of the row that it belongs to.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from decimal import Decimal
+from enum import Enum
+from types import NoneType
+from typing import Any, Generic, TypeVar, cast, get_args, get_origin, get_type_hints
+
+from tableveil.backend import Session
+from tableveil.policy import TableReference
+
+Row = TypeVar("Row")
+
+
+class Table(Generic[Row]):
+    """A table of the state whose rows are of one dataclass."""
+
+    def __init__(
+        self,
+        name: str,
+        row: type[Row],
+        *key: str,
+        position: bool = False,
+        names: Mapping[str, str | None] | None = None,
+        parts: Mapping[str, Table[Any]] | None = None,
+        beside: Sequence[Table[Any]] = (),
+    ) -> None:
+        """`key` are the columns before those of the dataclass, which say to which row of another table these belong.
+
+        With a `position` the rows of a key are counted from 0. `names` has the columns that are not called as their
+        fields, by path (`proof.seconds`), and None for fields that are no columns. `parts` has the tables of the fields
+        that are tuples of dataclasses, by path. Their key is the number of the row here, or its key and position.
+        The tables `beside` have such keys too, but are written and read by others.
+        """
+        self.name = name
+        self._key = key
+        self._position = ("position",) if position else ()
+        self._fields = _Fields(row, names or {})
+        self._parts = parts or {}
+        self._beside = beside
+
+    def insert(self, session: Session, rows: Sequence[Row], *key: object) -> None:
+        """Appends the rows of one key, in their order, with their parts; call it in a transaction."""
+        self.insert_all(session, {key: rows})
+
+    def insert_all(self, session: Session, rows: Mapping[Any, Sequence[Row]]) -> None:
+        """Appends the rows of several keys, which are tuples, in one statement: each statement takes a millisecond."""
+        keyed = [
+            ((*key, *((position,) if self._position else ())), row)
+            for key, of_one in rows.items()
+            for position, row in enumerate(of_one)
+        ]
+        if not keyed:
+            return
+        columns = (*self._key, *self._position, *self._fields.columns)
+        values = f"({', '.join('?' * len(columns))})"
+        session.execute(
+            f"INSERT INTO tableveil.{self.name} ({', '.join(columns)}) VALUES {', '.join([values] * len(keyed))}",
+            [value for key, row in keyed for value in (*key, *self._fields.values(row))],
+        )
+        for path, part in self._parts.items():
+            part.insert_all(session, {key or (_at(row, "number"),): _at(row, path) or () for key, row in keyed})
+
+    def of(self, session: Session, numbers: Collection[int], only: str = "") -> defaultdict[Any, list[Row]]:
+        """The rows that belong to those numbers, in their order, by key: a tuple if it has several columns.
+
+        `only` may leave out rows, by QUALIFY.
+        """
+        found = defaultdict(list)
+        order = ", ".join(self._position) or "rowid"
+        for key, row in self._read(session, *_among(self._key[0], numbers), f"{only} ORDER BY {order}"):
+            own = key[: len(self._key)]
+            found[own if len(own) > 1 else own[0]].append(row)
+        return found
+
+    def where(self, session: Session, condition: str, parameters: Sequence[object], order: str = "") -> list[Row]:
+        """The rows with a condition."""
+        return [row for _, row in self._read(session, condition, parameters, order)]
+
+    def delete(self, session: Session, number: int) -> None:
+        """Deletes the rows that belong to that number, with their parts; call it in a transaction."""
+        for part in (*self._parts.values(), *self._beside):
+            part.delete(session, number)
+        column = self._key[0] if self._key else "number"
+        session.execute(f"DELETE FROM tableveil.{self.name} WHERE {column} = ?", [number])
+
+    def names(self) -> Iterator[str]:
+        """The name, and those of all tables of its parts."""
+        yield self.name
+        for part in (*self._parts.values(), *self._beside):
+            yield from part.names()
+
+    def _read(
+        self, session: Session, condition: str, parameters: Sequence[object], order: str = ""
+    ) -> list[tuple[tuple[Any, ...], Row]]:
+        """The rows with a condition, each with its key and position, or its number."""
+        own = (*self._key, *self._position) or ("number",)
+        columns = ", ".join((*own, *self._fields.columns))
+        found = session.rows(f"SELECT {columns} FROM tableveil.{self.name} WHERE {condition} {order}", parameters)
+        if not found:
+            return []
+        numbers = {values[0] for values in found}
+        of_parts = {path: part.of(session, numbers) for path, part in self._parts.items()}
+
+        def read(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Row]:
+            key = values[: len(own)]
+            given = {path: tuple(rows[key if len(key) > 1 else key[0]]) for path, rows in of_parts.items()}
+            return key, self._fields.read(iter(values[len(own) :]), given)
+
+        return [read(values) for values in found]
+
+
+class NumberedTable(Table[Row]):
+    """A table whose rows have a number of their own: its column `number`, from a sequence."""
+
+    def __init__(
+        self,
+        name: str,
+        row: type[Row],
+        sequence: str,
+        *,
+        names: Mapping[str, str | None] | None = None,
+        parts: Mapping[str, Table[Any]] | None = None,
+        beside: Sequence[Table[Any]] = (),
+    ) -> None:
+        """The numbers come from `sequence`."""
+        super().__init__(name, row, names=names, parts=parts, beside=beside)
+        self._sequence = sequence
+
+    def next_number(self, session: Session) -> int:
+        """A number that no row has."""
+        number: int = session.value(f"SELECT nextval('tableveil.{self._sequence}')")
+        return number
+
+    def find(self, session: Session, number: int) -> Row | None:
+        """The row of that number."""
+        return next(iter(self.where(session, "number = ?", [number])), None)
+
+    def among(self, session: Session, numbers: Collection[int]) -> list[Row]:
+        """Those of the numbers that there are, in any order."""
+        return self.where(session, *_among("number", numbers))
+
+    def numbers_of(self, session: Session, job: int) -> list[int]:
+        """The numbers of the rows that a job stored."""
+        return [number for (number,) in session.rows(f"SELECT number FROM tableveil.{self.name} WHERE job = ?", [job])]
+
+    def page(self, session: Session, before: int | None, size: int) -> list[Row]:
+        """The next `size` rows with numbers below `before`, newest first."""
+        below = before if before is not None else 2**62
+        return self.where(session, "number < ?", [below, size], "ORDER BY number DESC LIMIT ?")
+
+
+class _Fields:
+    """The columns of a dataclass, and of the dataclasses in it."""
+
+    def __init__(self, row: type[Any], names: Mapping[str, str | None], path: str = "", prefix: str = "") -> None:
+        self._row = row
+        self._parts: dict[str, _Fields | _Value] = {}
+        self._paths = {field.name: f"{path}{field.name}" for field in fields(row)}
+        self._empty: list[str] = []
+        self.columns: list[str] = []
+        hints = get_type_hints(row)
+        for field, inner in self._paths.items():
+            kind = _kind(hints[field])
+            column = names.get(inner, f"{prefix}{field}")
+            if column is None or (get_origin(kind) is tuple and is_dataclass(get_args(kind)[0])):
+                if _has_no_default(row, field):
+                    self._empty.append(field)
+                continue
+            if is_dataclass(kind):
+                own = f"{column}_" if kind is TableReference else ""
+                part = self._parts[field] = _Fields(cast(type[Any], kind), names, f"{inner}.", own)
+                self.columns += part.columns
+            else:
+                self._parts[field] = _Value(kind)
+                self.columns.append(column)
+
+    def values(self, row: object) -> Iterator[object]:
+        """What the row has in the columns; NULLs if there is no row."""
+        for field, part in self._parts.items():
+            yield from part.values(None if row is None else getattr(row, field))
+
+    def read(self, values: Iterator[Any], given: Mapping[str, tuple[Any, ...]]) -> Any:
+        """The dataclass that has the values, or None if there are none; `given` are the other fields, by path."""
+        found = {field: part.read(values, given) for field, part in self._parts.items()}
+        if all(value is None for value in found.values()):
+            return None
+        for field, path in self._paths.items():
+            if path in given or field in self._empty:
+                found[field] = given.get(path, ())
+        return self._row(**found)
+
+
+class _Value:
+    """A single column."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+
+    def values(self, value: object) -> Iterable[object]:
+        """It as the database takes it."""
+        return (_stored(value),)
+
+    def read(self, values: Iterator[Any], given: Mapping[str, tuple[Any, ...]]) -> Any:
+        """The next value as the field's type."""
+        return _typed(self._kind, next(values))
+
+
+def _among(column: str, numbers: Collection[int]) -> tuple[str, list[object]]:
+    """A condition, with its parameters; the range is there because DuckDB skips blocks by it."""
+    span = [min(numbers, default=0), max(numbers, default=0)]
+    return f"{column} BETWEEN ? AND ? AND list_contains(?::BIGINT[], {column})", [*span, list(numbers)]
+
+
+def _has_no_default(row: type[Any], field: str) -> bool:
+    (found,) = (one for one in fields(row) if one.name == field)
+    return found.default is MISSING and found.default_factory is MISSING
+
+
+def _at(row: Any, path: str) -> Any:
+    for field in path.split("."):
+        row = None if row is None else getattr(row, field)
+    return row
+
+
+def _kind(hint: Any) -> Any:
+    """The type of a field, without None."""
+    kinds = [kind for kind in get_args(hint) if kind is not NoneType]
+    return kinds[0] if NoneType in get_args(hint) and len(kinds) == 1 else hint
+
+
+def _stored(value: Any) -> object:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, tuple):
+        return [_stored(one) for one in value]
+    if isinstance(value, Mapping):
+        return {"key": list(value), "value": list(value.values())}
+    return value
+
+
+def _typed(kind: Any, value: Any) -> Any:
+    if value is None:
+        return None
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is tuple:
+        return tuple(_typed(arguments[0], one) for one in value)
+    if origin is not None:
+        return dict(value)
+    if issubclass(kind, Enum):
+        return kind(value)
+    if kind is Decimal:
+        # A column of decimals fills them with zeros, a text does not.
+        return Decimal(value) if isinstance(value, str) else value.normalize()
+    return value

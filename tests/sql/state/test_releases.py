@@ -1,0 +1,66 @@
+"""The ledger of releases."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import datetime
+
+import pytest
+
+from tableveil.backend import Session
+from tableveil.policy import TableReference
+from tableveil.privacy.guarantees import Guarantee
+from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
+from tableveil.state.releases import RELEASES, Release
+from tableveil.state.withdrawals import WITHDRAWALS, Withdrawal
+from tests.sql.state.release_samples import RELEASE, SIZES
+
+BINDS, DOES_NOT = Rejection("5-anonymity", 1, 2, 1, 2, True), Rejection("3-map", 0, 0, 0, 0, False)
+ITSELF = Neighbour((), 0, None, 3, 1, 2, 0, 0.5, (Rejection("5-anonymity", 1, 2, 1, 2, False),))
+EXPLAINED = replace(
+    RELEASE,
+    number=8,
+    job=4,
+    target_name="other",
+    explanation=Explanation(ITSELF, (Neighbour(("a", "b"), -1, 0, 9, 8, 7, 6, None, (BINDS, DOES_NOT)),), False),
+    guarantees=(
+        Guarantee("k_anonymity", "", "k", 1.0, 5.0),
+        Guarantee("delta_disclosure", "illness", "delta", math.inf, None),
+    ),
+    source_tables=(TableReference("db", "main", "b"), TableReference("db", "main", "a")),
+)
+NOT_SEARCHED = replace(RELEASE, number=9, job=5, target_name="third", proof=replace(RELEASE.proof, searched=None))
+
+
+@pytest.mark.parametrize("release", [RELEASE, EXPLAINED, NOT_SEARCHED], ids=["plain", "explained", "not searched"])
+def test_a_release_comes_back_as_it_was(session: Session, release: Release) -> None:
+    RELEASES.write(session, release, SIZES, SIZES)
+    assert RELEASES.find(session, release.number) == release
+    assert RELEASES.find(session, 10_000) is None
+    histogram = "SELECT class_size, classes FROM tableveil.release_risk_histograms WHERE stage = 'after'"
+    assert session.rows(histogram) == [(1, 3), (5, 2**40)]
+
+
+def test_a_method_that_searches_nothing_leaves_the_search_empty(session: Session) -> None:
+    RELEASES.write(session, NOT_SEARCHED, SIZES, SIZES)
+    columns = "lattice_size, checked, counted, pruned, best_seconds, explanation_complete"
+    assert session.rows(f"SELECT {columns} FROM tableveil.releases") == [(None,) * 6]
+
+
+def test_releases_are_listed_without_explanation_and_guarantees(session: Session) -> None:
+    for release in (RELEASE, EXPLAINED, NOT_SEARCHED):
+        RELEASES.write(session, release, SIZES, SIZES)
+    assert RELEASES.page(session, None, 2) == [NOT_SEARCHED, replace(EXPLAINED, explanation=None, guarantees=())]
+    assert RELEASES.page(session, 8, 2) == [RELEASE]
+
+
+def test_a_release_is_current_until_it_is_replaced_or_withdrawn(session: Session) -> None:
+    RELEASES.write(session, RELEASE, SIZES, SIZES)
+    RELEASES.write(session, replace(RELEASE, number=8, job=4, target_name="RELEASED"), SIZES, SIZES)
+    assert [found.current for found in RELEASES.page(session, None, 2)] == [True, False]
+    withdrawal = Withdrawal(datetime(2026, 3, 1), "a mistake", ("released",))
+    WITHDRAWALS.insert(session, [withdrawal], 8)
+    found = RELEASES.find(session, 8)
+    assert found is not None
+    assert (found.current, found.withdrawal) == (False, withdrawal)
