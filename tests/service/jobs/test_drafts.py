@@ -102,6 +102,7 @@ def test_a_sensitive_column_that_singles_people_out_is_released_if_the_owner_say
     message.policy.person_column = message.proposal.person_column
     message.policy.privacy_models.extend(message.proposal.privacy_models)
     message.policy.release.name = message.proposal.release.name = "salaries"
+    message.policy.repeat_reason = message.proposal.repeat_reason = "another test's table of this name"
     as_drafted, faults = policy_from_proto(message.policy)
     assert as_drafted is not None, faults
     with pytest.raises(InvalidError) as caught:
