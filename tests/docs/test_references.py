@@ -72,3 +72,8 @@ def test_every_dependency_has_its_reason() -> None:
     assert "duckdb" in dependencies
     named = set(re.findall(r"`([^`\n]+)`", text(ROOT / "docs" / "architecture.md")))
     assert not set(dependencies) - named
+
+
+@pytest.mark.parametrize(("page", "lines"), [("README.md", 150), ("docs/policy.md", 500)])
+def test_pages_that_are_read_to_the_end_stay_short(page: str, lines: int) -> None:
+    assert len(text(ROOT / page).splitlines()) <= lines

@@ -1,4 +1,4 @@
-"""Walks the README's tour and then docs/, command by command and snippet by snippet, in a directory of its own."""
+"""Walks the README, the tour and then docs/, command by command and snippet by snippet, in a directory of its own."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from tests.file_modes import open_to_others
 
 PAGES = (
     "README.md",
+    "docs/tour.md",
     "docs/loading.md",
     "docs/drafts.md",
     "docs/hierarchies.md",
@@ -33,7 +34,7 @@ PAGES = (
     "docs/infeasible.md",
     "docs/etl.md",
 )
-"""In the order in which the README names them; each goes on where the one before it ended."""
+"""In the order in which the tour names them; each goes on where the one before it ended."""
 
 STAND_INS = {"make demo": "tableveil demo --rows 800"}
 """The same, but quicker."""
@@ -132,8 +133,9 @@ def test_all_pages_are_walked() -> None:
     assert not [found.place for page in pages for found in snippets(page) if found.language in ("sh", "bash")]
 
 
-def test_the_readme(reader: Reader) -> None:
+def test_the_readme_and_the_tour(reader: Reader) -> None:
     reader.read("README.md")
+    reader.read("docs/tour.md")
     demo = reader.directory / "tableveil-demo"
     with duckdb.connect(demo / "released.duckdb", read_only=True) as connection:
         assert connection.execute("SELECT count(*) > 750 FROM discharges_released").fetchone() == (True,)
@@ -152,7 +154,7 @@ def test_the_readme(reader: Reader) -> None:
         assert client.read_table("releases/3", "discharges_february").equals(exported)
 
 
-@pytest.mark.parametrize("page", PAGES[1:-1])
+@pytest.mark.parametrize("page", PAGES[2:-1])
 def test_a_page_that_goes_on(reader: Reader, page: str) -> None:
     with Client(reader.address) as client:
         reader.names["client"] = client
