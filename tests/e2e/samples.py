@@ -70,9 +70,12 @@ def message(document: Document) -> policy_pb2.Policy:
 
 
 def wide(columns: int, rows: int = 2_000) -> str:
-    """The query for a table of yes-and-no columns: each doubles the lattice, and hardly any can be excluded."""
+    """The query for a table of yes-and-no columns: each doubles the lattice, and hardly any can be excluded.
+
+    Its people are none of `PEOPLE`.
+    """
     answers = ", ".join(f"(hash(i, {j}) % 100 < {10 + 4 * j})::INT AS q{j}" for j in range(columns))
-    return f"SELECT i AS id, {answers} FROM range({rows}) AS numbers(i)"
+    return f"SELECT {ROWS} + i AS id, {answers} FROM range({rows}) AS numbers(i)"
 
 
 def wide_policy(columns: int, source: str = "wide", target: str = "released", **fields: object) -> Document:

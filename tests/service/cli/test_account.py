@@ -274,6 +274,7 @@ def test_records_at_levels_of_their_own() -> None:
 def test_clusters_are_told_in_place_of_a_transformation() -> None:
     release = samples.release()
     release.policy.microaggregation.SetInParent()
+    release.proof.ClearField("lattice_size")
     age = release.attributes[0]
     age.level, age.top_level, age.aggregation = 0, 0, "mean, up to 90"
     text = shown(release)
