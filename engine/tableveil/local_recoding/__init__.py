@@ -3,7 +3,6 @@
 from tableveil.local_recoding.costs import label_costs
 from tableveil.local_recoding.judge import released_classes
 from tableveil.local_recoding.problem import (
-    CLASS_LOCAL,
     SUPPRESSED,
     LabelCosts,
     LocalProblem,
@@ -13,7 +12,6 @@ from tableveil.local_recoding.problem import (
 from tableveil.local_recoding.solve import recode
 
 __all__ = [
-    "CLASS_LOCAL",
     "SUPPRESSED",
     "LabelCosts",
     "LocalProblem",

@@ -12,36 +12,7 @@ from numpy.typing import NDArray
 from tableveil.classes import SensitiveColumn, SensitiveRows
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
-from tableveil.policy import (
-    BetaLikeness,
-    DeltaDisclosure,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    EstimatedKMap,
-    KAnonymity,
-    KMap,
-    NTCloseness,
-    PrivacyModel,
-    ProbabilisticLDiversity,
-    RecursiveCLDiversity,
-    TCloseness,
-)
 from tableveil.privacy import ReleaseRule
-
-CLASS_LOCAL: tuple[type[PrivacyModel], ...] = (
-    KAnonymity,
-    KMap,
-    EstimatedKMap,
-    DistinctLDiversity,
-    ProbabilisticLDiversity,
-    EntropyLDiversity,
-    RecursiveCLDiversity,
-    TCloseness,
-    NTCloseness,
-    DeltaDisclosure,
-    BetaLikeness,
-)
-"""The models that judge a class by its own records; the meaning of the others under overlapping labels is open."""
 
 SUPPRESSED = -1
 """The class of combinations that are not released."""
