@@ -1,7 +1,7 @@
-"""Lets properties take their time: how long one example takes says something about the machine, not about the code.
+"""Gives properties time: the time of one example depends on the machine, not on the code.
 
-Each run draws other examples, so that fewer in each find as much over time. Only CI draws the same ones every time:
-what it refuses is to be due to the change, and to be seen again by whoever mends it.
+Each run draws other examples, so that fewer per run find as much over time. Only CI draws the same ones every time: its
+refusals must be due to the change, and must be reproducible for the developer who fixes it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who may open files: tests create them with the umask that most people have."""
+"""Which users may open files: tests create them with the umask that most people have."""
 
 from __future__ import annotations
 

@@ -4,6 +4,6 @@ from tableveil.state.releases import Release, Searched
 
 
 def searched(release: Release) -> Searched:
-    """What the search did."""
+    """The evidence of the search."""
     assert release.proof.searched is not None
     return release.proof.searched

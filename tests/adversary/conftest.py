@@ -44,7 +44,7 @@ def publish_each(tmp_path_factory: pytest.TempPathFactory) -> PublishEach:
 
 @pytest.fixture(scope="session")
 def publish(tmp_path_factory: pytest.TempPathFactory) -> Publish:
-    """`publish(table, document, *statements)` makes a source, releases it and returns what came out."""
+    """`publish(table, document, *statements)` makes a source, releases it and returns the release."""
     directory = tmp_path_factory.mktemp("published")
     numbers = count(1)
 

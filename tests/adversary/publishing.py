@@ -1,4 +1,4 @@
-"""Publishes a table through a real server and client, and keeps what may be given away apart from what may not."""
+"""Publishes a table through a real server and client, and separates the files to give away from the others."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ class Exports:
 class Published:
     """A release.
 
-    What an adversary gets: `objects` by kind (ROWS, CLASSES, RISK, RISK_HISTOGRAM) as read over gRPC, the same bytes in
-    `streams`, and the `exports`, if they were asked for. The owner has the `source_file` and the evidence in `release`.
+    An adversary gets: `objects` by kind (ROWS, CLASSES, RISK, RISK_HISTOGRAM) as read over gRPC, the bytes of these in
+    `streams`, and the `exports`, if they were asked for. Only the owner has the `source_file` and the evidence in
+    `release`.
     """
 
     objects: dict[str, pa.Table]
@@ -74,7 +75,7 @@ class Published:
 
 
 def policy_of(document: Document) -> policy_pb2.Policy:
-    """The message of a document that nothing is wrong with."""
+    """The message of a document without faults."""
     policy, faults = read_policy(json.dumps(document), "json")
     assert not faults
     return policy
@@ -86,7 +87,7 @@ def changed(document: Document, **fields: object) -> Document:
 
 
 def create_source(path: Path, table: pa.Table, *statements: str, schema: str = "main") -> None:
-    """A database, new or not, with the table as `patients` of a schema, and whatever the statements make there."""
+    """A database, new or not, with the table as `patients` of a schema, and the tables that the statements make."""
     with duckdb.connect(path) as connection:
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}; USE {schema}")
         connection.from_arrow(table).create("patients")
@@ -106,7 +107,7 @@ def in_schema(document: Document, schema: str) -> Document:
 
 
 def publish_from(path: Path, documents: Sequence[Document], *, export: bool = True) -> list[Published]:
-    """Serves the database, releases as the documents say, one after another, and exports what came out beside it."""
+    """Serves the database, releases by the documents, one after another, and exports the releases beside it."""
     server = TableveilServer(Settings(path, address="127.0.0.1:0", threads=2))
     published = []
     try:

@@ -20,19 +20,19 @@ _AGES = range(20, 60)
 
 
 def canary(*of: object) -> str:
-    """A text that is as good as random, the same for the same arguments."""
+    """A text that looks random, but is equal for equal arguments."""
     return "".join(random.Random(repr(of)).choices(_ALPHABET, k=20))
 
 
 def cities() -> list[tuple[str, str]]:
-    """Cities, which are never released as such, and their regions."""
+    """Cities, which are never released themselves, and their regions."""
     return [(canary("city", region, i), region) for region, number in _REGIONS.items() for i in range(number)]
 
 
 def patients(kept: int = 60, outliers: int = 2, outlier_sex: str = "M") -> pa.Table:
     """A table of patients in no order; the outliers, fewer than K, are the only ones of the region `rare`.
 
-    All ages are generalized to one label, so that only sex and region tell the kept ones apart.
+    All ages are generalized to one label, so that only sex and region separate the kept records.
     """
     draw = random.Random("patients")
     cities_of = {region: [city for city, r in cities() if r == region] for region in _REGIONS}
@@ -99,4 +99,4 @@ FORMS: dict[str, Document] = {
     "a table without suppressed records": {},
     "a view with blank ones": {"release": VIEW, "suppressed_records": BLANK},
 }
-"""Changes of the policy that make releases of every form."""
+"""Changes of the policy that lead to releases of every form."""

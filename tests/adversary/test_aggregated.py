@@ -1,4 +1,4 @@
-"""Shows that a release with aggregated columns says what its figures say, and nothing of the values behind them."""
+"""Shows that a release with aggregated columns reveals its figures, and nothing of the values behind them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REGIONS = [*((city, "north", "*") for city in CITIES["F"]), *((city, "south", "*
 
 
 def people() -> list[Row]:
-    """Many of whom are alike in all that is aggregated; the last ones have no weight, so that they are set aside."""
+    """Many agree in all aggregated columns; the last ones have no weight, so that they are set aside."""
     draw = random.Random("aggregated")
     rows = []
     for i in range(KEPT + SET_ASIDE):
@@ -63,7 +63,7 @@ def with_the_same_aggregates(rows: list[Row]) -> list[Row]:
 
 
 def with_others_set_aside(rows: list[Row]) -> list[Row]:
-    """In whose place stand people of another age, city and diagnosis."""
+    """The table with people of another age, city and diagnosis in place of those set aside."""
     others = [
         {**row, "age": 90, "height": 200, "city": CITIES[row["sex"]][0], "diagnosis": canary("unheard of")}
         for row in rows[KEPT:]
@@ -72,7 +72,7 @@ def with_others_set_aside(rows: list[Row]) -> list[Row]:
 
 
 def policy(form: str) -> Document:
-    """Of clusters of the whole table, or of classes by sex."""
+    """A policy for clusters of the whole table, or for classes by sex."""
     attribute = samples.attribute
     sex = attribute("sex", "QUASI_IDENTIFIER", hierarchy={"suppression_only": {}}, maximum_level=0)
     return changed(
@@ -106,9 +106,9 @@ Releases = dict[str, list[Published]]
 
 @pytest.fixture(scope="module")
 def releases(publish_each: PublishEach) -> Releases:
-    """By form, of people and of others in another order.
+    """By form, releases of people and of others in another order.
 
-    Clusters depend on every value: there, only what is set aside is others'.
+    Clusters depend on every value: there, only the people set aside differ.
     """
     rows = people()
     others = with_others_set_aside(rows)
@@ -136,7 +136,7 @@ def test_no_value_behind_an_aggregate_is_in_the_files(releases: Releases, form: 
     published = releases[form][0]
     hidden = texts([table(people())]) - texts(list(published.objects.values())) - {"sex"}
     hidden -= {"id", "name", "F", "M"}
-    # In a cluster all may be of one city.
+    # All people of a cluster may be of one city.
     assert len(hidden) >= 2 * (KEPT + SET_ASIDE)
     assert form == "clusters" or set(CITIES["F"] + CITIES["M"]) < hidden
     for name, content in contents(published).items():
@@ -144,7 +144,7 @@ def test_no_value_behind_an_aggregate_is_in_the_files(releases: Releases, form: 
 
 
 def test_the_columns_are_the_sources_and_the_classes_are_those_of_the_rows(releases: Releases, form: str) -> None:
-    """No number of a cluster, and no figure of one that the rows do not have as well."""
+    """No cluster is numbered, and no figure of a cluster is published that the rows do not have as well."""
     published = releases[form][0]
     quasi_identifiers = ["sex"] * (form == "classes") + ["age", "height", "weight", "city"]
     types = {field.name: str(field.type) for field in published.rows.schema}

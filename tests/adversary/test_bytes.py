@@ -1,4 +1,4 @@
-"""Shows that the bytes of what is given away hold no value of the source that was not released."""
+"""Shows that the bytes that are given away hold no value of the source that was not released."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_no_unreleased_value_is_in_the_files(publish: Publish, form: str) -> Non
     released = texts(list(published.objects.values()))
     hidden = (texts([source]) | set(ABSENT) | {city for city, _ in samples.cities()}) - released
     hidden -= {*source.column_names, "east", "west"}
-    # All identifiers, all cities, absent members and what the suppressed ones suffer from.
+    # All identifiers, all cities, absent members and the diagnoses of the suppressed.
     assert len(hidden) == 2 * len(source) + len(samples.cities()) + len(ABSENT) + published.suppressed
     shown = set(published.rows["diagnosis"].to_pylist()) - {None}
     assert len(shown) == len(source) - published.suppressed
@@ -38,13 +38,13 @@ def test_no_unreleased_value_is_in_the_files(publish: Publish, form: str) -> Non
         assert found(shown, content) == shown, f"{name}: the search itself does not see what is there"
         assert not found(hidden, content), name
 
-    # The control: the file that held the source is never given away, and this is why.
+    # The control: the file that held the source does hold them, which is why it is never given away.
     everything = texts([source]) - {*source.column_names, "F", "M", "east", "west"}
     assert found(everything, without_gaps(published.source_file.read_bytes())) == everything
 
 
 def contents(published: Published) -> dict[str, bytes]:
-    """Bytes of all that is given away, with what is compressed in them unpacked."""
+    """The bytes of everything that is given away, with its compressed parts unpacked."""
     return {
         "database": without_gaps(published.database_file.read_bytes()),
         "parquet": b"".join(unpacked(path.read_bytes()) for path in published.parquet_files.values()),
@@ -67,7 +67,7 @@ def unpacked(content: bytes) -> bytes:
                 while part := frame.read(1):
                     parts.append(part)
             except OSError:
-                # The frame ended, or it was none.
+                # The frame ended, or there was none.
                 pass
         start = content.find(_ZSTD, start + 1)
     return b"".join(parts)

@@ -1,4 +1,4 @@
-"""Runs every kind of work on a table of canaries, with failures in the middle of it: nothing that is kept has a value.
+"""Runs every kind of work on a table of canaries, with failures in the middle: nothing that is kept holds a value.
 
 DuckDB's own messages quote data, and so may the literals of a statement.
 """
@@ -31,7 +31,7 @@ from tests.adversary.test_messages import hidden, logging_to
 PAY, WEIGHT, STATES = 480_151_623, 48.1516234375, [canary("state", i) for i in range(4)]
 
 Work = Callable[[Client, str], object]
-"""Does something by a name that is new each time; a text that it returns names the job that does it."""
+"""Does some work under a name that is new each time; a returned text names the job that does it."""
 
 
 def source() -> pa.Table:
@@ -49,7 +49,7 @@ def canaries() -> set[str]:
 
 
 def policy(name: str, **fields: object) -> Document:
-    """Everybody's pay, weight and state are sensitive."""
+    """The columns pay, weight and state are sensitive."""
     document = samples.policy()
     document["attributes"] += [attribute(column, "SENSITIVE", acknowledged=True) for column in ("pay", "weight")]
     document["attributes"].append(attribute("state", "SENSITIVE"))
@@ -115,7 +115,7 @@ def withdraw(client: Client, _: str) -> None:
     client.withdraw_release(newest.name, "a test")
 
 
-# The first one makes the release that others are about.
+# The first one makes the release that the others are about.
 WORK: dict[str, Work] = {
     "a release": submit(policy),
     "a view": submit(view),
@@ -144,7 +144,7 @@ class Injection:
 
     @property
     def is_due(self) -> bool:
-        """Whether the statement that is to fail has not come yet."""
+        """Whether the failing statement is still to come."""
         return self._left > 0
 
     def fail(self, number: int) -> None:
@@ -152,7 +152,7 @@ class Injection:
         self._left = number
 
     def before(self, text: str, parameters: Sequence[object]) -> None:
-        """Notes a statement, and fails it if it is the one."""
+        """Notes a statement, and fails it if its turn has come."""
         self.statements.add(text)
         self._left -= 1
         if self._left == 0:
@@ -179,9 +179,9 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The outcome of each attempt at each kind of work, all that was logged and kept, and the statements that were run.
+    """The outcome of each attempt at each kind of work, the logs and stored rows, and the statements that were run.
 
-    An outcome is what was said about a failure, or nothing.
+    An outcome is the text of a failure, or empty.
     """
 
     outcomes: dict[str, list[str]]
@@ -216,7 +216,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Account:
 
 
 def inject(patch: pytest.MonkeyPatch, injection: Injection) -> None:
-    """From now on all new sessions have cursors that may fail."""
+    """From now on, all new sessions have cursors that may fail."""
     make = Session.__init__
 
     def failing(self: Session, cursor: Any, *others: Any) -> None:
@@ -226,10 +226,10 @@ def inject(patch: pytest.MonkeyPatch, injection: Injection) -> None:
 
 
 def attempts(client: Client, work: Work, name: str, injection: Injection) -> Iterator[str]:
-    """The outcomes of attempts that fail later and later; the last one is left alone.
+    """The outcomes of attempts that fail later and later; no failure is injected into the last one.
 
     Each has a name of its own: an attempt may succeed although one of its statements failed, such as one that only
-    tells how far it is.
+    stores progress.
     """
     for attempt in itertools.count():
         injection.fail(int(2.5**attempt))
@@ -247,7 +247,7 @@ def attempted(client: Client, work: Work, name: str) -> str:
     except TableveilError as error:
         return f"{error} {error.faults}"
     while isinstance(job, str):
-        # A look at the job may be what fails.
+        # Looking at the job may fail, too.
         with suppress(TableveilError):
             *_, ended = client.watch_job(job)
             return str(ended.failure) if ended.HasField("failure") else ""
@@ -255,7 +255,7 @@ def attempted(client: Client, work: Work, name: str) -> str:
 
 
 def kept(path: Path) -> str:
-    """All rows of the tables about jobs and loads, but for policies, which are the owner's own text."""
+    """All rows of the tables about jobs and loads, except policies, which are the owner's own text."""
     with duckdb.connect(path, read_only=True) as connection:
         queries = ["SELECT * EXCLUDE (policy) FROM tableveil.jobs"]
         queries += [f"FROM tableveil.{name}" for name in ("job_events", "job_outcomes", "loads", "withdrawals")]
@@ -287,11 +287,11 @@ def test_no_failing_statement_would_be_logged_with_a_value(account: Account, mon
 
 
 def test_values_are_bound(account: Account) -> None:
-    """But for members of ENUMs, which are a part of their type."""
+    """Except members of ENUMs, which are a part of their type."""
     text = "\n".join(statement for statement in account.statements if "ENUM(" not in statement)
     assert not [value for value in canaries() if value in text]
 
 
 def test_the_search_would_find_a_value(account: Account) -> None:
-    """The control: as they are run, statements do have values, in the types of columns."""
+    """The control: the statements that are run do hold values, in the types of columns."""
     assert any(state in statement for statement in account.statements for state in STATES)

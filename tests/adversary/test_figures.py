@@ -60,7 +60,7 @@ def test_every_figure(published: Published) -> None:
     sizes = classes_of(published)
     objects = {kind: table.to_pylist() for kind, table in published.objects.items()}
 
-    # Every diagnosis is another one.
+    # All diagnoses are different.
     assert objects["CLASSES"] == [
         {
             **dict(zip(QUASI_IDENTIFIERS, labels, strict=True)),
@@ -106,7 +106,7 @@ def test_it_keeps_its_promise(published: Published) -> None:
 
 
 def test_what_the_owner_is_told_of_the_release_is_the_same(published: Published) -> None:
-    """The owner's account repeats the public figures, so that both speak of the same release."""
+    """The owner's account repeats the public figures, so that both speak of one release."""
     sizes, release = classes_of(published), published.release
     assert (release.records, release.suppressed_records) == (99, published.suppressed)
     assert (release.classes, release.risk_after.classes) == (len(sizes), len(sizes))

@@ -25,7 +25,7 @@ Change = Callable[[Document], None]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job that ends with `code`, an empty one if well."""
+    """A job that ends with `code`; the code is empty if it succeeds."""
 
     code: str
     change: Change = lambda document: None
@@ -47,7 +47,7 @@ def top(**fields: object) -> Change:
     return lambda document: document.update(fields)
 
 
-# A column that is computed when it is read: in the server DuckDB fails, with the value in its message.
+# A column that is computed when it is read: DuckDB fails in the server, with the value in its message.
 FAILING = (
     "CREATE TABLE others AS FROM patients; DROP TABLE patients; SET VARIABLE loading = true; "
     "CREATE TABLE patients (id VARCHAR, name VARCHAR, age BIGINT, sex VARCHAR, city VARCHAR, diagnosis VARCHAR, "
@@ -102,7 +102,7 @@ JOBS = {
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """All that was said and logged about jobs on one server, by their titles, and the database that they left."""
+    """All answers and logs about jobs on one server, by their titles, and the database that they left."""
 
     codes: dict[str, str]
     said: dict[str, str]
@@ -135,7 +135,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Account:
 
 @contextmanager
 def logging_to(log: io.StringIO) -> Iterator[io.StringIO]:
-    """Everything that is logged is written there, with tracebacks."""
+    """All logs are written there, with tracebacks."""
     handler, root = logging.StreamHandler(log), logging.getLogger()
     level = root.level
     root.addHandler(handler)
@@ -148,7 +148,7 @@ def logging_to(log: io.StringIO) -> Iterator[io.StringIO]:
 
 
 def hidden() -> set[str]:
-    """What must not be told of the source."""
+    """The values of the source that nothing may reveal."""
     source = samples.patients()
     values = texts([source]) - {*source.column_names, "F", "M", "east", "west"}
     assert len(values) > 3 * len(source)
@@ -166,7 +166,7 @@ def test_what_is_said_about_a_job(title: str, account: Account) -> None:
 def test_what_is_kept_about_jobs(account: Account) -> None:
     kept: list[str] = []
     with duckdb.connect(account.database, read_only=True) as connection:
-        # But for the policy, which is the owner's own text.
+        # Except the policy, which is the owner's own text.
         for query in (
             "SELECT * EXCLUDE (policy) FROM tableveil.jobs",
             "FROM tableveil.job_events",
@@ -182,7 +182,7 @@ def test_what_is_kept_about_jobs(account: Account) -> None:
 
 
 def run(client: Client, document: Document) -> tuple[str, str]:
-    """The code with which the job ended, and all that clients are told about it."""
+    """The code with which the job ended, and everything that clients are told about it."""
     said = []
     with suppress(TableveilError):
         said += [str(fault) for fault in client.check_policy(policy_of(document))]
@@ -203,7 +203,7 @@ def secrets_in(path: Path, text: str) -> list[str]:
 
 
 def test_the_search_would_find_a_value(tmp_path: Path) -> None:
-    """The control: the failing statement's own message has what must not be told."""
+    """The control: the failing statement's own message does hold the values."""
     source = samples.patients()
     path = tmp_path / "clinic.duckdb"
     create_source(path, source, FAILING.format("diagnosis"))

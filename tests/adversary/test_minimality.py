@@ -1,4 +1,4 @@
-"""What an adversary learns who knows all quasi-identifiers and runs the method again: more than the models say."""
+"""The gain of an adversary who knows all quasi-identifiers and runs the method again: more than the models say."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from tableveil.quality import quality_of
 from tableveil.search import Problem, exact
 
 Ill = frozenset[int]
-"""The positions of those who are ill: a world that the adversary thinks possible."""
+"""The positions of the people who are ill: a world that the adversary thinks possible."""
 
 Public = tuple[Transformation, tuple[tuple[tuple[int, int], int, int], ...]]
-"""The levels, and of every class its labels, its records, and how many of them are ill."""
+"""The levels, and for every class its labels, its number of records, and the number of ill people in it."""
 
 TOWN_AND_TRADE = (("a", "p"), ("a", "q"), ("b", "p"), ("b", "q"), ("c", "r"), ("c", "r"))
 WORLDS = [frozenset(ill) for ill in combinations(range(len(TOWN_AND_TRADE)), 2)]
@@ -34,7 +34,7 @@ VALUES = (BetaLikeness("illness", Decimal("0.5")),)
 
 
 def problem(ill: Ill, models: Sequence[PrivacyModel]) -> Problem:
-    """The search for people of whom these are ill; towns and trades are released or hidden."""
+    """The search for a world in which these people are ill; towns and trades are released or hidden."""
     number = len(TOWN_AND_TRADE)
     levels, codes = zip(*(_attribute([person[j] for person in TOWN_AND_TRADE]) for j in (0, 1)), strict=True)
     values = np.array([int(i in ill) for i in range(number)])
@@ -57,7 +57,7 @@ def _attribute(column: list[str]) -> tuple[AttributeLevels, NDArray[np.int32]]:
 
 
 def chosen(ill: Ill, models: Sequence[PrivacyModel]) -> Public:
-    """What is released."""
+    """The public part of the release."""
     of = problem(ill, models)
     best = exact(of, Control()).best
     assert best is not None
@@ -71,12 +71,12 @@ def chosen(ill: Ill, models: Sequence[PrivacyModel]) -> Public:
 
 
 def met(released: Public) -> bool:
-    """Whether at least two share their labels, and no more than half of those who do are ill: written anew."""
+    """Whether at least two share their labels, and at most half of them are ill; written without the product."""
     return all(records >= 2 and 2 * infected <= records for _, records, infected in released[1])
 
 
 def worst(worlds: Sequence[Ill]) -> float:
-    """The highest probability with which the adversary takes somebody for ill, all worlds being equally likely."""
+    """The highest probability of a person's illness for the adversary, all worlds being equally likely."""
     return max(sum(i in ill for ill in worlds) / len(worlds) for i in range(len(TOWN_AND_TRADE)))
 
 
@@ -92,7 +92,7 @@ def test_an_adversary_who_runs_the_method_is_certain_of_two_people() -> None:
 
 
 def test_chosen_by_quasi_identifiers_only_no_release_says_more_than_its_models() -> None:
-    """Some worlds have no release then. In those that have one, nobody is ill with more than a half."""
+    """Some worlds have no release then. In worlds with a release, nobody is ill with a probability above a half."""
     released = {ill: chosen(ill, SIZES) for ill in WORLDS}
     assert len({levels for levels, _ in released.values()}) == 1
     passed = {ill: public for ill, public in released.items() if met(public)}

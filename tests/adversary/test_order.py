@@ -14,13 +14,13 @@ from tests.adversary.publishing import PublishEach, Published, changed
 
 SEEDS = (1, 2)
 
-# Of the large table: more than a row group of DuckDB, which is what a thread takes at a time.
+# Rows of the large table: more than a row group of DuckDB, which a thread processes at a time.
 ROWS = 150_000
 
 
 @pytest.fixture(params=samples.FORMS, scope="module")
 def permutations(request: pytest.FixtureRequest, publish_each: PublishEach) -> list[Published]:
-    """The same records in two orders."""
+    """One table's records in two orders."""
     source = samples.patients(kept=300)
     document = changed(samples.policy(), **samples.FORMS[request.param])
     return publish_each([(permuted(source, seed), document) for seed in SEEDS])
@@ -31,7 +31,7 @@ def test_permuting_the_source_changes_no_byte(permutations: list[Published]) -> 
 
 
 def test_a_large_table_is_as_orderly(publish_each: PublishEach) -> None:
-    """More rows than DuckDB handles at once, by several threads, with many equal ones."""
+    """More rows than DuckDB processes at once, by several threads, with many equal ones."""
     source = samples.patients(kept=300)
     numbers = pa.array([str(i) for i in range(ROWS)])
     large = pa.concat_tables([source] * (ROWS // 300)).slice(0, ROWS)
@@ -48,7 +48,7 @@ def test_all_rows_are_sorted(permutations: list[Published]) -> None:
         table = table.select(marker + [name for name in table.column_names if name not in marker])
         rows = [tuple((value is None, value) for value in row.values()) for row in table.to_pylist()]
         assert rows == sorted(rows), kind
-    # The same order in the files as over the wire.
+    # Files have the order that the wire has.
     for file, read in (
         (published.database_file, "SELECT * FROM released"),
         (published.parquet_files["ROWS"], f"SELECT * FROM '{published.parquet_files['ROWS']}'"),
@@ -57,7 +57,8 @@ def test_all_rows_are_sorted(permutations: list[Published]) -> None:
             assert connection.sql(read).fetchall() == [tuple(row.values()) for row in published.rows.to_pylist()]
 
 
-# Values that are equal to the database, or nearly, and yet look different: sorted, they might stay as in the source.
+# Values that are equal to the database, or nearly, and yet look different: in sorted rows they might stay in the
+# source's order.
 LOOKALIKES = {
     "zero": ("DOUBLE", ["0.0::DOUBLE", "-(0.0::DOUBLE)"]),
     "short_zero": ("FLOAT", ["0.0::FLOAT", "-(0.0::FLOAT)"]),
@@ -68,27 +69,27 @@ LOOKALIKES = {
 
 @pytest.mark.parametrize("role", ["SENSITIVE", "QUASI_IDENTIFIER"])
 def test_values_that_only_look_different(publish_each: PublishEach, role: str) -> None:
-    # Every NaN has another payload: nobody sees it, and it could mark each record.
+    # Every NaN has another payload: nobody sees it, but it could mark each record.
     marked = np.arange(122, dtype=np.uint64) + 0x7FF8000000000000
     source = samples.patients(kept=120).append_column("payload", pa.array(marked.view(np.float64)))
     document = samples.policy()
     suppression = {"hierarchy": {"suppression_only": {}}, "maximum_level": 0} if role == "QUASI_IDENTIFIER" else {}
     document["attributes"] += [samples.attribute(column, role, **suppression) for column in (*LOOKALIKES, "payload")]
-    # Without what is unique, so that rows tie.
+    # Without the unique column, so that rows tie.
     document["attributes"][5] = samples.attribute("diagnosis", "IDENTIFYING")
     statements = []
     for column, (type_, (one, other)) in LOOKALIKES.items():
         statements += [
             f"ALTER TABLE patients ADD COLUMN {column} {type_}",
             # Where the spelling is the only difference, it would make classes of fewer than K. Each column has its own
-            # choice, or the order of one would hide that of another.
+            # spelling, or the order of one would hide that of another.
             f"UPDATE patients SET {column} = CASE hash(id || '{column}') % 2 WHEN 0 THEN {one} ELSE {other} END",
         ]
     releases = publish_each([(permuted(source, seed), document) for seed in SEEDS], *statements)
     assert_same(releases)
     payloads = releases[0].rows["payload"].combine_chunks().to_numpy(zero_copy_only=False).view(np.uint64)
     assert set(payloads.tolist()) == {0x7FF8000000000000}
-    # Nobody told apart by the spelling, whatever reads the export.
+    # The spelling separates no records, in any reader of the export.
     if role == "QUASI_IDENTIFIER":
         rows = releases[0].rows.select(["age", "sex", "city", *LOOKALIKES, "payload"]).to_pylist()
         classes = [repr(row) for row in rows]
@@ -102,7 +103,7 @@ def permuted(table: pa.Table, seed: int) -> pa.Table:
 
 
 def assert_same(releases: list[Published]) -> None:
-    """All public objects of the releases are the same, to the byte."""
+    """Asserts that all public objects of the releases are equal, byte by byte."""
     first, *others = releases
     for other in others:
         for kind, stream in first.streams.items():

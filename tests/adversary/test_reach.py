@@ -49,7 +49,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         # Objects of other releases, even public ones.
         "replaced",
         "replaced_classes",
-        # Other ways to write a name that is listed.
+        # Other spellings of a name that is listed.
         "RELEASED",
         '"released"',
         "main.released",

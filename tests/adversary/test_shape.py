@@ -1,4 +1,4 @@
-"""Shows that names, types and definitions of public objects carry nothing but what the documentation says."""
+"""Shows that names, types and definitions of public objects carry only what the documentation says."""
 
 from __future__ import annotations
 

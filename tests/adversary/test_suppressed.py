@@ -1,4 +1,4 @@
-"""Shows that public objects say of suppressed records how many there are, and nothing else."""
+"""Shows that public objects reveal only the number of suppressed records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def unknown(table: pa.Table) -> pa.Table:
     return table.set_column(4, "city", pa.array([None if city in rare else city for city in cities]))
 
 
-# Who the suppressed ones are: other people with other diagnoses, in other classes, for other reasons.
+# The suppressed records: other people with other diagnoses, in other classes, for other reasons.
 OUTLIERS = {
     "men": samples.patients(outlier_sex="M"),
     "women": samples.patients(outlier_sex="F"),
@@ -60,7 +60,7 @@ def one_and_two(request: pytest.FixtureRequest, publish_each: PublishEach) -> tu
 
 
 def test_only_their_number_is_public(one_and_two: tuple[Published, Published]) -> None:
-    """One more suppressed record changes one figure, and adds one blank row if they are kept."""
+    """One more suppressed record changes one figure, and adds one blank row if suppressed rows are kept."""
     one, two = one_and_two
     assert (one.suppressed, two.suppressed) == (1, 2)
     assert one.streams["CLASSES"] == two.streams["CLASSES"]

@@ -29,7 +29,7 @@ class Done:
 
     @property
     def results(self) -> list[dict[str, Any]]:
-        """What it printed as JSON."""
+        """The results that it printed as JSON."""
         return [json.loads(line) for line in self.output.splitlines()]
 
 
@@ -45,7 +45,7 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def write_cases(tmp_path: Path) -> Callable[[Sequence[str | dict[str, Any]]], Path]:
-    """Writes cases, or lines that may be none, to a file."""
+    """Writes cases, or lines that may be invalid, to a file."""
 
     def written(cases: Sequence[str | dict[str, Any]]) -> Path:
         file = tmp_path / "cases.jsonl"

@@ -1,4 +1,4 @@
-"""The experiments with classifiers, on a small table whose class is told by one of its columns."""
+"""The experiments with classifiers, on a small table with one column that predicts the class."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_quality_models_are_measured_by_classifiers(shared: Path, monkeypatch: p
     text = str(section)
     for name in correlation.MODELS:
         assert f"\n| {name} | " in text
-    # Whether a column that tells nothing is generalized makes no difference to a classifier, and none to this model.
+    # To a classifier, and to this model, generalizing a column without information makes no difference.
     assert "Its optimum is within 2% of the best relative accuracy found there" in text
     assert section.sound
 
@@ -78,7 +78,7 @@ def test_accuracies_are_beside_the_references(shared: Path, monkeypatch: pytest.
         cells = [cell.strip() for cell in line.split("|")]
         assert cells[5].endswith("/ 0.500")
         _, original, anonymized = (float(cell.split(" / ")[0]) for cell in cells[2:5])
-        # All that tells the class is gone.
+        # The column that predicts the class is gone.
         assert original > 0.8
         assert anonymized < 0.65
 

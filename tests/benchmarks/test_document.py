@@ -1,4 +1,4 @@
-"""The document of numbers: every section is there at a small size, and a failed job is told."""
+"""The document of numbers: every section is there at a small size, and a failed job is reported."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def measure_here(work: str, database: Path, memory_limit: str, threads: int) -> Measured:
-    """Starts a process for the least work only; the rest is done here, without importing everything again."""
+    """Starts a process for the smallest work only; the rest runs here, without importing everything again."""
     if work == BESIDE:
         return measure(work, database, memory_limit, threads)
     with LocalService(database, memory_limit, threads) as service:

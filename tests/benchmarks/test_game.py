@@ -1,4 +1,4 @@
-"""The experiments with the game: people who are always the same, and sections that say what they found."""
+"""The experiments with the game: reproducible people, and sections that report their findings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_people_have_the_shape_of_a_census() -> None:
     assert len({code[:3] for code in people.zips}) == 90
     assert all(len(code) == 5 and code.isdigit() for code in people.zips)
     assert (people.age.min(), people.age.max()) == (0, 99)
-    # Fewer are old than young, and more of the old are women.
+    # There are fewer old people than young ones, and more women among the old.
     assert (people.age >= 85).mean() < (people.age < 15).mean() / 5
     assert people.sex[people.age >= 80].mean() < people.sex[people.age < 20].mean()
     sizes = np.sort(np.bincount(people.zip_code, minlength=500))

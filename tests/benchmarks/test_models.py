@@ -1,4 +1,4 @@
-"""What the models of reference cases are called, and what else their settings say."""
+"""The names of the models of reference cases, and their other settings."""
 
 from __future__ import annotations
 

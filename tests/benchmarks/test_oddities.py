@@ -1,4 +1,4 @@
-"""Which models make the reference differ from what it says it computes."""
+"""The models for which the reference differs from its own definitions."""
 
 from __future__ import annotations
 

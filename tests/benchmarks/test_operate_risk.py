@@ -1,4 +1,4 @@
-"""The section on the risk of a table of which no columns are named, of a small table."""
+"""The section on the risk of a small table without named columns."""
 
 from __future__ import annotations
 

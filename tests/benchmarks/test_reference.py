@@ -1,4 +1,4 @@
-"""The runner of reference cases: what it finds, what it lists, and what it refuses."""
+"""The runner of reference cases: its results, its lists, and its refusals."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_infeasible_is_found_where_it_is_expected(run: Runner) -> None:
 
 
 def test_the_reference_calls_records_suppressed_at_the_top(run: Runner) -> None:
-    """It counts a record whose values are all `*` as suppressed, whatever was done to it."""
+    """The reference counts a record whose values are all `*` as suppressed, for any reason."""
     top = {"score": 1.0, "transformation": {"age": 2, "city": 1}, "suppressed": 12, "classes": 0}
     assert run([case(expected=top, priv="k:8", supp="0")]).code == 0
 
@@ -147,7 +147,7 @@ def test_sensitive_columns_are_read_by_the_models(run: Runner) -> None:
 
 
 def test_a_class_is_told_by_the_quasi_identifiers(run: Runner) -> None:
-    """Of the cities' ages only the first have a most frequent one: two are not of it, and eight are without one."""
+    """Only the first city's ages have a most frequent one: two of them differ from it; eight have no majority."""
     cities = {"score": 10 / 12, "transformation": {"city": 0}, "suppressed": 0, "classes": 3}
     done = run([case("told", cities, qis="city", metric="classification", **{"class": "age"}, classify="1")], "--json")
     assert [(result["result"], result["differences"]) for result in done.results] == [("pass", [])]
@@ -201,15 +201,16 @@ def test_samples_are_judged_together(run: Runner) -> None:
 @pytest.mark.parametrize(
     ("settings", "results"),
     [
-        # The reference may refuse more classes than the full sum does, but none that it does not: ours is not worse.
+        # The reference may refuse more classes than the full sum does, but none that it does not: our result is not
+        # worse.
         ({"priv": "k:2;entropy-l-grassberger:age:3"}, {1 / 3: "pass", 0.5: "differs as named", 0.2: "MISS"}),
-        # It may accept classes without anybody of the sample: ours is not better.
+        # It may accept classes without anybody of the sample: our result is not better.
         (
             {"priv": "k:2;d-presence:0.4:0.6", "subset": "mod:2"},
             {0.0: "pass", -0.1: "differs as named", 0.1: "MISS"},
         ),
         ({"priv": "k:2;d-presence:0.6:1", "subset": "mod:2"}, {None: "pass", 0.5: "differs as named"}),
-        # With nothing odd about the models, or a least share of 0, the same is expected of both.
+        # Without oddities of the models, or with a least share of 0, equal results are expected.
         ({"priv": "k:2;d-presence:0:0.6", "subset": "mod:2"}, {0.0: "pass", -0.1: "MISS"}),
         ({"priv": "d-presence:0.4:0.6", "subset": "mod:2"}, {0.0: "pass", -0.1: "MISS"}),
         ({"priv": "k:2;entropy-l-shannon:age:3"}, {1 / 3: "MISS", 0.5: "MISS"}),

@@ -1,4 +1,4 @@
-"""The sections on people that are known again, of few draws and a small table."""
+"""The sections on recognizing people again, with few draws and a small table."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Looks for what is broken with random tables, random kills and random messages; `make campaign` runs it all.
+"""Looks for defects with random tables, random kills and random messages; `make campaign` runs all campaigns.
 
     python -m tests.campaign attacker --seed 1 --count 5000 --seconds 3600
 
-`count` releases, kills or calls are enough, and `seconds` bound the time. What is found names its seed: the same
-command with that seed and `--count 1` does it again.
+`count` releases, kills or calls are enough, and `seconds` limits the time. Each finding names its seed: the same
+command with that seed and `--count 1` repeats it.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from tests.campaign.fuzz.campaign import fuzz
 
 
 class Report(Protocol):
-    """What a campaign found."""
+    """The findings of a campaign."""
 
     @property
     def broken(self) -> Sequence[str]:
-        """Every promise that was not kept."""
+        """Every broken promise."""
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """The report, for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """How one is run, with a seed, the most seconds and the most it does, and how much that is by default."""
+    """How a campaign is run, with a seed, the most seconds and the most repetitions, and the default of these."""
 
     run: Callable[[int, float, int], Report]
     count: int
@@ -50,7 +50,7 @@ CAMPAIGNS: Mapping[str, Campaign] = {
 
 
 def main() -> int:
-    """Runs the campaigns that were named, or all; 1 if anything was found."""
+    """Runs the named campaigns, or all; returns 1 if anything was found."""
     parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__.splitlines()[0])
     parser.add_argument("campaigns", nargs="*", metavar="campaign", help=f"of {', '.join(CAMPAIGNS)}; default: all")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**9), help="default: another one each time")

@@ -1,4 +1,4 @@
-"""A server as a process of its own, with its log in a file, and what the process holds."""
+"""A server as a process of its own, with its log in a file, and the memory of the process."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Served:
         return int(figure[0]) * (2**10 if figure[1:] == ["kB"] else 1)
 
     def errors(self) -> list[str]:
-        """Lines of the log that tell of a defect."""
+        """Lines of the log that report a defect."""
         return [line for line in self.log.read_text().splitlines() if "ERROR" in line or "Traceback" in line]
 
     def stop(self) -> int:
-        """Asks it to end, and returns its exit code."""
+        """Asks the server to end, and returns its exit code."""
         self.process.terminate()
         return self.process.wait(SECONDS_TO_STOP)
 

@@ -1,4 +1,4 @@
-"""The attacker's judges find what is broken: a promise that holds here, and does not there."""
+"""The attacker's judges find broken promises: a promise that holds for one release, and fails for another."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COLUMN = QuasiIdentifier(
     ],
 )
 def test_judged(copied: bool, model: Document, problems: int) -> None:
-    """One class of 24 records, with an insensitive column that is a copy of the quasi-identifier, or tells nothing."""
+    """One class of 24 records, with an insensitive column that copies the quasi-identifier, or is unrelated."""
     rows: tuple[dict[str, Text], ...] = tuple(
         {"q": LETTERS[i % 6], "i": LETTERS[i % 6] if copied else "xy"[i // 6 % 2]} for i in range(24)
     )

@@ -8,7 +8,7 @@ from tests.campaign.crash.campaign import crash
 from tests.campaign.fuzz.campaign import fuzz
 
 SECONDS = 600.0
-"""On a machine that does much else; alone each takes some seconds."""
+"""On a busy machine; alone, each takes some seconds."""
 
 
 def test_no_release_is_broken() -> None:

@@ -1,4 +1,4 @@
-"""Holds what the documents refer to against the repository: files, links, headings, constants, error classes."""
+"""Holds the documents' references against the repository: files, links, headings, constants, error classes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def text(document: Path) -> str:
 
 
 def anchors(document: Path) -> set[str]:
-    """How GitHub calls the headings."""
+    """The anchors by which GitHub links to headings."""
     headings = re.findall(r"^#+ (.+)$", text(document), flags=re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

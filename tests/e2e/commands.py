@@ -13,7 +13,7 @@ from tableveil.cli.main import cli
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a command left: its exit code and what it wrote."""
+    """The result of a command: its exit code and its output."""
 
     exit_code: int
     stdout: str
@@ -21,7 +21,7 @@ class Outcome:
 
     @property
     def documents(self) -> list[dict[str, Any]]:
-        """What `--json` wrote, line by line."""
+        """The documents that `--json` printed, line by line."""
         return [json.loads(line) for line in self.stdout.splitlines()]
 
 

@@ -37,6 +37,6 @@ def serve() -> Iterator[Serve]:
 
 @pytest.fixture(scope="module")
 def serve_all_along() -> Iterator[Serve]:
-    """The same for servers that the tests of a module share."""
+    """Starts servers that the tests of a module share."""
     with _serving() as serve:
         yield serve

@@ -82,6 +82,6 @@ def _run(
         os.dup2(1, 2)
     sys.stdout, sys.stderr = (os.fdopen(number, "w", 1, closefd=False, encoding="utf-8") for number in (1, 2))
     sys.argv = ["tableveil", *arguments]
-    # Whoever runs the tests in the background may have it ignored.
+    # A shell that runs the tests in the background may have set it to be ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     main()

@@ -54,6 +54,6 @@ def promise(policy: dict[str, Any]) -> tuple[int, str]:
 
 
 def digest(connection: duckdb.DuckDBPyConnection, table: str) -> tuple[object, ...] | None:
-    """What a table holds, in brief: it changes with any row."""
+    """A short digest of a table: it changes with any row."""
     query = f"SELECT count(*), sum(hash(rows)), any_value(typeof(rows)) FROM {table} AS rows"
     return connection.execute(query).fetchone()

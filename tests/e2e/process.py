@@ -37,15 +37,15 @@ class ServerProcess:
 
     @property
     def spill_directory(self) -> Path:
-        """Where it keeps raw data that does not fit into memory."""
+        """The directory for raw data that does not fit into memory."""
         return self.database.with_name(f".{self.database.name}.spill")
 
     def terminate(self) -> int:
-        """Asks it to stop, as an init system would, and returns the exit code."""
+        """Asks the server to stop, as an init system would, and returns the exit code."""
         return self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Gives it no chance."""
+        """Kills the server without warning."""
         self._end(signal.SIGKILL)
 
     def _end(self, number: signal.Signals) -> int:
@@ -63,7 +63,7 @@ Serve = Callable[..., ServerProcess]
 
 @contextmanager
 def durable(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """What the file and its log hold, as they would be read after a crash now; the files themselves stay as they are.
+    """The state of the file and its log after a crash now; the files themselves stay unchanged.
 
     No other process may be about to write them.
     """

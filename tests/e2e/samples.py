@@ -1,4 +1,4 @@
-"""A table of people, and a policy for it with which nothing is wrong."""
+"""A table of people, and a policy for it without faults."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def policy(source: str = "people", target: str = "released", **fields: object) -
 
 
 def message(document: Document) -> policy_pb2.Policy:
-    """The message of a document that nothing is wrong with as such."""
+    """The message of a document that reads without faults."""
     policy, faults = read_policy(json.dumps(document), "json")
     assert not faults
     return policy

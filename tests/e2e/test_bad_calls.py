@@ -1,4 +1,4 @@
-"""Calls that no client of ours makes: each is refused by the field that is wrong, and no value of a table is told."""
+"""Calls that no client of ours makes: each is refused by its faulty field, and no value of a table is revealed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with what is asked: a clear error, the right exit code, and nothing lost or left."""
+"""Every kind of bad input: a clear error, the right exit code, and nothing lost or left."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.e2e.commands import tableveil
 from tests.e2e.process import Serve, ServerProcess, durable
 from tests.e2e.samples import Document
 
-# By name, what there is beside the people of `samples`.
+# Tables beside the people of `samples`, by name.
 TABLES = {
     "people": samples.PEOPLE,
     "released_before": f"{samples.PEOPLE} LIMIT 200",
@@ -55,7 +55,7 @@ Change = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """A change to a valid policy and what must come of it."""
+    """A change to a valid policy and its expected refusal."""
 
     change: Change
     kind: str
@@ -435,7 +435,7 @@ def _nothing_lost_or_left(server: ServerProcess) -> Iterator[None]:
 
 
 def contents(server: ServerProcess) -> dict[str, object]:
-    """What a crash would leave now: every table and view but the service's bookkeeping, and what was spilled."""
+    """The state after a crash now: every table and view except the service's bookkeeping, and spilled data."""
     with durable(server.database) as connection:
         names = connection.execute(
             "SELECT schema_name, table_name FROM duckdb_tables() WHERE schema_name <> 'tableveil' OR "
@@ -493,7 +493,7 @@ def test_a_clear_error(title: str, server: ServerProcess, tmp_path: Path) -> Non
     assert "Traceback" not in outcome.stderr
     assert len(outcome.stderr) < 3_000
 
-    # The service does not rely on its clients to find what a message can say; what its jobs find, no client does.
+    # The service does not rely on its clients for checking messages; only its jobs can check the database.
     policy, unreadable = read_policy(document, "json")
     if "failure" in last and not unreadable and "csv" not in document:
         told = submitted(policy, server)
@@ -503,7 +503,7 @@ def test_a_clear_error(title: str, server: ServerProcess, tmp_path: Path) -> Non
 
 
 def submitted(policy: policy_pb2.Policy, server: ServerProcess) -> faults_pb2.Failure:
-    """Why the service refused the policy, or its job failed."""
+    """The reason why the service refused the policy, or its job failed."""
     with grpc.insecure_channel(server.address) as channel:
         jobs = job_service_pb2_grpc.JobServiceStub(channel)
         try:
@@ -517,7 +517,7 @@ def submitted(policy: policy_pb2.Policy, server: ServerProcess) -> faults_pb2.Fa
 
 
 def test_all_faults_at_once(server: ServerProcess, tmp_path: Path) -> None:
-    """Those of the document, of the policy, and of the table."""
+    """The faults of the document, of the policy, and of the table."""
     wrong = ("k = 1", "unknown column", "a weight that is not a number", "a hierarchy without rows")
     document = samples.policy()
     for title in wrong:
@@ -533,7 +533,7 @@ def test_all_faults_at_once(server: ServerProcess, tmp_path: Path) -> None:
 
 
 def test_the_valid_policy_is_valid_after_all(server: ServerProcess, tmp_path: Path) -> None:
-    """The control: it is the change that is refused each time."""
+    """The control: without its change, the policy is valid."""
     file = tmp_path / "policy.json"
     file.write_text(json.dumps(samples.policy(repeat_reason="a test")))
     outcome = tableveil("check-policy", str(file), server=server.address)

@@ -43,7 +43,7 @@ def test_from_command_to_table(serve: Serve, database: Path) -> None:
     assert "jobs/1 succeeded" in outcome.stderr
     assert outcome.stdout.splitlines()[0] == "frontiers/1"
     assert outcome.stdout == tableveil("show", "frontiers/1", server=server.address).stdout
-    # The cell of the policy is what its release then has.
+    # The policy's own cell has the figures of its release.
     with Client(server.address) as client:
         frontier = client.get_frontier("1")
         (own,) = (point for point in frontier.points if (point.k, point.suppression_limit) == (4, "0.05"))
@@ -102,7 +102,7 @@ def test_bad_requests_say_where(serve: Serve, database: Path) -> None:
 
 
 def test_cancelled_and_killed(serve: Serve, database: Path) -> None:
-    """A frontier nobody waits for: cancelled it ends within a moment, killed it is interrupted; nothing is stored."""
+    """A frontier that takes long: cancelled it ends within a moment, killed it is interrupted; nothing is stored."""
     server = serve(database, "--concurrent-jobs", "1")
     message = samples.message(samples.wide_policy(COLUMNS, request_id="nightly"))
     with Client(server.address) as client:
@@ -131,7 +131,7 @@ def test_cancelled_and_killed(serve: Serve, database: Path) -> None:
             "INTERRUPTED",
             "",
         )
-        # The same request starts it anew.
+        # A repeated request starts it again.
         again = client.submit_frontier(message, KS, LIMITS)
         assert again.name != third.name
         client.cancel_job(again.name)

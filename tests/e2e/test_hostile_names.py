@@ -33,7 +33,7 @@ def quoted(name: str) -> str:
 
 
 def policy(name: str, target: Document) -> Document:
-    """For a table, all of whose names are the hostile one, as far as they may be the same."""
+    """A policy for a table with the hostile name for everything that may have it."""
     return {
         "source": {"schema": name, "table": name},
         "rows_are_people": True,
@@ -69,7 +69,7 @@ def server(tmp_path_factory: pytest.TempPathFactory, serve_all_along: Serve) -> 
 def test_a_release_of_that_name(title: str, server: ServerProcess, tmp_path: Path) -> None:
     name = NAMES[title]
     with Client(server.address) as client:
-        # Names that look innocent meet the service's own tables; a view quotes names once more than a table does.
+        # Ordinary names meet the service's own tables; a view quotes names once more than a table does.
         kind = "TABLE" if name.isidentifier() else "VIEW"
         document = policy(name, {"name": f"{name}.out", "kind": kind})
         job = client.wait(client.submit(samples.message({**document, "repeat_reason": name})).name)
@@ -102,7 +102,7 @@ def test_a_file_that_is_called_as_the_state_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("file", ["main.duckdb", "temp.duckdb", "x.y é.db"])
 def test_a_file_of_that_name(file: str, serve: Serve, tmp_path: Path) -> None:
-    """DuckDB calls the catalog after the file, and schemas may be called the same."""
+    """DuckDB names the catalog after the file, and a schema may have that name, too."""
     database = tmp_path / file
     samples.create(database, people=samples.PEOPLE)
     with duckdb.connect(database) as connection:

@@ -1,4 +1,4 @@
-"""Kills the server at random points of a job, again and again: what was finished stays, all else leaves no trace."""
+"""Kills the server at random points of a job, again and again: finished work stays, all other work leaves no trace."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ROUNDS = 8
 
 
 def policy(round_: int) -> Document:
-    """New tables and views, and some in the place of others."""
+    """New tables and views, and some in place of others."""
     stays = {"intervals": {"minimum": "0", "maximum": "19", "widths": ["2", "4", "8"]}}
     target = (
         {"name": f"new_{round_}"},
@@ -72,7 +72,7 @@ def test_kills_at_all_phases(serve: Serve, tmp_path: Path) -> None:
 
     server = serve(database, *OPTIONS)
     with Client(server.address) as client:
-        # What stands from the start, and how long each phase takes if nobody is killed.
+        # The state at the start, and the time of each phase without a kill.
         names = [client.wait(client.submit(samples.message(policy(round_))).name).release for round_ in (1, 3)]
         seconds = dict(client.get_release(names[-1]).phase_seconds)
     # The commit follows, which is no phase of its own.
@@ -104,7 +104,7 @@ def test_kills_at_all_phases(serve: Serve, tmp_path: Path) -> None:
             ended[round_] = client.get_job(running.name)
 
     interrupted = {round_: job for round_, job in ended.items() if job.state == INTERRUPTED}
-    # The kills did hit running jobs, in different phases, and left raw data that the next start had to sweep.
+    # The kills did hit running jobs, in different phases, and left raw data for the next start to remove.
     assert len(interrupted) > ROUNDS // 2
     assert len({job.phase for job in interrupted.values()}) >= 3
     assert rounds_that_left_raw_data

@@ -1,4 +1,4 @@
-"""What a server cannot have: another's file, more memory, larger messages; it says so, or makes do."""
+"""Things that a server cannot have: a file in use, more memory, larger messages; it reports that, or copes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_file_that_somebody_looks_into(tmp_path: Path) -> None:
         assert other.stdout.readline() == b"open\n"
         with pytest.raises(NotServingError, match="DATABASE_LOCKED"):
             ServerProcess(database)
-        # It is no server's, and there is none to be asked.
+        # No server has it, and none can be asked.
         looked_at = tableveil("doctor", "--database", str(database), server="127.0.0.1:1")
         assert (looked_at.exit_code, "DATABASE_LOCKED" in looked_at.stderr) == (7, True)
     with duckdb.connect(database) as connection:
@@ -72,7 +72,7 @@ def test_settings_that_cannot_be(tmp_path: Path, options: list[str], words: str)
 
 @pytest.mark.parametrize(("limit", "enough"), [("32MB", True), ("10MB", False)])
 def test_too_little_memory(serve: Serve, tmp_path: Path, limit: str, enough: bool) -> None:
-    """It spills what does not fit; if that does not help it says so."""
+    """The server spills data that does not fit; if that does not help it reports so."""
     database = tmp_path / "clinic.duckdb"
     samples.create(database, people=LARGE)
     with duckdb.connect(database) as connection:
@@ -116,7 +116,7 @@ def watched(directory: Path) -> Iterator[list[int]]:
 
 
 def test_a_message_over_the_limit(serve: Serve, tmp_path: Path) -> None:
-    """It is refused with what to do instead, and that works."""
+    """It is refused with a hint, and the hint works."""
     database = tmp_path / "clinic.duckdb"
     samples.create(database, people=samples.PEOPLE)
     server = serve(database)

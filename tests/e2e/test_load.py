@@ -86,7 +86,7 @@ def test_commands(server: ServerProcess, tmp_path: Path) -> None:
 
 
 def test_other_encodings(server: ServerProcess, files: Path) -> None:
-    """By either side, and with nothing left of the copies."""
+    """Converted by either side, and no copies are left."""
     file = files / "prices.csv.gz"
     file.write_bytes(gzip.compress("preis €,b\n1,ü\n".encode("cp1252")))
     for options, table in (((), "prices_sent"), (("--on-server",), "prices_read")):

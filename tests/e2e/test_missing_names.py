@@ -1,4 +1,4 @@
-"""Names of tables, columns and hierarchies that are not there: the same code and text, whatever asks for them."""
+"""Missing names of tables, columns and hierarchies: equal codes and texts from every command."""
 
 from __future__ import annotations
 

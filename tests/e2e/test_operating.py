@@ -1,4 +1,4 @@
-"""A server as it is looked after: its log, its health, how it stops, and backups from which it goes on."""
+"""Operating a server: its log, its health, its stop, and backups from which it continues."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_backup_from_which_another_server_goes_on(serve: Serve, tmp_path: Path
         assert released.state == SUCCEEDED
         view = samples.policy(release={"name": "seen", "kind": "VIEW"}, repeat_reason="a test")
         assert client.wait(client.submit(samples.message(view)).name).state == SUCCEEDED
-        # A backup is made while a job runs; the copy has that as unfinished.
+        # A backup is made while a job runs; in the copy the job is unfinished.
         running = client.submit(samples.message(samples.wide_policy(24, target="wide_released")))
         made = tableveil("backup", "first", "--json", server=server.address)
         assert made.exit_code == 0, made.stderr
@@ -76,7 +76,7 @@ def test_a_backup_from_which_another_server_goes_on(serve: Serve, tmp_path: Path
         assert client.get_release(released.release).job == released.name
         assert client.read_table("releases/2", "seen").num_rows > 0
         assert [info.name for info in client.list_hierarchies()] == ["zip"]
-        # The ledger holds: by the same key the same records are known again, under any name.
+        # The ledger works in the copy: with the original's key it recognizes records, under any name.
         with pytest.raises(InvalidError) as raised:
             client.submit(samples.message(samples.policy(target="again")))
         assert raised.value.code == "REPEATED_RELEASE"
@@ -146,7 +146,7 @@ def test_a_database_that_is_replaced_while_it_is_served(serve: Serve, tmp_path: 
     samples.create(database, others="SELECT 7 AS a")
     another = database.read_bytes()
 
-    # Nothing that would be lost is said to be done.
+    # Work that would be lost is never reported as done.
     refused = tableveil("load", str(rows), "after", server=server.address)
     assert refused.exit_code == 1
     assert "DATABASE_REPLACED" in refused.stderr
@@ -159,7 +159,7 @@ def test_a_database_that_is_replaced_while_it_is_served(serve: Serve, tmp_path: 
     with grpc.insecure_channel(server.address) as channel:
         stub: Any = health_pb2_grpc.HealthStub(channel)
         assert any(seen.status == NOT_SERVING for seen in stub.Watch(health_pb2.HealthCheckRequest(service=READY)))
-    # What it holds can be had.
+    # The contents can be rescued.
     assert tableveil("backup", "rescued", server=server.address).exit_code == 0
     with duckdb.connect(backups / "rescued.duckdb", read_only=True) as connection:
         assert connection.execute("SELECT count(*) FROM before").fetchone() == (1,)
@@ -202,7 +202,7 @@ def test_a_configuration_file_and_its_log(serve: Serve, tmp_path: Path) -> None:
         job = client.wait(client.submit(samples.message(samples.policy())).name)
         with pytest.raises(ConflictError):
             client.submit(samples.message(samples.policy(repeat_reason="Person 7")))
-        # A value that cannot be what the policy says fails the job; the log says which, not why.
+        # A value that does not fit the policy fails the job; the log names the job, not the value.
         broken = samples.policy(target="broken", repeat_reason="x")
         broken["attributes"][2]["hierarchy"] = {"intervals": {"minimum": "30", "maximum": "40", "widths": ["5"]}}
         failed = list(client.watch_job(client.submit(samples.message(broken)).name))[-1]
@@ -238,7 +238,7 @@ def test_configurations_that_cannot_be(tmp_path: Path, text: str, words: str) ->
 
 
 def test_a_full_disk(serve: Serve, tmp_path: Path) -> None:
-    """Said before a job, and during one; with room again, the same server does it."""
+    """Reported before a job, and during one; with room again, the running server continues."""
     with small_disk(tmp_path, 160) as disk:
         database = disk / "clinic.duckdb"
         # Its release takes more room than is left; a job of the small one does not.

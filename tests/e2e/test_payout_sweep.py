@@ -64,7 +64,7 @@ def test_from_command_to_table_and_chart(serve: Serve, database: Path) -> None:
         for among in ("SOURCE", "POPULATION")
         for gain in GAINS
     ]
-    # Nobody attacks for less than it costs, and no more can be had; who may choose for each record is never worse off.
+    # Nobody attacks for less than the cost, and no payout is above the total; choosing per record is never worse.
     payouts = {(p.method, p.among, p.gain): p.payout for p in sweep.points}
     for (method, among, gain), payout in payouts.items():
         assert payout <= 24_000

@@ -32,12 +32,12 @@ class Runs:
         return Command(*arguments, log=self.said, environment={"TMPDIR": str(self.sockets)})
 
     def __call__(self, document: samples.Document, *options: str) -> tuple[int, list[samples.Document], str]:
-        """Exit code, documents on standard output, and what people read."""
+        """A run, with JSON output."""
         code, out = self.start(document, *options).ended()
         return code, [json.loads(line) for line in out.splitlines()], self.said.read_text()
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
-        """What the database holds, once nobody has it open."""
+        """The contents of the database, once nobody has it open."""
         with duckdb.connect(self.database, read_only=True) as connection:
             return connection.execute(query).fetchall()
 
@@ -68,7 +68,7 @@ def test_a_release_and_its_repetition(runs: Runs) -> None:
     # A pipeline that does not know whether its first attempt succeeded asks again, and is given the same release.
     code, documents, _ = runs(samples.policy(), "--request-id", "tuesday")
     assert (code, documents[-1]["release"]) == (0, release)
-    # Without the id it is a second release, in the place of the first.
+    # Without the id it is a second release, in place of the first.
     code, documents, said = runs(samples.policy())
     assert (code, documents[-1]["failure"]["code"]) == (6, "TARGET_EXISTS")
     assert "if_exists: REPLACE" in said

@@ -28,12 +28,12 @@ QUEUED, RUNNING = job_service_pb2.JOB_STATE_QUEUED, job_service_pb2.JOB_STATE_RU
 
 
 def long(target: str = "released", **fields: object) -> Document:
-    """A policy whose search nobody waits for."""
+    """A policy whose search takes too long for a test."""
     return samples.wide_policy(COLUMNS, "wide", target, **fields)
 
 
 def limited(seconds: str, target: str = "released", **fields: object) -> Document:
-    """The same, with as much time as it gets."""
+    """Such a policy with a time limit."""
     return long(target, search={"time_limit_seconds": seconds}, **fields)
 
 
@@ -106,7 +106,7 @@ def assert_k_anonymous(client: Client, release: release_service_pb2.Release, k: 
 
 
 def test_the_client_goes_away(serve: Serve, database: Path) -> None:
-    """The job is the server's: it ends well whoever still watches."""
+    """The job belongs to the server: it ends well with or without watchers."""
     server = serve(database)
     file = database.with_name("policy.json")
     file.write_text(json.dumps(limited("2")))
@@ -147,7 +147,7 @@ def test_the_server_is_told_to_stop(serve: Serve, database: Path) -> None:
         outcome = tableveil("watch", running.name, server=server.address)
         assert outcome.exit_code == 4
         assert "submit it again" in outcome.stderr
-        # Nothing came of it: the same request starts it anew.
+        # It led to nothing: a repeated request starts it again.
         again = client.submit(samples.message(long(request_id="once")))
         assert again.name not in (running.name, waiting.name)
         client.cancel_job(again.name)

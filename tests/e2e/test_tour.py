@@ -37,7 +37,7 @@ PAGES = (
 """In the order in which the tour names them; each goes on where the one before it ended."""
 
 STAND_INS = {"make demo": "tableveil demo --rows 800"}
-"""The same, but quicker."""
+"""Quicker commands with an equal effect."""
 
 ELSEWHERE = {
     "make test": "these are the tests",
@@ -47,7 +47,7 @@ ELSEWHERE = {
     "dagster/bin/pip install dagster-webserver": "CI",
     "cd examples/dagster && ../../dagster/bin/dagster dev --python-file released_discharges.py": "CI",
 }
-"""What runs nowhere in the tour, and why."""
+"""Snippets that do not run in the tour, with the reason."""
 
 EXIT_CODES = {
     "tableveil submit tableveil-demo/policy.yaml --wait": 6,
@@ -55,13 +55,13 @@ EXIT_CODES = {
     "tableveil check-policy draft.yaml": 2,
     "tableveil submit strict.yaml --wait": 3,
 }
-"""Of the commands of which the pages say that they are refused."""
+"""Exit codes of commands that the pages describe as refused."""
 
 USUAL_ADDRESS = "127.0.0.1:50651"
 
 
 class Reader:
-    """Somebody who types what the pages say, in one directory and one Python session."""
+    """A reader who types the pages' commands, in one directory and one Python session."""
 
     def __init__(self, directory: Path, serve: Serve) -> None:
         self.directory = directory
@@ -71,12 +71,12 @@ class Reader:
 
     @property
     def address(self) -> str:
-        """Of the server."""
+        """The address of the server."""
         assert self.server is not None, "no server was started yet"
         return self.server.address
 
     def read(self, page: str) -> None:
-        """Does everything that the page says."""
+        """Runs everything on the page."""
         for snippet in snippets(page):
             if snippet.language == "console" and snippet.text not in ELSEWHERE:
                 self._type(snippet)
@@ -85,7 +85,7 @@ class Reader:
                 exec(code, self.names)
 
     def run(self, command: str, exit_code: int = 0) -> str:
-        """What a command prints; both streams, as a terminal shows them."""
+        """The output of a command; both streams, as a terminal shows them."""
         environment = {"TABLEVEIL_SERVER": self.address} if self.server else {}
         if command.startswith("tableveil "):
             words = shlex.split(command, comments=True)[1:]
@@ -124,7 +124,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory, serve_all_along: Serve) -> 
 
 
 def test_all_pages_are_walked() -> None:
-    """What is excepted is on the pages, and no page with commands or snippets is left out but the operator's."""
+    """All exceptions are on the pages, and every page with commands or snippets is walked, except the operator's."""
     texts = {snippet.text for page in PAGES for snippet in snippets(page)}
     assert {*STAND_INS, *ELSEWHERE, *EXIT_CODES} <= texts
     pages = [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")]
@@ -148,7 +148,7 @@ def test_the_readme_and_the_tour(reader: Reader) -> None:
     with duckdb.connect(reader.directory / "planning.duckdb", read_only=True) as connection:
         exported = connection.table("discharges_planning").to_arrow_table()
     assert pq.read_table(reader.directory / "planning" / "discharges_planning.parquet").equals(exported)
-    # The same policy under other names: with the levels of the first, and searched for again.
+    # The policy under other names: with the levels of the first, and searched again.
     assert reader.names["table"] == exported
     with Client(reader.address) as client:
         assert client.read_table("releases/3", "discharges_february").equals(exported)

@@ -1,4 +1,4 @@
-"""Every type of column that can be released keeps its values on the way to whoever reads the release."""
+"""Every type of column that can be released keeps its values on the way to the readers of the release."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from tableveil.v1 import job_service_pb2
 from tests.e2e import samples
 from tests.e2e.process import Serve, durable
 
-# By type of the source: two values, mostly the least and the greatest, and the types in an exported database and in
-# Parquet as DuckDB reads it, where they are others.
+# By type of the source: two values, mostly the least and the greatest; and, where they differ, the types in an exported
+# database and in Parquet as DuckDB reads it.
 TYPES: dict[str, tuple[str, str, str, str]] = {
     "TINYINT": ("-128", "127", "", ""),
     "SMALLINT": ("-32768", "32767", "", ""),

@@ -1,4 +1,4 @@
-"""Refuses docstrings and comments that open or phrase a sentence in a way that needs a second reading.
+"""Refuses docstrings and comments with a sentence that needs a second reading.
 
 `python -m tests.project.plain_english PATH…` lists each such sentence in the Python and proto files below the paths,
 and fails if there is one. Plain English means: subject, verb, object; one thought a sentence; the agent named.
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-# A sentence that opens so names its subject late. "That's", "What-if" and questions are fine.
+# A sentence with such an opening names its subject late. "That's", "What-if" and questions are fine.
 OPENING = re.compile(r"(Of|What|That|Whoever|Who|Whose|Those|The same)\b(?!['-])")
 # Say "the client that", "where", "computed from", "fails", "fix".
 PHRASE = re.compile(r"\b(who(m|se)?ever|as far as|(tell|told) by|is not valid|mend(s|ed|ing)?)\b", re.IGNORECASE)

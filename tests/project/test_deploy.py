@@ -21,7 +21,7 @@ CONFIG = "/etc/tableveil/config.toml"
 
 
 def understood(arguments: list[str], config: Path) -> dict[str, Any]:
-    """What `serve` makes of the arguments, which name the configuration by where it is installed."""
+    """The options that `serve` reads from the arguments, with the configuration's installed path replaced."""
     command, *options = (str(config) if argument == CONFIG else argument for argument in arguments)
     assert command == "serve"
     return serve.make_context("serve", options).params

@@ -98,7 +98,7 @@ def check_classes(table: Table, counter: ClassCounter, transformation: Transform
 
 
 def check_values(table: Table, counter: ClassCounter, classes: EquivalenceClasses, attribute: int) -> None:
-    """Of all classes and of every second one."""
+    """Checks the values of all classes and of every second one."""
     column = table.valued[attribute]
     code = in_order(column)
     values = [code[value] for row, value in zip(table.rows, column, strict=True) if table.counts(row)]
@@ -288,7 +288,7 @@ def test_extremes(
             check_classes(table, counter, transformation)
             check_small_classes(table, counter, transformation, 2)
             check_details(table, counter, transformation)
-        # What a counter makes would be in the way of the next one's.
+        # Tables of one counter would be in the way of the next one's.
         for kind, made in (("table", "roll_up"), ("table", "levels"), ("view", "searchable")):
             named = f"SELECT {kind}_name FROM duckdb_{kind}s() WHERE {kind}_name LIKE '{made}%'"
             for (name,) in session.rows(named):

@@ -77,7 +77,7 @@ class Recorded:
     text: str = ""
 
     def title(self, title: str) -> None:
-        """What was asked since the last title, under this one."""
+        """Holds the statements since the last title under this one."""
         statements = "".join(f"{statement};\n" for statement in self.recorder.statements)
         self.text += f"-- {title}\n{statements}\n"
         self.recorder.statements.clear()
@@ -173,7 +173,7 @@ def test_statements(recorded: Recorded, case: str) -> None:
     write.write_view(session, plan, table(f"{target}_v", "main"), rows)
     recorded.title("a view of the released rows")
     compare(recorded, Path(f"{case}.sql"))
-    # What the statements made is what they say: NULL withheld, c suppressed, the others under one label.
+    # The statements have the intended effect: NULL withheld, c suppressed, the others under one label.
     found = session.rows(f"SELECT * FROM {quoted(f'{target}_v')}")
     assert found == [
         ("it's 1", "a", "x", False),

@@ -1,4 +1,4 @@
-"""Whether a released value is what an aggregated column's function makes of the values of a class."""
+"""Whether a released value is an aggregate of a class's values by the column's function."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def fits(column: AggregatedColumn, found: Sequence[str], shown: Text) -> bool:
 
 
 def _is_mode(column: AggregatedColumn, found: Sequence[str], shown: str) -> bool:
-    """One of the most frequent values; of numbers and ranks the first."""
+    """One of the most frequent values; for numbers and ranks the first of them."""
     counts = Counter(found)
     most = [value for value, number in counts.items() if number == max(counts.values())]
     if column.ladders:
@@ -52,5 +52,5 @@ def _is_mode(column: AggregatedColumn, found: Sequence[str], shown: str) -> bool
 
 
 def _number(column: AggregatedColumn, value: str) -> Fraction:
-    """Of dates, of days."""
+    """The number of a value; for dates, days."""
     return Fraction(datetime.date.fromisoformat(value).toordinal()) if column.type == "DATE" else Fraction(value)

@@ -1,4 +1,4 @@
-"""Releases random tables by whole jobs, and looks at what was written as somebody would who trusts nobody."""
+"""Releases random tables by whole jobs, and checks the results without trusting anything."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.campaign.attacker.columns import Document
 from tests.migrated import opened
 
 EXPECTED = frozenset({"INFEASIBLE", "TOO_FEW_RECORDS", "VALUES_UNPROTECTED", "COLUMN_DISCLOSES", "POLICY_INVALID"})
-"""Why a case may not be released."""
+"""The permitted reasons for refusing a case."""
 
 SECONDS = 120.0
 """How long a job on so small a table may take."""
@@ -32,12 +32,12 @@ REPEATED = 20
 """One case of so many is tried once more, without a reason."""
 
 RELEASES_PER_DATABASE = 100
-"""The ledger of a database grows with them, and what looks at it takes longer."""
+"""A database's ledger grows with its releases, and checking it takes longer."""
 
 
 @dataclass(slots=True)
 class Report:
-    """How many releases were checked, by method and by model, how other jobs ended, and what was found."""
+    """The number of checked releases, by method and by model, the ends of other jobs, and the findings."""
 
     releases: int = 0
     repeated: int = 0
@@ -47,7 +47,7 @@ class Report:
     broken: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """The report, for people."""
         yield f"{self.releases} releases, {len(self.broken)} broken; {self.repeated} refused once more without a reason"
         yield "by method: " + _counted(self.methods)
         yield "by model: " + _counted(self.models)
@@ -56,7 +56,7 @@ class Report:
 
 
 def attack(seed: int, seconds: float, releases: int) -> Report:
-    """Draws cases from the seed on until so many were released, or until the time is over."""
+    """Draws cases from the seed on until enough were released, or until the time is over."""
     report, until = Report(), time.monotonic() + seconds
     while report.releases < releases and time.monotonic() < until:
         with tempfile.TemporaryDirectory() as directory:
@@ -79,7 +79,7 @@ class Attacked:
         self._report = report
 
     def close(self) -> None:
-        """Ends it."""
+        """Closes the database."""
         self._jobs.close(SECONDS)
 
     def try_case(self, seed: int) -> None:
@@ -91,7 +91,7 @@ class Attacked:
             self._broken(seed, traceback.format_exc())
 
     def release(self, drawn: Case) -> int | None:
-        """Makes its tables, and releases it; the number of the release, or None if there is none, which is counted."""
+        """Makes the case's tables, and releases it; returns the release's number, or None after counting a refusal."""
         with self._database.session() as session:
             for statement in drawn.statements:
                 session.execute(statement)
@@ -118,7 +118,7 @@ class Attacked:
             self._repeat(drawn)
 
     def _repeat(self, drawn: Case) -> None:
-        """The same people must not be released again without a reason, whatever their table is called."""
+        """Released people must not be released again without a reason, even from a table with another name."""
         copied = f"copied_{drawn.seed}"
         with self._database.session() as session:
             session.execute(f"CREATE TABLE {copied} AS SELECT * FROM people ORDER BY hash({TAG})")
@@ -131,7 +131,7 @@ class Attacked:
         self._report.repeated += 1
 
     def _ended(self, document: Document) -> int | str:
-        """The number of the release that a job makes, or the code of why it does not, and if need be more."""
+        """The number of the release that a job makes, or the code of its failure, with more if needed."""
         message, wrong = read_policy(json.dumps(document), "json")
         policy, faults = policy_from_proto(message)
         if policy is None or wrong or faults:

@@ -1,4 +1,4 @@
-"""Random tables with random policies: every method, model, role, type and handling that a policy may ask for."""
+"""Random tables with random policies: every method, model, role, type and NULL handling that a policy may have."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.campaign.attacker.columns import (
 )
 
 TAG = "tag"
-"""Tells where it is released which record a row was made of: it is another number in every record."""
+"""Released with the rows, it identifies each row's record: every record has another number."""
 
 MARKER = "suppressed"
 
@@ -109,7 +109,7 @@ class Case:
 
 
 def table(name: str, rows: Sequence[dict[str, Text]], types: dict[str, str]) -> list[str]:
-    """SQL that makes a table of texts that are cast to the types."""
+    """SQL that makes a table from texts that are cast to the types."""
     columns = ", ".join(f"CAST({column} AS {type_}) AS {column}" for column, type_ in types.items())
     listed = ", ".join(
         f"({', '.join('NULL' if row[c] is None else quoted(row[c] or '') for c in types)})" for row in rows
@@ -118,7 +118,7 @@ def table(name: str, rows: Sequence[dict[str, Text]], types: dict[str, str]) -> 
 
 
 def case(seed: int, target: str = "released") -> Case:
-    """The same case for the same seed."""
+    """A case; equal seeds give equal cases."""
     return _Drawing(seed, target).case()
 
 
@@ -175,7 +175,7 @@ class _Drawing:
     # --- the table --------------------------------------------------------------------------------------------------
 
     def _nulls(self) -> dict[str, str]:
-        """By quasi-identifier what a NULL means, where there may be any."""
+        """The NULL handling by quasi-identifier, for those that may have NULLs."""
         found = {}
         for column in self.quasi:
             if self.random.random() < 0.3:
@@ -213,7 +213,7 @@ class _Drawing:
         return self.random.choice(values)
 
     def _people(self, rows: list[dict[str, Text]], nulls: dict[str, str]) -> tuple[dict[str, Text], ...] | None:
-        """Everybody of the source and others, if there are to be any."""
+        """All people of the source plus others, if the case has a population."""
         if self.method in (Method.MICROAGGREGATION, Method.MIXED) or "SUPPRESS" in nulls.values():
             return None
         if self.random.random() < 0.5:
@@ -264,7 +264,7 @@ class _Drawing:
         return policy
 
     def _ask(self, policy: Document, peopled: bool) -> None:
-        """Adds privacy models, quality model, search, and what they need."""
+        """Adds privacy models, a quality model, a search, and the fields that they need."""
         random = self.random
         match self.method:
             case Method.RECORD_LEVEL:
@@ -371,7 +371,7 @@ class _Drawing:
 
 
 def hash_of(text: Text) -> int:
-    """The same number in every process."""
+    """A number that is equal in every process."""
     return sum((text or "").encode())
 
 

@@ -1,4 +1,4 @@
-"""Everything that a release promises, checked from what was written: rows, labels, public figures, privacy models."""
+"""Checks every promise of a release against the written tables: rows, labels, public figures, privacy models."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Written:
 
     @classmethod
     def read(cls, query: Query, name: str) -> Written:
-        """As it stands."""
+        """Reads the release from the database."""
         columns = tuple(column for column, *_ in query(f"DESCRIBE {name}"))
         texts = ", ".join(f"CAST({column} AS VARCHAR)" for column in columns)
         rows = [dict(zip(columns, row, strict=True)) for row in query(f"SELECT {texts} FROM {name}")]
@@ -41,14 +41,14 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """Of one release, which `number` the ledger gave; `query` reads the database."""
+    """The checks of one release, with its `number` from the ledger; `query` reads the database."""
 
     case: Case
     number: int
     query: Query
 
     def problems(self) -> list[str]:
-        """Everything that is not as promised."""
+        """Every promise that is broken."""
         written = Written.read(self.query, self._target)
         classes, found = self._classes(written)
         found += self._shape(written)
@@ -90,16 +90,17 @@ class Checks:
             if shown & set(self._labelled) or (shown and not keep):
                 yield f"a suppressed record shows {sorted(shown)}"
 
-    # --- who is in which class --------------------------------------------------------------------------------------
+    # --- the members of each class
+    # --------------------------------------------------------------------------------------
 
     def _classes(self, written: Written) -> tuple[list[ReleasedClass], list[str]]:
-        """The classes, as records of the source, and where the rows are not what these records give."""
+        """The classes, as records of the source, and the rows that do not fit these records."""
         if self.case.method in (Method.FULL_DOMAIN, Method.MIXED):
             return self._by_transformation(written)
         return self._by_tag(written)
 
     def _by_transformation(self, written: Written) -> tuple[list[ReleasedClass], list[str]]:
-        """Every record of the source labelled anew; a class has all records of its labels, and no others."""
+        """Labels every record of the source again; a class has all records with its labels, and no others."""
         chosen = f"SELECT column_name, level FROM tableveil.release_attributes WHERE release = {self.number}"
         found: dict[str, int] = {str(column): level for column, level in self.query(chosen)}
         levels = tuple(found[column.name] for column in self.case.quasi_identifiers)
@@ -125,7 +126,7 @@ class Checks:
         return [ReleasedClass(labels, levels, tuple(members[labels])) for labels in shown], []
 
     def _by_tag(self, written: Written) -> tuple[list[ReleasedClass], list[str]]:
-        """Classes are rows of the same labels, or aggregates; each row's tag says whose it is."""
+        """Classes are rows with equal labels, or aggregates; each row's tag names its record."""
         shown: dict[tuple[Labels, tuple[int, ...]], list[int]] = defaultdict(list)
         problems = []
         for row in written.kept:
@@ -172,7 +173,7 @@ class Checks:
     # --- public figures ---------------------------------------------------------------------------------------------
 
     def _public(self, written: Written) -> Iterator[str]:
-        """The other public objects, made anew from the rows and the number of suppressed records."""
+        """The other public objects, computed again from the rows and the number of suppressed records."""
         sizes: dict[Labels, list[Row]] = defaultdict(list)
         for row in written.kept:
             sizes[tuple(row[name] for name in self._in_order(written))].append(row)

@@ -1,4 +1,4 @@
-"""Random quasi-identifiers: a type, values as text, and a hierarchy written down twice, as a rule and as its labels."""
+"""Random quasi-identifiers: a type, values as text, and a hierarchy written twice, as a rule and as its labels."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ POOLS: Mapping[str, Sequence[str]] = {
     "TIMESTAMP": ("0001-01-01 00:00:00", "2024-02-29 12:00:00.5", "2024-01-01 00:00:00"),
     "TIMESTAMP_NS": ("1900-01-01 00:00:00.000000001", "2024-01-01 00:00:00"),
 }
-"""By type some values, each as the database casts it to text."""
+"""Some values by type, each as the database casts it to text."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuasiIdentifier:
     """A column that is generalized.
 
-    `ladders` has all values of the domain, but those of a `measured` one, which has too many, and those of a `present`
-    one: there the values of the table are all there are. `tables` make what the hierarchy is read from.
+    `ladders` has all values of the domain, except for a `measured` one, which has too many, and for a `present`
+    one, whose domain is the values of the table. `tables` make the tables that the hierarchy is read from.
     """
 
     name: str
@@ -78,13 +78,13 @@ class QuasiIdentifier:
 
 
 def quasi_identifier(random: Random, name: str, *, counted: bool = False) -> QuasiIdentifier:
-    """One of any kind; `counted`: of those whose domain is counted."""
+    """A random quasi-identifier; if `counted`, one whose domain is counted."""
     kinds = [*COUNTED, *(() if counted else MEASURED)]
     return random.choice(kinds)(random, name)
 
 
 def tree(random: Random, values: Sequence[str]) -> Ladders:
-    """Random groups of the values, then of these, up to one."""
+    """Random groups of the values, then of these groups, up to a single group."""
     groups = {value: value for value in values}
     levels = [dict(groups)]
     for depth in range(1, random.randint(1, 3)):
@@ -139,7 +139,7 @@ def grouping(random: Random, name: str) -> QuasiIdentifier:
             if ladder[level - 1] not in below:
                 below.append(ladder[level - 1])
         if len(members) == 1:
-            # One label for all is the top: of a grouping it is left out.
+            # A single label for all values is the top: a grouping leaves it out.
             ladders = {value: (*ladder[:level], TOP) for value, ladder in ladders.items()}
             break
         levels.append({"groups": [{"label": label, "members": below} for label, below in members.items()]})

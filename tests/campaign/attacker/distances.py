@@ -1,4 +1,4 @@
-"""Distances between how two sets of records spread over the values of a column, as defined, in fractions."""
+"""Distances between the distributions of two sets of records over a column's values, as defined, in fractions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Spread = Mapping[Text, int]
 
 
 def distance_of(name: str, column: SensitiveColumn, source: Spread) -> Callable[[Spread, Spread], Fraction]:
-    """The earth mover's, by the ground distance's name; the source has all values that there are."""
+    """The earth mover's distance for a ground distance; the source has all values."""
     match name:
         case "ORDERED":
             ranks = sorted(source, key=lambda value: len(column.order) if value is None else column.order.index(value))
@@ -36,7 +36,7 @@ def _equal(part: Spread, whole: Spread) -> Fraction:
 
 
 def _ordered(part: Spread, whole: Spread, ranks: Sequence[Text]) -> Fraction:
-    """What is moved over each step between neighbours, NULL being the last."""
+    """The sum of the mass moved over each step between neighbours; NULL is the last value."""
     p, q = shares(part), shares(whole)
     carried, moved = Fraction(0), Fraction(0)
     for value in ranks[:-1]:
@@ -51,7 +51,7 @@ def _hierarchical(part: Spread, whole: Spread, column: SensitiveColumn) -> Fract
     total = Fraction(0)
     for level in range(top):
         total += _equal(_grouped(part, column, level), _grouped(whole, column, level))
-    # One value that occurs has nothing to be far from.
+    # With a single value, nothing is far from anything.
     return total / top
 
 

@@ -1,4 +1,4 @@
-"""Whether a release keeps what each of its privacy models says: by definition, in plain Python, from the rows."""
+"""Whether a release meets each of its privacy models: by definition, in plain Python, from the rows."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.campaign.attacker.distances import Spread, distance_of
 Labels = tuple[Text, ...]
 
 SLACK = 1e-9
-"""Of a sum of payouts or probabilities."""
+"""The tolerance for a sum of payouts or probabilities."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReleasedClass:
-    """Records of the source that are released alike; `levels` are those of their labels, `pool` the suppressed ones."""
+    """Records that are released alike; `levels` are their labels' levels, `pool` marks the suppressed ones."""
 
     labels: Labels
     levels: tuple[int, ...]
@@ -31,7 +31,7 @@ class ReleasedClass:
 
     @property
     def size(self) -> int:
-        """How many."""
+        """The number of records."""
         return len(self.records)
 
 
@@ -89,7 +89,7 @@ class Judge:
         raise ValueError(name)
 
     def _people(self, found: ReleasedClass) -> int:
-        """People of the population who could be each of its records; of the source, without one."""
+        """The people of the population who could be each of its records; the source's people without a population."""
         if self.case.people is None:
             return found.size if not self._own_levels else self._with_labels(found, self.case.rows)
         if found.pool:
@@ -159,7 +159,7 @@ class Judge:
     # --- columns that are released as they are ----------------------------------------------------------------------
 
     def _rows_left(self) -> int:
-        """The least number of rows that insensitive columns leave of a class for somebody with known labels."""
+        """The least number of rows that insensitive columns leave of a class for a person with known labels."""
         columns = [
             attribute["column"]
             for attribute in self.case.policy["attributes"]
@@ -177,7 +177,7 @@ class Judge:
         return least
 
     def _pairs(self, own: str, column: str, known: Counter[Text]) -> set[tuple[Text, Text]]:
-        """What occurs together, but for accidents."""
+        """The pairs of values that occur together, without accidents."""
         rows = self.case.rows
         pairs, all_of = Counter((row[own], row[column]) for row in rows), Counter(row[column] for row in rows)
         return {
@@ -220,7 +220,7 @@ class Judge:
         return under / domain if domain else 0.0
 
     def _harbored(self, found: ReleasedClass) -> bool:
-        """Ages over 89 are not told apart."""
+        """Ages over 89 are one group."""
         for column, label in zip(self.case.quasi_identifiers, found.labels, strict=True):
             if "safe_harbor_age" in column.hierarchy and label is not None and label.isdigit() and int(label) > 89:
                 return False

@@ -1,7 +1,7 @@
-"""How much more an adversary learns who knows all quasi-identifiers and runs the algorithm: measured on tiny tables.
+"""The extra knowledge of an adversary who knows all quasi-identifiers and runs the algorithm: measured on tiny tables.
 
-Nobody promises less (docs/threats.md, "Minimality"). The algorithm is written down again here; that the product chooses
-the same transformation is what can be broken.
+The product promises nothing about this (docs/threats.md, "Minimality"). The algorithm is written again here; a
+difference from the product's choice is a finding.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ World = tuple[str, ...]
 
 @dataclass(slots=True)
 class Report:
-    """Of how many releases with models of sensitive columns the adversary learns more, and how much at most."""
+    """How many releases with models of sensitive columns reveal more to the adversary, and the largest gain."""
 
     releases: int = 0
     more: int = 0
@@ -42,7 +42,7 @@ class Report:
     broken: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """The report, for people."""
         yield (
             f"{self.releases} tiny releases: running the algorithm tells more than the classes in {self.more}, and "
             f"somebody's value for certain in {self.certain} where the classes do not; {len(self.broken)} broken"
@@ -137,7 +137,7 @@ def _tiny(seed: int) -> tuple[Case, Document]:
 
 
 def _choose(drawn: Case, model: Document, world: World) -> Levels | None:
-    """The algorithm: of the transformations that hold without suppression, the least sum of levels, then the first."""
+    """The algorithm: among transformations that hold without suppression, the least sum of levels, then the first."""
     ((name, parameters),) = model.items()
     whole = values.spread_of([*world])
     for levels in sorted(_lattice(drawn), key=lambda levels: (sum(levels), levels)):
@@ -164,7 +164,7 @@ def _classes(drawn: Case, levels: Levels) -> list[list[int]]:
 
 
 def _worlds(drawn: Case, levels: Levels) -> Iterator[World]:
-    """Who could have which of the values that the release shows."""
+    """All worlds that fit the values that the release shows."""
     classes = _classes(drawn, levels)
     arrangements = [sorted(set(itertools.permutations(str(drawn.rows[i]["s0"]) for i in of))) for of in classes]
     for arranged in itertools.product(*arrangements):
@@ -176,6 +176,6 @@ def _worlds(drawn: Case, levels: Levels) -> Iterator[World]:
 
 
 def _most_likely(worlds: Sequence[World]) -> float:
-    """The probability of the value that is surest of anybody, all worlds being equally likely."""
+    """The highest probability of any person's value, all worlds being equally likely."""
     counts = [Counter(world[i] for world in worlds) for i in range(len(worlds[0]))]
     return max(max(count.values()) for count in counts) / len(worlds)

@@ -11,7 +11,7 @@ from tests.campaign.attacker.columns import Document
 from tests.campaign.attacker.distances import Spread, distance_of, shares
 
 SLACK = 1e-9
-"""How far logarithms may be off."""
+"""The tolerance of logarithms."""
 
 
 def holds(model: str, parameters: Document, part: Spread, whole: Spread, column: SensitiveColumn) -> bool:
@@ -72,5 +72,5 @@ def _beta_holds(parameters: Document, part: Spread, whole: Spread) -> bool:
 
 
 def spread_of(values: list[str | None]) -> Spread:
-    """How often each occurs."""
+    """The frequency of each value."""
     return Counter(values)

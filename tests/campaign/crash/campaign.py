@@ -26,7 +26,7 @@ from tests.small_disk import fill, small_disk
 
 CLIENTS = 3
 KILLS_PER_DATABASE = 20
-"""What a database holds grows with them, and so does the time to check it."""
+"""A database's contents grow with the kills, and so does the time to check it."""
 
 MEMORY = ("40MB", "100MB", "1GB")
 DISK = 200
@@ -43,7 +43,7 @@ PEOPLE = samples.PEOPLE.replace(f"range({samples.ROWS})", "range(4000)")
 
 @dataclass(slots=True)
 class Report:
-    """How often the server was ended how, what had been promised by then, and what was not kept."""
+    """The number of ends of the server by kind, the promises made by then, and the broken ones."""
 
     endings: Counter[str] = field(default_factory=Counter)
     promised: Counter[str] = field(default_factory=Counter)
@@ -51,7 +51,7 @@ class Report:
     broken: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """The report, for people."""
         yield f"{self.endings['kill']} kills, {len(self.broken)} broken promises"
         yield "ended by: " + ", ".join(f"{ending} {number}" for ending, number in self.endings.items())
         yield "promised: " + ", ".join(f"{what} {number}" for what, number in self.promised.items())
@@ -60,7 +60,7 @@ class Report:
 
 
 def crash(seed: int, seconds: float, kills: int) -> Report:
-    """Kills it so often, or as often as there is time for; a database is made from the seed and the number of it."""
+    """Kills the server so often, or until the time is over; the seed and its number determine each database."""
     report, until = Report(), time.monotonic() + seconds
     while report.endings["kill"] < kills and time.monotonic() < until:
         enough = min(kills, report.endings["kill"] + KILLS_PER_DATABASE)
@@ -77,7 +77,7 @@ def crash(seed: int, seconds: float, kills: int) -> Report:
 
 
 class _Crashed:
-    """A database, and what was promised about it."""
+    """A database, and the promises about it."""
 
     def __init__(self, path: Path, random: Random, report: Report) -> None:
         samples.create(path, people=PEOPLE)
@@ -88,7 +88,7 @@ class _Crashed:
         self._promised = Promised()
 
     def round(self) -> None:
-        """Some work, and an end of it."""
+        """Some work, and a violent end of it."""
         ending = self._random.choice(ENDINGS)
         with self._serving() as server:
             self._work(server, ending)
@@ -144,7 +144,7 @@ class _Crashed:
             self._report.broken.append(f"{ending}: exit code {code} after {elapsed:.0f} s")
 
     def check(self) -> None:
-        """Starts the server once more, and looks for all that was promised, and for nothing half-written."""
+        """Starts the server once more, and looks for everything that was promised, and for anything half-written."""
         with self._serving() as server:
             if list(server.spill_directory.iterdir()):
                 self._report.broken.append("raw data is left in the spill directory")
@@ -152,7 +152,7 @@ class _Crashed:
                 self._check_promises(client)
             server.terminate()
         errors = [line for line in server.log_file.read_text().splitlines() if " ERROR " in line]
-        # Where there is no room, there is none for how a job ended either: the next start calls it interrupted.
+        # Without room, the end of a job cannot be stored either: the next start calls the job interrupted.
         self._report.broken += [line for line in errors if not line.endswith("DISK_FULL")]
         with durable(self._path) as connection:
             try:
@@ -174,7 +174,7 @@ class _Crashed:
             self._report.found[state] += 1
             if state in ("queued", "running") or (release and job.release != release):
                 broken.append(f"{name} is {state} with release {job.release!r}, was promised {release!r}")
-            # From now on it stays as it is.
+            # From now on it must stay unchanged.
             promised.jobs[name] = job.release
         self._report.promised["jobs"] += len(promised.jobs)
         promised.jobs.clear()

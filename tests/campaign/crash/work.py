@@ -1,4 +1,4 @@
-"""What clients of a server that is about to be killed do, and what they were promised by then."""
+"""The work of clients of a server that is about to be killed, and the promises they got by then."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.e2e.samples import Document
 LOADED_ROWS = 20_000
 
 EXPECTED = frozenset({"QUEUE_FULL", "DISK_FULL", "TARGET_EXISTS", "TARGET_IN_USE", "REPEATED_RELEASE", "JOB_ACTIVE"})
-"""How calls may fail while there is no room for what they ask."""
+"""The failures that calls may have without room on the disk."""
 
 
 @dataclass(slots=True)
 class Promised:
-    """What clients were told: jobs that were accepted, with the release of those that had succeeded, and loads."""
+    """The answers that clients got: accepted jobs, with the releases of those that succeeded, and loads."""
 
     jobs: dict[str, str] = field(default_factory=dict)
     loads: dict[str, int] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Promised:
 
 
 def work(client: Client, random: Random, promised: Promised, over: Callable[[], bool]) -> None:
-    """One thing after another, until the server is gone."""
+    """One call after another, until the server is gone."""
     while not over():
         action = random.choices(ACTIONS, (6, 2, 1, 1, 1, 1))[0]
         try:
@@ -63,7 +63,7 @@ def release(client: Client, random: Random, promised: Promised) -> None:
 
 
 def after(client: Client, name: str) -> job_service_pb2.Job:
-    """The job once it has ended, however it did."""
+    """The job once it has ended, in any state."""
     with suppress(TableveilError):
         client.wait(name)
     return client.get_job(name)
@@ -105,7 +105,7 @@ def delete(client: Client, random: Random, promised: Promised) -> None:
 
 
 def look(client: Client, random: Random, promised: Promised) -> None:
-    """Reads what lists there are."""
+    """Reads all lists."""
     list(client.list_jobs())
     list(client.list_releases())
 
@@ -114,7 +114,7 @@ ACTIONS: tuple[Callable[[Client, Random, Promised], None], ...] = (release, load
 
 
 def policy(random: Random) -> Document:
-    """A release as a table or a view, in a place of its own or in that of another one."""
+    """A release as a table or a view, at a new place or in place of an earlier one."""
     target: Document = {"kind": random.choice(["TABLE", "VIEW"]), "name": f"new_{random.getrandbits(60)}"}
     if random.random() < 0.4:
         target |= {"name": f"standing_{target['kind'].lower()}", "if_exists": "REPLACE"}

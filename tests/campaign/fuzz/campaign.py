@@ -46,10 +46,10 @@ from tests.campaign.served import Served, serving
 CLIENTS = 4
 SEEDS = 40
 SECONDS_OF_A_CALL = 60.0
-"""After which no call may be unanswered, however much else the machine does: alone all end within a few."""
+"""No call may be unanswered after this time, on a busy machine, too: alone, all end within a few seconds."""
 MOST_MEMORY = 1_500 * 2**20
 MOST_GROWTH = 200 * 2**20
-"""Bytes from a third of the calls on."""
+"""The most growth in bytes after the first third of the calls."""
 
 FILES = (
     admin_service_pb2,
@@ -78,7 +78,7 @@ OFTEN = ("CheckPolicy", "SubmitJob", "SubmitFrontier", "PreviewHierarchy", "Subm
 
 @dataclass(slots=True)
 class Report:
-    """How calls ended, how long they took, and what was found."""
+    """The ends of calls, their times, and the findings."""
 
     codes: Counter[str] = field(default_factory=Counter)
     seconds: list[tuple[float, str]] = field(default_factory=list)
@@ -88,11 +88,11 @@ class Report:
 
     @property
     def calls(self) -> int:
-        """How many were answered."""
+        """The number of answered calls."""
         return self.codes.total()
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """The report, for people."""
         yield f"{self.calls} calls, {len(self.broken)} broken promises"
         yield "answers: " + ", ".join(f"{code} {number}" for code, number in self.codes.most_common())
         if self.seconds:
@@ -104,7 +104,7 @@ class Report:
 
 
 def fuzz(seed: int, seconds: float, calls: int) -> Report:
-    """So many calls, of which each is made from the seed and its number alone, or as many as there is time for."""
+    """Makes so many calls, each computed from the seed and its number alone, or until the time is over."""
     report = Report()
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "fuzzed.duckdb"
@@ -216,7 +216,7 @@ class _Fuzzer:
 
 
 def _look_at_jobs(server: Served, report: Report) -> None:
-    """Cancels what was accepted and has not ended, and looks at how the others did."""
+    """Cancels accepted jobs that have not ended, and checks the ends of the others."""
     with Client(server.address) as client:
         for listed in list(client.list_jobs()):
             try:

@@ -1,4 +1,4 @@
-"""Random messages: valid ones that are changed at random, and ones that random alone made."""
+"""Random messages: valid ones that are changed at random, and ones that are random throughout."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DOUBLING = "WITH " + ", ".join(
     f"c{i} AS (SELECT a.tag FROM {before} AS a JOIN {before} AS b USING (tag))"
     for i, before in enumerate(["people", *(f"c{i}" for i in range(24))])
 )
-"""Each names the one before twice: what it stands for grows by powers of two."""
+"""Each names the one before twice: the expansion doubles with each."""
 
 HOSTILE = (
     f"{DOUBLING} SELECT * FROM c24",
@@ -62,7 +62,7 @@ MANY = 3_000
 
 
 def random_message(random: Random, kind: Descriptor, seeds: Sequence[Message], depth: int = 0) -> Message:
-    """A message of the kind; where one of the seeds fits, that is taken mostly, and changed."""
+    """A message of the kind; if a seed fits, it is mostly taken and changed."""
     fitting = [seed for seed in seeds if seed.DESCRIPTOR is kind]
     if fitting and random.random() < 0.9:
         found = GetMessageClass(kind)()
@@ -98,7 +98,7 @@ def change(random: Random, message: Message, seeds: Sequence[Message]) -> None:
 
 
 def parts(message: Message) -> list[Message]:
-    """The message and all in it, but for entries of maps."""
+    """The message and all messages in it, except entries of maps."""
     found = [message]
     for field, value in message.ListFields():
         if field.message_type is None or _is_map(field):
@@ -109,7 +109,7 @@ def parts(message: Message) -> list[Message]:
 
 
 def nest(random: Random, message: Message, field: FieldDescriptor) -> None:
-    """Goes down by messages that have others like themselves in them, as deep as the wire allows."""
+    """Goes down through messages that contain messages of their own kind, as deep as the wire allows."""
     for _ in range(random.choice([3, DEEP])):
         if field.is_repeated:
             return
@@ -118,7 +118,7 @@ def nest(random: Random, message: Message, field: FieldDescriptor) -> None:
         deeper = [f for f in fields_of(message) if f.message_type is not None and not f.is_repeated]
         if not deeper:
             return
-        # Those that come back to where they began.
+        # The fields that lead back to the starting kind.
         field = next((f for f in deeper if f.name in ("combination", "rest")), random.choice(deeper))
 
 
@@ -164,7 +164,7 @@ def value_of(random: Random, field: FieldDescriptor) -> object:
 
 
 def fields_of(message: Message) -> list[FieldDescriptor]:
-    """What a message of this kind may have."""
+    """The fields that a message of this kind may have."""
     return [cast(FieldDescriptor, field) for field in message.DESCRIPTOR.fields]
 
 

@@ -99,7 +99,7 @@ def test_scales_at_the_ends_of_what_numbers_can_say(positions: list[float]) -> N
 
 
 def test_many_labels_have_few_coordinates_and_about_their_distances() -> None:
-    """A hundred groups of ten values: those of the same group are nearer to each other."""
+    """A hundred groups of ten values: values of one group are nearer to each other."""
     codes = np.arange(1000)
     levels = levels_of([(codes // 10).tolist(), (codes // 500).tolist()])
     at = coordinates(once_each(nominal(levels)))

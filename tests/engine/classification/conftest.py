@@ -1,4 +1,4 @@
-"""Forests of a few trees: what is tested does not depend on their number, but the time does."""
+"""Forests of a few trees: their number does not matter to the tests, but the time does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The assessment: nothing evaluated is trained on, suppressed records are not either, and accuracies are relative."""
+"""The assessment: no evaluated record is trained on, nor any suppressed one, and accuracies are relative."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def values(codes: NDArray[Any] | list[int], numbers: list[float] | None = None) 
 def records(
     classes: NDArray[np.int64], kept: Mask | None = None, **features: tuple[Values, Values]
 ) -> ClassifiedRecords:
-    """Features by name, each as it was and as it is released; all records are kept unless said otherwise."""
+    """Features by name, each as in the input and as released; all records are kept by default."""
     return ClassifiedRecords(
         tuple(Feature(name, *both) for name, both in features.items()),
         "class",
@@ -38,14 +38,14 @@ def records(
 
 
 def people(number: int = 200) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A class, and a feature of ten categories that tells it four times of five."""
+    """A class, and a feature of ten categories that predicts it four times of five."""
     generator = np.random.default_rng(9)
     feature = generator.integers(0, 10, number)
     return ((feature >= 5) ^ (generator.random(number) < 0.2)).astype(np.int64), feature
 
 
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[Examples]:
-    """What every training is given from now on, in order."""
+    """The examples of every training from now on, in order."""
     given: list[Examples] = []
 
     def spy(classifier: Classifier, examples: Examples, classes: int, seed: int) -> Told:
@@ -58,7 +58,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Examples]:
 
 def test_nothing_evaluated_is_trained_on(monkeypatch: pytest.MonkeyPatch) -> None:
     classes, _ = people(60)
-    # Everybody has a number of their own, so it is known who was trained on.
+    # Each record has a number of its own, which identifies the training records.
     own = values(np.arange(60), [float(code) for code in range(60)])
     grouped = values(np.arange(60), [code + 0.5 for code in range(60)])
     given = seen(monkeypatch)
@@ -68,14 +68,15 @@ def test_nothing_evaluated_is_trained_on(monkeypatch: pytest.MonkeyPatch) -> Non
     for training, examples in enumerate(given):
         trained = np.flatnonzero(assigned != training % 4)
         standardized = np.sort(examples.matrix.toarray()[:, 0])
-        # Input and release alike: exactly those of the other folds, standardized by themselves alone.
+        # Input and release: exactly the records of the other folds, standardized by themselves alone.
         assert standardized == pytest.approx((trained - trained.mean()) / trained.std())
         assert examples.records.sum() == len(trained)
 
 
 @pytest.mark.parametrize("classifier", Classifier)
 def test_who_memorizes_does_not_know_others(classifier: Classifier) -> None:
-    # A category of their own each, and classes by chance: if the test fold were trained on, all would be told.
+    # Each record has a category of its own, and classes are random: if the test fold were trained on, all predictions
+    # would be right.
     classes = np.random.default_rng(2).integers(0, 2, 80)
     own = values(np.arange(80))
     found = assess(records(classes, own=(own, own)), [classifier], 4, 0, Control()).comparisons[0]
@@ -185,11 +186,11 @@ def test_a_transformation_chosen_inside_the_folds_knows_the_records_trained_on_a
 
     def choose(trained: Mask) -> Chosen:
         asked.append(trained)
-        # Keeps all records, those evaluated on included: they are not trained on for that.
+        # Keeps all records, including the evaluated ones: they must still not be trained on.
         return (values(feature // 2),), np.ones(len(classes), np.bool_)
 
     given = seen(monkeypatch)
-    # What was released is not looked at.
+    # The released values are not looked at.
     nothing = (values(feature), values(np.zeros(len(classes))))
     inside = assess(
         records(classes, ~(classes >= 0), it=nothing), [Classifier.NAIVE_BAYES], 5, 1, Control(), choose=choose

@@ -23,7 +23,7 @@ def examples(features: list[Values], codes: Codes, classes: list[int], records: 
 
 
 def table() -> tuple[list[Values], Codes, NDArray[np.intp]]:
-    """Two categories and a number, some unknown, that tell something of three classes."""
+    """Two categories and a number, some unknown, that help to predict three classes."""
     generator = np.random.default_rng(3)
     classes = generator.integers(0, 3, 300)
     first = (classes + (generator.random(300) < 0.4)) % 3
@@ -46,7 +46,7 @@ def test_a_weight_is_so_many_records(classifier: Classifier) -> None:
     told = [train(classifier, given, 3, 1)(few.matrix) for given in (few, many)]
     assert told[0] == pytest.approx(told[1], abs=1e-3)
     assert told[0].sum(axis=1) == pytest.approx(1)
-    # And they learned something.
+    # The classifiers learned something.
     assert (told[0].argmax(axis=1) == rows[:, 3]) @ weights / weights.sum() > 0.6
 
 

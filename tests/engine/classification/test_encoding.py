@@ -1,4 +1,4 @@
-"""Encoded features: standardized by what is trained on alone, unknown values apart, constants gone, sizes bounded."""
+"""Encoded features: standardized by the training records alone, unknown values apart, constants gone, sizes bounded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def numbers(*of_codes: float) -> Values:
 def encoded(
     values: Values, trained: list[int], told: list[int], records: list[int] | None = None
 ) -> NDArray[np.float64]:
-    """The columns of a feature, learned from some codes, of others."""
+    """The columns of a feature for some codes, learned from other codes."""
     codes = np.array(trained, np.int32)[:, None]
     weights = np.array(records or [1] * len(trained), np.int64)
     found: NDArray[np.float64] = (
@@ -41,7 +41,7 @@ def test_a_category_nobody_trained_on_had_has_none() -> None:
 def test_what_is_constant_where_it_is_trained_on_has_no_column() -> None:
     assert encoded(categories(3), [1, 1], [0, 1]).shape == (2, 0)
     assert encoded(numbers(4.0, 5.0), [1, 1], [0, 1]).shape == (2, 0)
-    # The label of the top level: nothing is known of anybody.
+    # The label of the top level: no value is known.
     assert encoded(numbers(np.nan), [0, 0], [0]).shape == (1, 0)
     assert encoded(numbers(np.nan, 3.0), [0, 0], [1]).shape == (1, 0)
 
@@ -63,7 +63,7 @@ def test_unknown_is_told_apart_however_rare() -> None:
 
 
 def test_numbers_are_standardized_by_the_records_trained_on() -> None:
-    # 2, 2, 2 and 6: mean 3, deviation sqrt(3). What is told of others changes nothing.
+    # 2, 2, 2 and 6: mean 3, deviation sqrt(3). The values of other records change nothing.
     found = encoded(numbers(2.0, 6.0, 9.0, 1e9), [0, 1], [0, 1, 2], [3, 1])
     assert found[:, 0] == pytest.approx(np.array([-1, 3, 6]) / 3**0.5)
 

@@ -42,7 +42,7 @@ def test_measures_are_scikit_learns(predicted: tuple[np.ndarray, np.ndarray]) ->
             assert of_class.auc is None
             assert of_class.roc == ()
             continue
-        # The share of pairs of one of the class and another that are told apart.
+        # The share of pairs of one record of the class and one of another that are ranked correctly.
         own, others = probabilities[classes == code, code], probabilities[classes != code, code]
         above = np.sign(own[:, None] - others[None, :])
         assert of_class.auc == pytest.approx((above.mean() + 1) / 2)

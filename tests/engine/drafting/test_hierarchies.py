@@ -1,4 +1,4 @@
-"""Proposed hierarchies: sound, covering all values there are, and without the ends of the range."""
+"""Proposed hierarchies: sound, covering all values, and without the ends of the range."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What names of columns say, in several languages and spellings."""
+"""Meanings guessed from names of columns, in several languages and spellings."""
 
 from __future__ import annotations
 

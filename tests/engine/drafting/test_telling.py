@@ -42,7 +42,7 @@ def test_it_is_the_highest_with_several_labels(of: tuple[ValueKind, Sequence[Any
     [
         (column(INTEGER, range(20, 95), "age"), 4),
         (column(INTEGER, range(20, 35), "age"), 2),
-        # A year of days: by quarters, since the year would be the same for all.
+        # A year of days: by quarters, since all have the same year.
         (column(DATE, [datetime.date(2024, month, 1) for month in range(1, 13)], "admitted"), 2),
         (column(TEXT, [f"0{i:04}" for i in range(40)], "zip_code"), 4),
         (column(TEXT, list("fm") * 20, "sex"), None),

@@ -1,4 +1,4 @@
-"""The equations of the game by hand: information loss, attacks, what records pay, and the score made of it."""
+"""The equations of the game by hand: information loss, attacks, payouts, and the score made of them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_information_loss_is_the_share_of_the_bits(at: tuple[int, int], lost: fl
     classes = counter().classes(at)
     loss = InformationLoss(counter().levels).of(classes)
     assert loss == pytest.approx(np.full(len(classes.counts), lost), rel=1e-15)
-    # What decides at the ends is exact.
+    # Values that decide at the ends are exact.
     assert lost not in (0.0, 1.0) or (loss == lost).all()
 
 
@@ -121,7 +121,7 @@ def test_marketers_find_the_average_of_all() -> None:
     stakes = Stakes.of(replace(PUBLISHED, adversary_gain=Decimal(20)))
     records = np.array([1, 9])
     assert hits(records, records) == 2
-    # 2 of 10 found gain 40 for 40: it does not pay. Of 9 it does.
+    # 2 of 10 found gain 40 for 40: it does not pay. With 9 records it does.
     assert not stakes.sample_attacked(records, records)
     assert stakes.attack_on_sample(records, records) == 0
     fewer = np.array([1, 8])
@@ -171,7 +171,7 @@ def test_suppressed_records_pay_nothing_and_are_not_attacked() -> None:
     assert quality.assess((1, 0), classes, kept).score[0] == pytest.approx(3 * 500 + 2 * 1200, rel=1e-11)
 
 
-# --- what owners are told -------------------------------------------------------------------------------------------
+# --- figures for owners ---------------------------------------------------------------------------------------------
 
 
 def test_owners_are_told_what_is_paid_and_who_is_attacked() -> None:

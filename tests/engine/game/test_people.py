@@ -1,4 +1,4 @@
-"""Who shares labels, counted one by one."""
+"""People who share labels, counted one by one."""
 
 from __future__ import annotations
 

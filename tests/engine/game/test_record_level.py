@@ -64,7 +64,7 @@ class Table:
         return tuple(int(of.groups[level][code]) for of, level, code in zip(levels, at, values, strict=True))
 
     def loss(self, values: Values, at: Transformation) -> float:
-        """Of information, by its definition."""
+        """The information loss, by its definition."""
         levels = self.combinations.levels
         groups = self.labels(values, at)
         leaves = math.prod(float(of.leaves[level][group]) for of, level, group in zip(levels, at, groups, strict=True))
@@ -74,7 +74,7 @@ class Table:
 
 @st.composite
 def tables(draw: st.DrawFn, population: bool | None = None, most_attributes: int = 2) -> Table:
-    """Some of them with a population, in which other people are, and some of the source's may be missing."""
+    """Some tables have a population, in which other people are, and some of the source's may be missing."""
     chosen = draw(st.lists(hierarchies(), min_size=1, max_size=most_attributes))
     levels = []
     for rows in chosen:
@@ -127,7 +127,7 @@ def may_be_released(game: Game, choice: Choice, amount: float, people: int) -> b
 
 
 def best_of(table: Table, game: Game, choice: Choice, values: Values) -> tuple[Transformation, int, float] | None:
-    """The best transformation for a record, the people who share its labels there, and what it pays."""
+    """The best transformation for a record, the people who share its labels there, and its payout."""
     people = dict(zip(table.values, table.combinations.people.tolist(), strict=True))
     found = []
     for at in table.lattice:
@@ -162,7 +162,7 @@ def pre_image(table: Table, assignment: Assignment, of: int) -> int:
 
 
 def full_domain(table: Table, game: Game, choice: Choice) -> float:
-    """What the best of the releases with one transformation for all pays."""
+    """The payout of the best release with one transformation for all."""
     best = 0.0 if choice.break_even is not None else -math.inf
     for at in table.lattice:
         only = replace(table, lattice=Lattice(at, at, table.lattice.axes))
@@ -259,7 +259,7 @@ def test_solving_gives_what_pays_against_inversion(table: Table, game: Game, cho
 
 @given(tables(population=True), GAMES, CHOICES)
 def test_who_is_in_the_source_does_not_tell_one_person_from_another(table: Table, game: Game, choice: Choice) -> None:
-    """The records only pick one of a few assignments: with one transformation, there is one, whoever has records."""
+    """The records only pick one of a few assignments: with a single transformation, all records get it."""
     at = table.lattice.top
     single = Lattice(at, at, table.lattice.axes)
     stakes = Stakes.of(game)
@@ -271,7 +271,7 @@ def test_who_is_in_the_source_does_not_tell_one_person_from_another(table: Table
 
 @given(tables(), GAMES, CHOICES)
 def test_no_people_could_agree_on_labels_that_pay_more_for_each(table: Table, game: Game, choice: Choice) -> None:
-    """Not even by joining those who have the labels, who would have more company by it."""
+    """Joining the people who have the labels, who would then have more company, does not help either."""
     stakes = Stakes.of(game)
     [published] = best_transformations(table.combinations, table.lattice, [stakes], choice, Control(), True)
     chosen = stable_choices(table.combinations, table.lattice, published, stakes, choice, Control())
@@ -292,7 +292,7 @@ def test_no_people_could_agree_on_labels_that_pay_more_for_each(table: Table, ga
 
 
 def test_those_whose_cover_chose_otherwise_are_attacked_unless_it_is_solved_for() -> None:
-    """99 of 100 people who share a label are safe at finer ones: the hundredth is alone in the pre-image."""
+    """99 of 100 people with one label are safe at finer ones: the hundredth is alone in the pre-image."""
     rows = (("a", "x", "*"), ("b", "x", "*"), ("c", "y", "*"), ("d", "y", "*"))
     names = [row[0] for row in rows]
     levels = attribute_levels(label_values(InlineLevels(rows), ValueKind.TEXT, names, names), has_null=False)

@@ -1,4 +1,4 @@
-"""The payout sweep: every point is what trying all transformations finds, and what a search for one gain finds."""
+"""The payout sweep: every point equals the result of trying all transformations, and of a search for one gain."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Codes = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Case:
-    """Records and people, by their codes; and what is asked of them."""
+    """Records and people, by their codes; and the request."""
 
     attributes: tuple[Attribute, ...]
     records: Counter[Codes]
@@ -106,7 +106,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 @dataclass(frozen=True)
 class Tried:
-    """A class at a transformation: its records, what each of them pays, and whether it is attacked."""
+    """A class at a transformation: its records, the payout of each, and whether it is attacked."""
 
     records: tuple[Codes, ...]
     payout: float

@@ -27,7 +27,7 @@ def label_all(rule: Grouping, texts: list[str], own: list[bool] | None = None) -
 
 @st.composite
 def groupings(draw: st.DrawFn) -> Grouping:
-    """Of some of the values a to h, each level joining some labels of the one below."""
+    """A grouping of some of the values a to h; each level joins some labels of the one below."""
     members = draw(st.lists(st.sampled_from("abcdefgh"), min_size=3, max_size=8, unique=True))
     levels: list[GroupingLevel] = []
     while len(members) >= 3 and len(levels) < 3:
@@ -36,7 +36,7 @@ def groupings(draw: st.DrawFn) -> Grouping:
         groups = [Group(f"{len(levels)}{n}", tuple(found)) for n, found in joined.items()]
         others = f"{len(levels)}?" if draw(st.booleans()) else ""
         if others and levels:
-            # What is left out goes with the others.
+            # Values left out go with the others.
             groups = groups[1:]
         if not groups or len(groups) + bool(others) < 2:
             break

@@ -1,4 +1,4 @@
-"""Intervals: what is wrong with a rule, and its labels and leaves against a transcription that lists every interval."""
+"""Intervals: faults of a rule, and its labels and leaves against a transcription that lists every interval."""
 
 from __future__ import annotations
 
@@ -327,7 +327,7 @@ def test_no_values_still_have_levels() -> None:
     assert labelled.domain_size == 100
 
 
-# What is wrong with a rule.
+# Faults of a rule.
 
 
 @pytest.mark.parametrize(

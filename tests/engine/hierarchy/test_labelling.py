@@ -1,4 +1,4 @@
-"""Which rule fits which kind of column, and what holds of the labels of all rules."""
+"""The kinds of column that each rule fits, and properties of the labels of all rules."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def grouping(texts: list[str]) -> Grouping:
 
 
 def rules(kind: ValueKind) -> list[RuleHierarchy]:
-    """One of each that fits columns of the kind."""
+    """One rule of each kind that fits columns of the kind."""
     texts = [str(value) for value in VALUES[kind]]
     simple: list[SimpleRule] = [SuppressionOnly(), grouping(texts)]
     simple += [RANGES[kind]] if kind in RANGES else []

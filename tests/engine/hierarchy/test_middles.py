@@ -1,4 +1,4 @@
-"""What stands for labels in statistics."""
+"""Numbers that stand for labels in statistics."""
 
 from __future__ import annotations
 

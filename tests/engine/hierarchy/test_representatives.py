@@ -1,4 +1,4 @@
-"""Representatives: every label of a rule, at every level, is that of one of them."""
+"""Representatives: every label of a rule, at every level, is the label of one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Safe Harbor's hierarchies, held against the words of 45 CFR 164.514(b)(2)(i), and what is wrong with their input."""
+"""Safe Harbor's hierarchies, held against the words of 45 CFR 164.514(b)(2)(i), and faults of their input."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_dates_are_labelled_by_the_rule_and_nest(first: datetime.date, days: int
     assert len(rows) == days + 1
     for text, year, decade, top in rows:
         day = datetime.date.fromisoformat(text)
-        # Who turns 90 in that year was born 90 years earlier.
+        # People who turn 90 in that year were born 90 years earlier.
         old = as_of is not None and as_of.year - day.year >= 90
         assert year.endswith("or before") == old
         assert top == "*"

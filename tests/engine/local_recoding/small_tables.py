@@ -157,7 +157,7 @@ def optimum(table: SmallTable, models: Sequence[PrivacyModel], suppressible: int
 
 
 def label_cost(problem: LocalProblem, records: NDArray[np.integer[Any]]) -> float:
-    """What the most specific labels cost that all of the records share."""
+    """The cost of the most specific labels that all of the records share."""
     return sum(
         min(
             float(problem.costs.labels[j][level][attribute.groups[level][records[0, j]]])
@@ -169,7 +169,7 @@ def label_cost(problem: LocalProblem, records: NDArray[np.integer[Any]]) -> floa
 
 
 def cost_among(table: SmallTable, problem: LocalProblem, members: Sequence[int], k: int) -> float:
-    """What the cheapest labels cost that cover these records and at least k people of the population."""
+    """The cost of the cheapest labels that cover these records and at least k people of the population."""
     everybody = np.concatenate([table.records, table.others])
     cheapest = np.inf
     for x in itertools.product(*(range(attribute.top + 1) for attribute in table.levels)):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Places = NDArray[np.float64]
 Distance = Callable[[Sequence[int]], Fraction]
-"""How far a set of rows is from all rows, in the sensitive column."""
+"""The distance of a set of rows from all rows, in the sensitive column."""
 
 
 def apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:

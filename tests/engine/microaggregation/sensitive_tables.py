@@ -1,4 +1,4 @@
-"""Small tables with sensitive columns, as points; what their clusters are is checked in exact fractions."""
+"""Small tables with sensitive columns, as points; their clusters are checked in exact fractions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Table:
 
     @cached_property
     def repeated(self) -> Table:
-        """The same records, each a row."""
+        """The table with a row of its own for each record."""
         rows = [row for row, count in zip(self.rows, self.counts, strict=True) for _ in range(count)]
         codes = tuple(
             tuple(c for c, count in zip(column, self.counts, strict=True) for _ in range(count))
@@ -87,7 +87,7 @@ def as_sets(clusters: Clusters) -> Counter[tuple[tuple[int, int], ...]]:
 
 
 def of_rows(members: Sequence[Sequence[int]]) -> Counter[tuple[tuple[int, int], ...]]:
-    """The same of lists of rows that stand for one record each."""
+    """The clusters from lists of rows that stand for one record each."""
     return Counter(tuple(sorted(Counter(rows).items())) for rows in members)
 
 

@@ -22,7 +22,7 @@ POSITIONS = st.one_of(
 
 
 def numeric(positions: Sequence[float], weight: float = 1.0) -> AggregatedColumn:
-    """Each position occurs once; `counts` are not what clusters are formed by."""
+    """Each position occurs once; clusters are not formed by `counts`."""
     return AggregatedColumn("x", Aggregation(), np.ones(len(positions), np.int64), np.array(positions), weight=weight)
 
 
@@ -72,7 +72,7 @@ def tables(draw: st.DrawFn, most_points: int = 12, scales: str = "numeric nomina
 
 
 def record_by_record(points: Points) -> Points:
-    """The same records, one point each."""
+    """The points with one record each."""
     codes = tuple(np.repeat(of, points.counts) for of in points.codes)
     return replace(points, codes=codes, counts=np.ones(int(points.counts.sum()), np.int64))
 

@@ -52,13 +52,13 @@ def distance_of(table: Table) -> Callable[[Sequence[int]], Fraction]:
 
 
 def quiet(clustered: int, records: int) -> None:
-    """Nobody wants to know."""
+    """Ignores progress."""
 
 
 @pytest.mark.parametrize(("records", "k", "t"), SHAPES)
 @pytest.mark.parametrize("correlation", [0.1, 0.9])
 def test_swaps_are_those_of_k_anonymity_first(records: int, k: int, t: str, correlation: float) -> None:
-    """With the k from which on clusters can be t-close; records that all differ, so that no ties are decided."""
+    """With the least k at which clusters can be t-close; all records differ, so that there are no ties."""
     table = distinct_table(records, records, 2, correlation)
     (asked,) = target(table, t)
     least = max(k, asked.mover.smallest(asked.t))
@@ -87,7 +87,7 @@ def test_strata_are_those_of_t_closeness_first(records: int, k: int, t: str, cor
 @pytest.mark.parametrize(("records", "k", "t"), SHAPES)
 @pytest.mark.parametrize("correlation", [0.1, 0.9])
 def test_merges_are_those_of_the_published_loop(records: int, k: int, t: str, correlation: float) -> None:
-    """From the same clusters: each k rows that follow each other by the first column."""
+    """From given clusters: each k consecutive rows by the first column."""
     table = distinct_table(records + 2, records, 2, correlation)
     order = np.argsort([row[0] for row in table.rows])
     before = Clusters.of(order, np.minimum(np.arange(records) // k, records // k - 1), np.ones(records, np.int64))
@@ -108,7 +108,7 @@ def test_the_size_leaves_fewer_records_over_than_clusters(k: int, records: int, 
 
     assert min(k, records) <= size <= records
     assert over < clusters
-    # One of each of s equal parts of n ranks is at most so far away: where it divides, the bound is the published one.
+    # One record of each of s equal parts of n ranks is at most so far away: if s divides n, the published bound holds.
     assert over or Fraction(records - size, 2 * max(records - 1, 1) * size) <= t
 
 
@@ -119,7 +119,7 @@ def test_the_size_for_the_adult_table_s_example() -> None:
 
 @given(tables(most=40), st.sampled_from([1, 2, 3, 7]), st.sampled_from(["0", "0.1", "0.3"]))
 def test_blocks_lose_no_record(table: Table, k: int, t: str) -> None:
-    """Large tables are parted first; here small ones are, into blocks of hardly a cluster."""
+    """Large tables are split first; here small ones are, into blocks of hardly a cluster."""
     k = min(k, table.records)
     space = Space.of(table.points)
     with pytest.MonkeyPatch.context() as patch:
@@ -135,7 +135,7 @@ def test_blocks_lose_no_record(table: Table, k: int, t: str) -> None:
 
 
 def test_blocks_have_the_same_share_of_every_stratum() -> None:
-    """So clusters within a block are as t-close as any, though the blocks differ in what their records are like."""
+    """So clusters in one block are as t-close as in another, though the blocks' records differ."""
     table = distinct_table(5, 403, 3, 0.9)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stratifying, "WHOLE", 0)

@@ -48,14 +48,14 @@ def clusters_by(points: Points, k: int, how: Microaggregation) -> Clusters:
 
 
 def in_small_blocks(points: Points, k: int) -> Clusters:
-    """Final blocks have room for 20 clusters at least, so that there are some only if k is small."""
+    """Final blocks have room for at least 20 clusters, so that there are several only if k is small."""
     forming = Forming()
     partition(Space.of(points), k, forming, Control(), largest=1)
     return forming.clusters()
 
 
 def grid(side: int) -> Points:
-    """All points with two whole coordinates, each as often as tells a pattern: full of ties."""
+    """All points with two whole coordinates, with repeating weights: full of ties."""
     codes = tuple(of.ravel().astype(np.int32) for of in np.indices((side, side)))
     counts = 1 + (codes[0] * 3 + codes[1]) % 4
     columns = (numeric(np.arange(side, dtype=float).tolist()), numeric((np.arange(side) ** 2.0).tolist()))
@@ -68,7 +68,7 @@ def records_of(points: Points, clusters: Clusters) -> list[list[int]]:
 
 
 def same_values(points: Points, found: list[list[int]]) -> list[list[int]]:
-    """Records of plain transcriptions as the points they are of."""
+    """The records of plain transcriptions as points."""
     of = np.repeat(np.arange(len(points.counts)), points.counts)
     return [sorted(int(of[i]) for i in of_cluster) for of_cluster in found]
 

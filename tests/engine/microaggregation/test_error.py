@@ -43,7 +43,7 @@ def test_is_what_is_left_of_all_squared_distances(points: Points, data: st.DataO
     for column, of in enumerate(points.columns):
         whole = pairwise(points, column, records.tolist())
         within = sum(pairwise(points, column, some) for some in members)
-        # Positions that differ by less than a power of two can say have no distance.
+        # Positions that differ by less than a power of two can represent have no distance.
         shares.append(within / whole if whole > 1e-300 else 0.0)
         weights.append(of.weight / max(max(c.weight for c in points.columns), 1e-9) if whole > 1e-300 else 0.0)
     assert found.columns == pytest.approx(np.array(shares), abs=1e-9)

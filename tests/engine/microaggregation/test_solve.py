@@ -1,4 +1,4 @@
-"""Whatever forms the clusters, what comes out is a partition of all records that every privacy model releases."""
+"""By any method, the result is a partition of all records that every privacy model releases."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_clusters_are_k_anonymous_and_t_close(
 
 @given(tables(), st.integers(1, 4), st.sampled_from(["0", "0.2"]), st.sampled_from(ALGORITHMS))
 def test_weights_are_repeated_rows(table: Table, k: int, t: str, algorithm: ClosenessAlgorithm) -> None:
-    """Of the clusters of either, k and t hold; a row's records may be in several."""
+    """In the clusters of either table, k and t hold; a row's records may be in several clusters."""
     k = min(k, table.records)
     model = TCloseness("s0", Decimal(t), Distance.ORDERED)
 
@@ -112,14 +112,14 @@ def test_a_constant_column_costs_nothing(algorithm: ClosenessAlgorithm) -> None:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_what_is_exactly_everybody_takes_everybody(algorithm: ClosenessAlgorithm) -> None:
-    """If all values differ, only all records together are 0 away from them."""
+    """If all values differ, only all records together are at distance 0."""
     found = solved(distinct_table(2, 21), 2, [TCloseness("s0", Decimal(0), Distance.EQUAL)], algorithm)
 
     assert found.clusters.number == 1
 
 
 def test_strata_need_no_merging_and_bring_small_clusters() -> None:
-    """Where all values differ, of a column that the quasi-identifiers tell much of."""
+    """All values differ, in a column that depends strongly on the quasi-identifiers."""
     table = distinct_table(3, 120, 2, 0.9)
     model = TCloseness("s0", Decimal("0.1"), Distance.ORDERED)
     found = {algorithm: solved(table, 2, [model], algorithm) for algorithm in ALGORITHMS}
@@ -153,7 +153,7 @@ HARD: list[PrivacyModel] = [
 
 @given(tables(), st.sampled_from(DIVERSE), st.integers(1, 3))
 def test_other_models_are_met_or_nothing_meets_them(table: Table, model: PrivacyModel, k: int) -> None:
-    """What the rule itself says of the clusters; infeasible is only what all records together do not meet."""
+    """The rule itself judges the clusters; infeasible means only that all records together do not meet it."""
     k = min(k, table.records)
     rule = privacy_of([model], counter_of(table.points, table.sensitive))
     rows = np.arange(len(table.counts))
@@ -241,7 +241,7 @@ def test_what_is_said_to_be_feasible_is_and_nothing_stricter(table: Table, model
 
 
 def test_no_merge_makes_more_clusters_violate() -> None:
-    """Seen after every merge: one that failed is gone, and at most what was made of it fails."""
+    """Checked after every merge: a failing cluster is gone, and at most the merged one fails."""
     table = distinct_table(6, 200, 2, 0.8)
     rule = privacy_of([TCloseness("s0", Decimal("0.05"), Distance.ORDERED)], counter_of(table.points, table.sensitive))
 
@@ -269,7 +269,7 @@ def test_no_merge_makes_more_clusters_violate() -> None:
 
 
 def test_the_nearest_is_found_whatever_came_and_went() -> None:
-    """Against looking at all places; many more come than the tree is built for."""
+    """Against looking at all places; many more are added than the tree is built for."""
     random = np.random.default_rng(7)
     known = Nearest(random.normal(size=(1500, 3)))
     for step in range(1400):

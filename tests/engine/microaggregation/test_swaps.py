@@ -1,4 +1,4 @@
-"""What a swap would make of a cluster is what the cluster after the swap is."""
+"""The computed effect of a swap equals the distance of the cluster after the swap."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.engine.privacy.test_distances import Sample, defined
 
 
 def excess(table: Table, models: list[TCloseness], members: list[list[int]]) -> Fraction:
-    """By the definition, of members by their codes per model."""
+    """The excess by definition; members are given by their codes per model."""
     found = []
     for model, codes in zip(models, members, strict=True):
         column = table.sensitive[int(model.column[1:])]
@@ -32,7 +32,7 @@ def excess(table: Table, models: list[TCloseness], members: list[list[int]]) -> 
 
 @given(tables(columns=2), st.data())
 def test_every_swap_is_what_it_makes(table: Table, data: st.DataObject) -> None:
-    """For all distances, one column or two, and two clusters at once, records that are alike and NULL included."""
+    """For all distances, one column or two, and two clusters at once, including equal records and NULL."""
     rows = st.integers(0, len(table.rows) - 1)
     size = data.draw(st.integers(1, min(5, len(table.rows))))
     members = data.draw(st.lists(st.lists(rows, min_size=size, max_size=size), min_size=2, max_size=2))
@@ -61,7 +61,7 @@ def test_every_swap_is_what_it_makes(table: Table, data: st.DataObject) -> None:
 @given(tables())
 @settings(max_examples=15)
 def test_costs_are_the_same_without_a_table(table: Table) -> None:
-    """Where it would be too large, and where whole numbers would be too large for 64 bits."""
+    """For a table that would be too large, and for whole numbers beyond 64 bits."""
     targets = targets_of([TCloseness("s0", Decimal("0.1"), Distance.ORDERED)], table.sensitive)
     codes = np.array(table.codes[0])
 

@@ -1,4 +1,4 @@
-"""Optimal clusters of one column against all that there could be."""
+"""Optimal clusters of one column against all possible ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def exact_error(values: list[Fraction]) -> Fraction:
 
 
 def least_error(values: list[Fraction], k: int) -> Fraction:
-    """Over all ways to cut the sorted values, whatever the sizes."""
+    """The minimum over all ways to cut the sorted values into clusters of any size."""
     values = sorted(values)
     sums = [Fraction(0), *accumulate(values)]
     squares = [Fraction(0), *accumulate(value**2 for value in values)]

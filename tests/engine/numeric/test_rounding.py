@@ -1,4 +1,4 @@
-"""Rounding keeps the order, makes equal what sums in another order, and bounds stay below."""
+"""Rounding keeps the order, makes sums in different orders equal, and bounds stay below."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a policy says of itself: exact limits, companion names, quasi-identifiers in order."""
+"""Properties of a policy: exact limits, companion names, quasi-identifiers in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Optimizing for classification names columns that can be told and told by, and penalties that mean something."""
+"""Optimizing for classification needs columns that can be predicted or predict, and penalties with an effect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A game is one that somebody plays, what asks for one has it, and the record level gets what it can judge."""
+"""A game must be playable, fields that need a game have one, and the record level gets columns that it can judge."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_quality_models_at_the_record_level(quality: QualityModel, fault: tuple[
 
 
 def test_no_privacy_model_at_the_record_level() -> None:
-    """What is proposed is no model that is refused next."""
+    """No model is proposed that the next check refuses."""
     (fault,) = validate_policy(replace(RECORD_LEVEL, privacy_models=()))
     assert (fault.field, fault.found) == ("privacy_models", "none")
     assert "profitability" in fault.hint

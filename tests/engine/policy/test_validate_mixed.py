@@ -1,4 +1,4 @@
-"""What cannot be combined with quasi-identifiers that are aggregated inside classes, with exact paths."""
+"""Fields that cannot be combined with quasi-identifiers that are aggregated inside classes, with exact paths."""
 
 from __future__ import annotations
 

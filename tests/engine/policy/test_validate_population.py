@@ -1,4 +1,4 @@
-"""A population says something, and what the privacy models need of it."""
+"""A population defines something, and everything that the privacy models need of it."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ def test_the_column_is_a_sensitive_one(kind: type[SensitiveModel]) -> None:
     assert found("ward") == [(field, "'ward', whose role is INSENSITIVE")]
     assert found("wage") == [(field, "'wage', which is no sensitive column of the policy")]
     assert found("wage", Role.INSENSITIVE) == found("wage")
-    # Only the database tells whether it is there.
+    # Only the database knows whether the column exists.
     assert found("wage", Role.SENSITIVE) == []
     assert found("ward", Role.SENSITIVE) == found("ward")
 
@@ -205,7 +205,7 @@ def test_hierarchical_distances_need_a_hierarchy() -> None:
     [
         # On another column.
         (TCloseness("illness", D("0.2")), TCloseness("charge", D("0.2"))),
-        # Of another kind, as another variant.
+        # With another distance: another kind of model.
         (TCloseness("illness", D("0.2")), NTCloseness("illness", 9, D("0.2"))),
         (TCloseness("illness", D("0.2")), TCloseness("illness", D("0.3"), Distance.ORDERED)),
         (EstimatedKMap(3, D("0.05")), EstimatedKMap(3, D("0.05"), CellSizes.ZERO_TRUNCATED_POISSON)),

@@ -1,4 +1,4 @@
-"""What Safe Harbor asks of a policy's columns and levels, with exact paths."""
+"""Safe Harbor's demands on a policy's columns and levels, with exact paths."""
 
 from __future__ import annotations
 

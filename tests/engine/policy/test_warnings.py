@@ -1,4 +1,4 @@
-"""A valid policy tells its owner by which sensitive values it chooses."""
+"""A valid policy tells its owner which sensitive values take part in choosing."""
 
 from __future__ import annotations
 

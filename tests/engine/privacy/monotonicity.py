@@ -1,4 +1,4 @@
-"""Random small tables, and by brute force on them whether what a rule declares to the search is true."""
+"""Random small tables, and brute-force checks on them of a rule's declarations to the search."""
 
 from __future__ import annotations
 
@@ -111,11 +111,11 @@ def _sensitive(
     return column, rows
 
 
-# --- what must be true ----------------------------------------------------------------------------------------------
+# --- required properties --------------------------------------------------------------------------------------------
 
 
 def check_declared(table: SmallTable, make: RuleFactory) -> None:
-    """All that the rule declares to the search, for every pair of transformations x <= y of the table."""
+    """All declarations of the rule to the search, for every pair of transformations x <= y of the table."""
     rule = make(table.facts)
     judged = {x: _Judged.of(table, x, rule) for x in table.lattice}
     for x, finer in judged.items():
@@ -129,7 +129,7 @@ def check_declared(table: SmallTable, make: RuleFactory) -> None:
 
 @dataclass(frozen=True)
 class _Judged:
-    """What the rule says at a transformation; `class_of` has the class of each row, `suppressed` its lost records."""
+    """The rule's answers at a transformation; `class_of` has the class of each row, `suppressed` its lost records."""
 
     classes: EquivalenceClasses
     kept: NDArray[np.bool_]

@@ -1,4 +1,4 @@
-"""Classes written down by their values, and random ones, to follow the definitions of models on them."""
+"""Classes written as lists of values, and random ones, for checking models by their definitions."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def valued(facts: Facts) -> SensitiveColumn:
 
 
 def shares(values: Sequence[Value]) -> dict[Value, Fraction]:
-    """Of the values that occur, NULL included."""
+    """The shares of the values that occur, including NULL."""
     return {value: Fraction(count, len(values)) for value, count in Counter(values).items()}
 
 
@@ -60,7 +60,7 @@ def suppressed(rule: ReleaseRule, classes: EquivalenceClasses) -> int:
 
 
 def lost(rule: ReleaseRule, classes: EquivalenceClasses) -> list[int]:
-    """Per class, of a rule that knows."""
+    """Lost records per class, for a rule that knows them."""
     found = rule.lost(classes)
     assert found is not None
     return [int(records) for records in found]

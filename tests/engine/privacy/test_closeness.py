@@ -23,7 +23,7 @@ THRESHOLDS = ["0", "0.1", "0.2", "0.25", "0.3", "0.5", "0.75", "1"]
 
 
 class Known:
-    """Classes whose values are told, and the column; it counts nothing."""
+    """Classes with known values, and the column; it counts nothing."""
 
     nbytes = 0
 

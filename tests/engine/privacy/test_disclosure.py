@@ -1,4 +1,4 @@
-"""delta-disclosure privacy is what its definition says, and declares to the search what is true."""
+"""delta-disclosure privacy equals its definition, and its declarations to the search are true."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_counts_of_a_hundred_million_do_not_overflow() -> None:
     assert rule(Decimal("1e9"))(facts).releasable(found).tolist() == [True]
 
 
-# --- absent values, NULL, and what is nothing -----------------------------------------------------------------------
+# --- absent values, NULL, and nothing -------------------------------------------------------------------------------
 
 
 def test_absent_values() -> None:

@@ -1,4 +1,4 @@
-"""Earth mover's distances from sparse counts are those of the definition, for every class and distribution."""
+"""Earth mover's distances from sparse counts equal the definition, for every class and distribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The l-diversity models are what their definitions say, and declare to the search what is true."""
+"""The l-diversity models equal their definitions, and their declarations to the search are true."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_counts_of_a_hundred_million_do_not_overflow() -> None:
     assert recursive_rule(Decimal("1e300"), 2)(facts).releasable(classes).tolist() == [True]
 
 
-# --- NULL, and what is nothing --------------------------------------------------------------------------------------
+# --- NULL, and nothing ----------------------------------------------------------------------------------------------
 
 
 def test_null_is_no_value() -> None:

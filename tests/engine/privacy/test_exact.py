@@ -1,4 +1,4 @@
-"""Multiples are those of Python's own numbers, also where 64 bits overflow and floats drift."""
+"""Multiples equal those of Python's own numbers, even where 64 bits overflow and floats drift."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Profitability and no attack: what they release, what they declare to the search, and what would do instead."""
+"""Profitability and no attack: their releases, their declarations to the search, and the parameters they offer."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_marketers_find_in_the_population_what_is_in_it() -> None:
 
 @given(GAMES, st.lists(st.tuples(st.integers(1, 6), st.integers(0, 6)), min_size=1, max_size=5))
 def test_no_choice_of_classes_keeps_more_from_marketers(game: Game, sizes: list[tuple[int, int]]) -> None:
-    """Of those that suppress whole sizes: the classes of one size go by their loss."""
+    """No choice that suppresses whole sizes keeps more: within one size, classes are suppressed by their loss."""
     counts, people = [n for n, _ in sizes], [n + more for n, more in sizes]
     kept = kept_of(NoAttack(Success.MARKETER), game, counts, people)
     found = sum(n / p for n, p in zip(counts, people, strict=True))
@@ -267,7 +267,7 @@ def test_sizes_that_no_table_has_are_no_trouble() -> None:
     assert rule.minimum_class_size == 8
 
 
-# --- what would do instead ------------------------------------------------------------------------------------------
+# --- offered parameters ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""beta-likeness is what its definition says, and declares to the search what is true."""
+"""beta-likeness equals its definition, and its declarations to the search are true."""
 
 from __future__ import annotations
 

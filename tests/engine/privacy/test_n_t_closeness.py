@@ -25,7 +25,7 @@ THRESHOLDS = st.sampled_from(["0", "0.1", "0.2", "0.25", "0.5", "0.75"])
 
 
 class WithHierarchy(Facts):
-    """The same facts, the column with a hierarchy besides."""
+    """The facts, with a hierarchy for the column."""
 
     def sensitive(self, column: str):  # type: ignore[no-untyped-def]
         position, found = super().sensitive(column)
@@ -72,7 +72,7 @@ def test_it_is_what_it_is_defined_to_be(
 ) -> None:
     model = NTCloseness(COLUMN, n, Decimal(t), distance)
     rule = NTClosenessRule(model, facts_of(table))
-    # In any order, since what is remembered must not tell.
+    # In any order, since remembered supersets must not change the answers.
     for x in data.draw(st.permutations(list(table.lattice))):
         assert rule.releasable(table.facts.counter.classes(x)).tolist() == holds_by_definition(table, x, model)
 

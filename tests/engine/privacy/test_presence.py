@@ -74,7 +74,7 @@ def test_it_vetoes_together_with_a_class_size_too() -> None:
 
 
 def test_what_is_above_the_maximum_is_lost() -> None:
-    # Of 10 people at most 3 may be in the source.
+    # At most 3 of 10 people may be in the source.
     assert presence("0", "0.39").lost(classes_of([3, 5, 1], [10, 10, 2])).tolist() == [0, 2, 1]
 
 

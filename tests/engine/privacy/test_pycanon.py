@@ -1,4 +1,4 @@
-"""An independent opinion on what classes reach, where pycanon has one that follows the definitions.
+"""An independent opinion on the parameters of classes, where pycanon has one that follows the definitions.
 
 Where it does not: its delta is in natural logarithms and passes over values that a class lacks; its recursive (c,l)
 takes the rarest value for the most frequent; its enhanced beta does not hold each value to its own limit; its entropy l
@@ -30,7 +30,7 @@ def anonymity() -> Any:
 
 
 def both(seed: int, values: str) -> tuple[list[list[Value]], Any]:
-    """Random classes, and the same as a frame."""
+    """Random classes, also as a data frame."""
     pandas = pytest.importorskip("pandas")
     random = Random(seed)
     classes: list[list[Value]] = [random.choices(values, k=random.randint(6, 30)) for _ in range(12)]

@@ -1,4 +1,4 @@
-"""Safe Harbor refuses no class, so that beside another model it changes nothing of what that one releases."""
+"""Safe Harbor refuses no class, so that beside another model it does not change that model's release."""
 
 from __future__ import annotations
 

@@ -33,14 +33,14 @@ from tests.engine.random_tables import Row, Table
 
 @dataclass(frozen=True)
 class Defined:
-    """The score as users know it, and its parts per quasi-identifier if it has any."""
+    """The score that users see, and its parts per quasi-identifier if it has any."""
 
     score: float
     values: tuple[float, ...] = ()
 
 
 def defined(table: Table, x: Transformation, model: QualityModel, game: Game) -> Defined:
-    """What the definition says of a transformation that keeps the classes of at least k."""
+    """The score by definition of a transformation that keeps the classes of at least k."""
     release = _Release(table, x, monotone=getattr(model, "monotone", False))
     attributes = range(len(x))
     match model:
@@ -77,7 +77,7 @@ def defined(table: Table, x: Transformation, model: QualityModel, game: Game) ->
 
 
 def _factors(factor: float) -> tuple[Fraction, Fraction]:
-    """Those of generalization and of suppression."""
+    """The factors of generalization and of suppression."""
     exact = Fraction(factor)
     return (Fraction(1), 2 * exact) if exact <= Fraction(1, 2) else (2 - 2 * exact, Fraction(1))
 
@@ -180,13 +180,13 @@ class _Release:
         return float((kept * level * g + len(self.suppressed) * s) / self.number)
 
     def combinations(self, record: Row) -> int:
-        """Those that the record could be, going by what is released of it."""
+        """The number of combinations that the record could have, judged by its released labels."""
         if not self.keeps(record):
             return math.prod(self.domain(j) for j in range(len(self.at)))
         return math.prod(self.leaves(j, value) for j, value in enumerate(record))
 
     def combination(self, i: int) -> Hashable:
-        """What record i was; every withheld one was something else."""
+        """The combination of record i; every withheld record has one of its own."""
         record = self.table.records[i]
         return i if self.table.withheld(record) else record
 
@@ -197,7 +197,7 @@ class _Release:
         return p * math.log2(p / (size / self.number / self.combinations(record)))
 
     def payout(self, record: Row, success: Success, game: Game) -> float:
-        """Without a population, journalists know what prosecutors do."""
+        """Without a population, journalists have the prosecutors' knowledge."""
         share = math.prod(Fraction(self.leaves(j, value), self.domain(j)) for j, value in enumerate(record))
         everything = math.prod(self.domain(j) for j in range(len(self.at)))
         loss = 1 + math.log10(share) / math.log10(everything) if everything > 1 else 0.0

@@ -44,7 +44,7 @@ class Column:
         return attribute_levels(label_values(REGIONS, ValueKind.TEXT, names, names), False)
 
     def squared_distance(self, i: int, j: int) -> Fraction:
-        """Of the values of two records: of nominal ones, of the least level at which they have a common label."""
+        """The squared distance of two values; for nominal ones, of the least level with a common label."""
         if not self.nominal:
             return (Fraction(self.values[i]) - Fraction(self.values[j])) ** 2
         one, other = REGIONS.rows[int(self.values[i])], REGIONS.rows[int(self.values[j])]

@@ -31,7 +31,7 @@ GAMES = st.sampled_from(
         Game(Decimal(1000), Decimal(0), Decimal(50), Decimal(3)),
     ]
 )
-"""What records are worth, for models that ask."""
+"""The worth of records, for models that need it."""
 
 AGGREGATES = st.sampled_from(Aggregate)
 FACTORS = st.sampled_from([0.5, 0.0, 0.25, 0.3, 0.75, 0.9, 1.0])
@@ -66,6 +66,6 @@ NAMES = (
     "KL divergence per record",
     "publisher payout",
 )
-"""Of the models in the two lists, for the names of tests."""
+"""The names of tests for the models in the two lists."""
 
 EVERY_MODEL = st.one_of(*SEPARABLE, *BY_CLASSES)

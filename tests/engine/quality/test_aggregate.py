@@ -1,4 +1,4 @@
-"""Aggregates: what each makes of weighted values, and that lower bounds of values give lower bounds of scores."""
+"""Aggregates: their results from weighted values, and that lower bounds of values give lower bounds of scores."""
 
 from __future__ import annotations
 

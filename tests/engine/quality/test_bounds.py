@@ -1,4 +1,4 @@
-"""No bound is above the score of anything it bounds: for every model and option, on random tables and intervals."""
+"""No bound is above the score of a transformation that it bounds: for every model and option, on random tables."""
 
 from __future__ import annotations
 

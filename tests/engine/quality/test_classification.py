@@ -32,7 +32,7 @@ Value = str | None
 
 @dataclass(frozen=True)
 class Classified:
-    """A table whose records have more columns: `extra` are features released as they are, `classes` are to be told.
+    """A table whose records have more columns: `extra` are features released unchanged, `classes` are to be predicted.
 
     `attributes` are the quasi-identifiers that are features.
     """
@@ -44,7 +44,7 @@ class Classified:
     model: ClassificationModel
 
     def defined(self, x: Transformation) -> Fraction:
-        """What the definition says of a transformation that keeps the classes of at least k."""
+        """The score by definition of a transformation that keeps the classes of at least k."""
         table, records = self.table, range(len(self.table.records))
         labels = [tuple(label(table.attributes[j], v, x[j]) for j, v in enumerate(r)) for r in table.records]
         withheld = [table.withheld(record) for record in table.records]
@@ -135,7 +135,7 @@ PENALTIES = st.tuples(
     st.sampled_from([1.0, 0.3, 0.0]),
     st.sampled_from([1.0, 2.0, 1 / 3, 0.0]),
 ).filter(any)
-"""Of suppression, of a minority, and of no majority."""
+"""The penalties of suppression, of a minority, and of no majority."""
 
 
 @st.composite
@@ -243,7 +243,7 @@ def test_all_records_count_where_no_class_is_the_most_frequent() -> None:
 
 
 def test_a_suppressed_record_counts_half_and_does_not_vote() -> None:
-    # Of the four labelled ab, b alone is suppressed.
+    # Among the four records labelled ab, b alone is suppressed.
     assert score(of_one_attribute("aaabcc", "+++-++", k=2), (0,)) == 0.5 / 6
 
 
@@ -295,7 +295,7 @@ def test_a_class_that_is_large_enough_only_later_may_be_suppressed_before() -> N
 
 
 def test_whoever_is_suppressed_does_not_vote_with_others_of_the_same_features() -> None:
-    # All have the feature a; the two of class - are told apart by b, and as few as can be suppressed.
+    # All have the feature a; b separates the two of class -, and as few as possible can be suppressed.
     case = with_another("aaaaa", "aabbb", "--+++", k=3, suppressible=2)
     assert bound_between(case, (0, 0), (0, 1)) == score(case, (0, 0)) == 0.0
     # If only one may be, the other is outvoted.

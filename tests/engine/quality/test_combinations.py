@@ -49,7 +49,7 @@ def test_ambiguity_counts_what_a_record_could_have_been() -> None:
 def test_divergence_of_a_release_that_spreads_records_over_what_did_not_occur() -> None:
     of = table("af", "af", "bf", "cm")
     assert score(of, (0, 0), KLDivergenceModel()) == 0
-    # x has 2 combinations with f. Of its 3 records 1.5 are expected in each.
+    # x has 2 combinations with f. In each of them, 1.5 of its 3 records are expected.
     expected = 2 / 4 * math.log2(2 / 1.5) + 1 / 4 * math.log2(1 / 1.5)
     assert score(of, (1, 0), KLDivergenceModel()) == pytest.approx(expected + 1 / 4 * math.log2(1 / 0.5), rel=1e-9)
     everything = 2 / 4 * math.log2(2 / 4 * 8) + 2 / 4 * math.log2(1 / 4 * 8)

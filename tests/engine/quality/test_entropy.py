@@ -34,11 +34,11 @@ def value_at(of: Table, level: int, model: EntropyModel = PLAIN) -> float:
 
 
 def test_counts_the_bits_that_tell_the_values_of_a_label_apart() -> None:
-    """Of x, 2 of 4 records are a and 2 are b: one bit each."""
+    """Among the 4 records of x, 2 are a and 2 are b: one bit each."""
     of = table("aabbcccc")
     assert value_at(of, 0) == 0
     assert value_at(of, 1) == 4 * 1
-    # Of *, a quarter are a, a quarter b, half c.
+    # Under *, a quarter are a, a quarter b, half c.
     assert value_at(of, 2) == 4 * 2 + 4 * 1
 
 

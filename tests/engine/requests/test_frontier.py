@@ -1,4 +1,4 @@
-"""What can be wrong with asking for a frontier, and the policies it consists of."""
+"""The checks of a request for a frontier, and its policies."""
 
 from __future__ import annotations
 

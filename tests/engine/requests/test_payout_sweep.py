@@ -1,4 +1,4 @@
-"""What can be wrong with asking for a payout sweep, and what of the policy it is made by."""
+"""The checks of a request for a payout sweep, and the parts of the policy that it uses."""
 
 from __future__ import annotations
 

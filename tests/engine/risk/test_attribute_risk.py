@@ -1,4 +1,4 @@
-"""What subsets of attributes tell apart, and special uniques, against records that are compared one by one."""
+"""Risks of subsets of attributes, and special uniques, against records that are compared one by one."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def test_nothing_to_estimate(counts: list[int]) -> None:
 
 
 def test_sizes_add_up_to_the_classes() -> None:
-    """Of Pitman's classes the first ten sizes are most, and never more than all."""
+    """The first ten sizes are most of Pitman's classes, and never more than all."""
     found = population_estimates(ClassSizes.of(np.array([1] * 60 + [2] * 20 + [3] * 9 + [8, 30], np.int64)), 4_000)
     for sizes in found.sizes.values():
         assert sizes is not None
@@ -119,7 +119,7 @@ def test_intruder_success_by_hand() -> None:
 
 
 def test_intruder_success_on_a_simulated_population(slid: NDArray[np.int64]) -> None:
-    """Whoever finds a unique record, and draws one of the people with its values, is right as often as estimated."""
+    """An intruder finds a unique record, draws one of the people with its values, and is right as estimated."""
     rng, fraction = np.random.default_rng(5), 0.3
     people = np.repeat(np.arange(len(slid)), slid)
     drawn = people[rng.random(len(people)) < fraction]

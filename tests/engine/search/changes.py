@@ -14,7 +14,7 @@ from tableveil.policy.privacy import PRIVACY_FIELDS
 
 
 def value_of(policy: Policy, field: str) -> Any:
-    """What the policy has at a path."""
+    """The policy's value at a path."""
     if match := re.fullmatch(r"privacy_models\[(\d+)]\.(\w+)\.(\w+)", field):
         model = policy.privacy_models[int(match[1])]
         assert PRIVACY_FIELDS[type(model)] == match[2]

@@ -184,7 +184,7 @@ def problems(
 
 
 def key_at(problem: Problem, x: Transformation) -> Key | None:
-    """The key of a transformation by the models themselves, or None if it is not valid."""
+    """The key of a transformation, computed by the models themselves; None if it fails."""
     classes = problem.counter.classes(x)
     kept = problem.privacy.releasable(classes)
     if not valid(problem, classes, kept):
@@ -224,7 +224,7 @@ def check_complete(problem: Problem, outcome: SearchOutcome) -> None:
 
 
 def check_stopped(problem: Problem, outcome: SearchOutcome) -> None:
-    """What a search that was stopped says is true, if not the whole truth."""
+    """A stopped search makes true statements, if not the whole truth."""
     check_candidates(problem, outcome)
     best = optimum(problem)
     assert outcome.checked + sum(outcome.pruned.values()) <= outcome.lattice_size

@@ -1,4 +1,4 @@
-"""Every property store answers as if it had kept everything it was ever told."""
+"""Every property store answers as if it had kept everything that was added."""
 
 from __future__ import annotations
 

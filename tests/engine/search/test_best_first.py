@@ -1,4 +1,4 @@
-"""Best-first search finds what looking at every transformation finds, also with few counts, little time or memory."""
+"""Best-first search equals looking at every transformation, even with few counts, little time or memory."""
 
 from __future__ import annotations
 

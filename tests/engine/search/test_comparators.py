@@ -1,4 +1,4 @@
-"""Comparators return what is valid and no better than the optimum; exhaustive search returns the optimum."""
+"""Comparators return valid transformations no better than the optimum; exhaustive search returns the optimum."""
 
 from __future__ import annotations
 

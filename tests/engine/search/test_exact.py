@@ -1,4 +1,4 @@
-"""The search finds what exhaustive search by the definitions finds, and its proof adds up, whoever counts."""
+"""The search equals exhaustive search by the definitions, and its proof adds up, for every counter."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class Problem:
-    """A small table and what is asked of it; at most `suppressible` records may be suppressed.
+    """A small table and a problem on it; at most `suppressible` records may be suppressed.
 
     If `even`, only classes of even size are released: a model whose failures finer transformations do not inherit.
     """
@@ -95,7 +95,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Valued:
-    """What the definitions say of one transformation; `values` are the losses per attribute, exact."""
+    """The values of one transformation by definition; `values` are the losses per attribute, exact."""
 
     valid: bool
     suppressed: int
@@ -162,7 +162,7 @@ def reported(problem: Problem, values: tuple[Fraction, ...]) -> float:
 
 
 def compared(problem: Problem, values: tuple[Fraction, ...]) -> tuple[float, ...]:
-    """What scores are compared by, in the order of the attributes: its rounding decides between exact ties."""
+    """The compared scores, in the order of the attributes: its rounding decides between exact ties."""
     weighted = [float(value) * a.weight for value, a in zip(values, problem.attributes, strict=True)]
     match problem.aggregate:
         case Aggregate.GEOMETRIC_MEAN:
@@ -353,7 +353,7 @@ def check_candidates(problem: Problem, outcome: SearchOutcome) -> None:
 
 
 def check_infeasible(problem: Problem) -> None:
-    """What the most general transformation suppresses is told, and is the least of all."""
+    """The number of records that the most general transformation suppresses is reported, and is the least of all."""
     why = search.why_infeasible(asked(problem, in_numpy(problem)))
     assert why.transformation == problem.lattice.top
     assert (why.records, why.allowed) == (len(problem.records), problem.suppressible)
@@ -433,10 +433,10 @@ def test_does_not_depend_on_the_order_of_records(problem: Problem, data: st.Data
 
 
 def check_stopped(problem: Problem, outcome: SearchOutcome) -> None:
-    """What a search that was stopped says is true, if not the whole truth."""
+    """A stopped search makes true statements, if not the whole truth."""
     check_candidates(problem, outcome)
     best = exhaustive(problem)
-    # The most general transformation is checked whatever the time: if it is not valid, none is.
+    # The most general transformation is checked whatever the time: if it fails, all do.
     assert (outcome.best is None) == (best is None)
     if best is None or outcome.best is None:
         return

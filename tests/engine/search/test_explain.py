@@ -36,7 +36,7 @@ def rejected_at(problem: Problem, x: Transformation) -> list[list[bool]]:
 
 
 def check(problem: Problem, found: Neighbour) -> None:
-    """What is said about a transformation is true."""
+    """Every statement about a transformation is true."""
     x = found.transformation
     key = key_at(problem, x)
     assert found.score == (None if key is None else problem.quality.reported(key[0]))

@@ -1,4 +1,4 @@
-"""The frontier finds for every pair what a search of its own finds, counts less, and says what it has not proven."""
+"""The frontier's result for every pair equals a search of its own; it counts less, and names what it has not proven."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def grids(draw: st.DrawFn, models: st.SearchStrategy[Named] = EVERY_MODEL, even:
 
 
 def check(grid: Grid, outcome: FrontierOutcome) -> None:
-    """Points that claim to be complete are what looking at every transformation finds; all others are true."""
+    """Complete points equal the result of looking at every transformation; all other points make true statements."""
     for cell, point in grid.cells(outcome):
         truth = optimum(cell)
         if point.best is not None:

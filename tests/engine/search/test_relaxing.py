@@ -1,4 +1,4 @@
-"""What conflicts in a policy that nothing meets, and what would do: compared with all that small tables allow."""
+"""Conflicts of a policy that nothing meets, and its relaxations: compared with all possible ones on small tables."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_what_is_said_is_true(asked: Asked) -> None:
 @settings(max_examples=10)
 @given(policies(), st.integers(0, 30))
 def test_what_is_said_is_true_whenever_the_time_is_over(asked: Asked, seconds: int) -> None:
-    """Each count takes a second: whatever was found by then would do, and what is called proven is."""
+    """Each count takes a second: everything found by then holds, and everything called proven is true."""
     problem, counter = watched(asked.problem)
     timed = replace(asked, problem=problem)
     relaxed = timed.relaxed(Control(counter.clock), seconds)

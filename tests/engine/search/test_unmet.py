@@ -1,4 +1,4 @@
-"""What would do of a model that some classes do not meet, compared with trying its values on these classes."""
+"""Relaxations of a model that some classes do not meet, compared with trying its values on these classes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BY_CLASS = [
     )
 ]
 MOST_LENIENT = {"k": 2, "l": 2, "n": 2, "t": Decimal("0.9999"), "delta": 5, "beta": 16, "c": 17}
-"""For the few records here. Only of probabilistic and entropy l-diversity, l is any number above 1."""
+"""For the few records here. Only for probabilistic and entropy l-diversity, l is any number above 1."""
 
 
 @settings(max_examples=60, deadline=None)

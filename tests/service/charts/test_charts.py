@@ -140,7 +140,7 @@ def test_a_page_has_the_numbers() -> None:
         [("number", "1,000"), ("text", "")],
         [("number", "2,000"), ("text", "1 2")],
     ]
-    # What HTML would take for open.
+    # Elements that HTML would leave open.
     assert not re.search(r"<(td|th|title|style|div)\b[^>]*/>", made)
 
 

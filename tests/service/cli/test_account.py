@@ -211,7 +211,7 @@ def test_a_replaced_release_says_so() -> None:
     release.current = False
     text = shown(release)
     assert "(replaced by a later release)" in text.splitlines()[0]
-    # What has its name by now is another release's.
+    # Another release has its name by now.
     assert "Query it" not in text
 
 

@@ -53,7 +53,7 @@ def test_jobs_as_json(documents: Documents, service: FakeService) -> None:
     assert job["submit_time"] == "2023-11-14T22:13:20Z"
     # 64-bit numbers are texts in proto JSON.
     assert job["progress"]["transformations_checked"] == "1204"
-    # What is unset is there all the same, unless it is a message.
+    # Unset fields are included, unless they are messages.
     assert job["request_id"] == ""
     assert "failure" not in job
 

@@ -27,7 +27,7 @@ def file(tmp_path: Path) -> str:
 
 @pytest.fixture
 def job(service: FakeService) -> str:
-    """What submitting leads to."""
+    """The answers to submitting."""
     service.submit(
         "jobs/7",
         [samples.searching("jobs/7", 12, 0.3, 0.1), samples.succeeded("jobs/7", "releases/3")],
@@ -146,7 +146,7 @@ def wrong(tmp_path: Path, service: FakeService) -> str:
     path.write_text(f"{text}sufix: 3\n")
     service.faults = [
         faults_pb2.Fault(field="source.table", found="'discharges'", expected="a table", hint="Did you mean 'x'?"),
-        # The same field as one that could not be read from the document.
+        # This field could not be read from the document, either.
         faults_pb2.Fault(field="attributes[1].role", found="nothing", expected="a role"),
     ]
     return str(path)

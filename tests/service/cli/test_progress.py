@@ -27,7 +27,7 @@ def test_the_console_decides() -> None:
 
 
 def lines(*shown: tuple[float, job_service_pb2.Job]) -> list[str]:
-    """What is printed if jobs are shown at these times."""
+    """The printed lines if jobs are shown at these times."""
     file = io.StringIO()
     times = iter([at for at, _ in shown])
     with Lines(Console(file=file, width=40), lambda: next(times)) as view:
@@ -90,7 +90,7 @@ def screen() -> io.StringIO:
 
 
 def frames(screen: io.StringIO, *jobs: job_service_pb2.Job) -> str:
-    """What a terminal is sent while jobs are shown, without colours."""
+    """The output to a terminal while jobs are shown, without colours."""
     console = Console(file=screen, force_terminal=True, width=100, color_system=None, legacy_windows=False)
     with Bars(console) as view:
         for job in jobs:

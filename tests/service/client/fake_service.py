@@ -54,7 +54,7 @@ Outcome = faults_pb2.Failure | grpc.StatusCode
 """How a call fails: with our details, or with a bare status, as if the connection broke."""
 
 Step = job_service_pb2.Job | Outcome | threading.Event
-"""What a watch stream does next: send, fail, wait."""
+"""The next step of a watch stream: send, fail, wait."""
 
 
 class FakeService(

@@ -26,7 +26,7 @@ def policy() -> policy_pb2.Policy:
 
 
 def playing() -> policy_pb2.Policy:
-    """The same with a game, as payout sweeps need one."""
+    """A policy with a game, as payout sweeps need one."""
     message = policy()
     message.privacy_models[0].profitability.success = policy_pb2.SUCCESS_JOURNALIST
     message.game.publisher_benefit, message.game.adversary_cost = "1200", "4"
@@ -34,7 +34,7 @@ def playing() -> policy_pb2.Policy:
 
 
 def csv_policy(path: str, **options: str) -> policy_pb2.Policy:
-    """The same with a hierarchy in a file."""
+    """A policy with a hierarchy in a file."""
     changed = policy()
     changed.attributes[0].hierarchy.csv.CopyFrom(policy_pb2.CsvHierarchy(path=path, **options))
     return changed

@@ -17,7 +17,7 @@ FIELD = "attributes[0].hierarchy.csv"
 
 
 def read(directory: Path, content: bytes, delimiter: str = "") -> tuple[list[list[str]], list[Fault]]:
-    """What a file with that content holds."""
+    """The rows and faults of a file with that content."""
     (directory / "sex.csv").write_bytes(content)
     levels, faults = read_csv_hierarchies(samples.csv_policy("sex.csv", delimiter=delimiter), directory)
     return [list(row) for file in levels for row in file.rows], faults

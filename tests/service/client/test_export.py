@@ -277,7 +277,7 @@ def test_a_killed_process_leaves_nothing_that_looks_done(
     if number is not signal.SIGKILL:
         assert code == 128 + number
         assert list(tmp_path.iterdir()) == []
-    # What a process leaves behind that cannot clean up is swept by the next export to the same path.
+    # The files of a killed process are removed by the next export to the path.
     service.resume.set()
     client.export("3", path, export_format)
     assert list(tmp_path.iterdir()) == [path]

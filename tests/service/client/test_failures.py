@@ -1,4 +1,4 @@
-"""What calls raise that fail."""
+"""Exceptions of failing calls."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def test_submit_sends_nothing_that_is_wrong_by_itself(client: Client, service: F
     service.faults = [faults_pb2.Fault(field="source.table", found="'discharges'", expected="a table")]
     with pytest.raises(InvalidError) as caught:
         client.submit(policy)
-    # What only the server can tell comes with it.
+    # Faults that only the server finds are included.
     fields = [fault.field for fault in caught.value.faults]
     assert fields == ["privacy_models[0].k_anonymity.k", "source.table"]
     assert not any(isinstance(request, job_service_pb2.SubmitJobRequest) for request in service.requests)

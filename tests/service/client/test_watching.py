@@ -45,7 +45,7 @@ def test_an_ended_job(client: Client, service: FakeService) -> None:
 )
 def test_a_broken_stream_is_opened_again(client: Client, service: FakeService, code: grpc.StatusCode) -> None:
     service.submit("jobs/1", [FIRST, code], [code], [FIRST, SECOND, code], [DONE], state=RUNNING)
-    # What did not change meanwhile is not repeated.
+    # Unchanged states are not repeated.
     assert watched(client) == [FIRST, SECOND, DONE]
 
 

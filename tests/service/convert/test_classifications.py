@@ -1,4 +1,4 @@
-"""What is asked of a classifier assessment, from messages, and what it found, as messages."""
+"""Requests of classifier assessments from messages, and their results as messages."""
 
 from __future__ import annotations
 

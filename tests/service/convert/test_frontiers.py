@@ -1,4 +1,4 @@
-"""What is asked of a frontier, from messages, and what it found, as messages."""
+"""Requests of frontiers from messages, and their results as messages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_what_is_asked() -> None:
     assert grid == FrontierGrid((2, 10), (Decimal(0), Decimal("0.10"), Decimal(1)))
     assert policy is not None
     assert policy.privacy_models == (KAnonymity(5),)
-    # What is said of a release is no part of it.
+    # The document has no part about a release.
     assert "release" not in json.loads(document)
     message = samples.policy()
     message.ClearField("release")

@@ -1,4 +1,4 @@
-"""What is asked of a payout sweep, from messages, and what it found, as messages."""
+"""Requests of payout sweeps from messages, and their results as messages."""
 
 from __future__ import annotations
 

@@ -435,7 +435,7 @@ def test_everything_wrong_at_once() -> None:
         ("search.strategy", "the unknown number 9"),
         ("release.kind", "the unknown number 9"),
         ("release.if_exists", "the unknown number 9"),
-        # What validate_policy adds for the rest.
+        # The faults that validate_policy adds for the rest.
         ("source.table", "nothing"),
         ("release.name", "nothing"),
         ("attributes[3].column", "'dates' more than once"),

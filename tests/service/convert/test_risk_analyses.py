@@ -1,4 +1,4 @@
-"""What is asked of a risk analysis, from messages, and what it found, as messages."""
+"""Requests of risk analyses from messages, and their results as messages."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tableveil.v1 import policy_pb2
 
 
 def faults_of(text: str | bytes, syntax: Syntax = "yaml") -> dict[str, str]:
-    """What was found, by path."""
+    """The findings, by path."""
     _, faults = read_policy(text, syntax)
     return {fault.field: fault.found for fault in faults}
 
@@ -287,7 +287,7 @@ search:
         ("search.levels[]", "a mapping"),
         ("search.linked[0].columns", "'age'"),
     ]
-    # What cannot be read is there nevertheless, or it would be missing too.
+    # Unreadable fields count as present, or they would be reported as missing, too.
     assert {"age", "sex", "zip"} <= set(policy.search.levels)
 
 

@@ -17,7 +17,7 @@ from tableveil.v1 import policy_pb2
 
 DEMO = Path(__file__).parents[3] / "service/tableveil/demo/policy.yaml"
 
-# What YAML readers of one version or another take for a number, a boolean, a date, nothing, or syntax.
+# Texts that YAML readers of one version or another take for a number, a boolean, a date, nothing, or syntax.
 TREACHEROUS = [
     *("", " ", "~", "null", "Null", "NULL", "NO", "no", "y", "on", "true", "False", "02139", "010", "0x10", "0o7"),
     *("1e5", "1_000", "12:30:45", "2024-01-01", ".5", "5.", ".inf", "NaN", "-", "?", ":", "- a", "a: b", "a #b"),

@@ -1,4 +1,4 @@
-"""What microaggregation promises of a written table, transcribed: who is in which class is told by a column of tags."""
+"""Microaggregation's promises about a written table, transcribed: a column of tags identifies classes' members."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def classes_of(policy: Policy, source: Sequence[Row], released: Sequence[Row]) -
 
 
 def check_aggregates(policy: Policy, source: Sequence[Row], released: Sequence[Row]) -> None:
-    """Every released value is what its function makes of the values of all who have it with the same other ones."""
+    """Every released value is its function's aggregate of the values of all records with equal other values."""
     for shown, members in classes_of(policy, source, released).items():
         for attribute, value in zip(policy.aggregated, shown, strict=True):
             assert attribute.aggregation is not None
@@ -143,7 +143,7 @@ def equal_distance(part: Iterable[Any], whole: Iterable[Any]) -> Fraction:
 
 
 def ordered_distance(part: Iterable[Any], whole: Iterable[Any]) -> Fraction:
-    """What is moved over every step between neighbours of the ranked values, over the number of steps."""
+    """The sum of the mass moved over every step between neighbouring ranks, divided by the number of steps."""
     p, q = shares(part), shares(whole)
     values = sorted(q)
     carried, moved = Fraction(0), Fraction(0)

@@ -92,6 +92,6 @@ class Gate:
 
 
 def other_warnings(release: Release) -> tuple[str, ...]:
-    """Those that are not about what columns tell that are released as they are."""
+    """The warnings that are not about columns released unchanged."""
     about = ("effective k", "No privacy model names")
     return tuple(text for text in release.warnings if not any(part in text for part in about))

@@ -81,7 +81,7 @@ Row = tuple[int, float, str, str | None, str | None, int | None, str]
 
 
 def people(random: random.Random) -> list[Row]:
-    """Whose sensitive values go with their age."""
+    """People whose sensitive values depend on their age."""
     rows: list[Row] = []
     for _ in range(60):
         age = random.choice([20, 23, 35, 38, 52, 71])
@@ -123,7 +123,7 @@ def chosen(database: Database, policy: Policy, rows: list[Row]) -> tuple[Any, ..
 def test_permuted_sensitive_values_change_nothing_that_is_chosen(
     database: Database, monkeypatch: pytest.MonkeyPatch, variant: str, seed: int
 ) -> None:
-    # What judges afterwards would hide what was chosen.
+    # The models that judge afterwards would hide the choice.
     monkeypatch.setattr(run, "judging_models", lambda policy: ())
     drawing = random.Random(seed)
     policy, rows = replace(POLICY, **VARIANTS[variant]), people(drawing)

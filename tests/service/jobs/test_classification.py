@@ -62,7 +62,7 @@ ASKED = ClassificationRequest(1, ("ill",), classifiers=TREE, folds=3)
 
 @pytest.fixture(autouse=True)
 def people(session: Session) -> None:
-    """Who is old, or lives in p0, is ill more often than not."""
+    """People who are old, or live in p0, are ill more often than not."""
     session.execute(
         "CREATE TABLE people AS SELECT (hash(i, 1) % 80)::INT AS age, "
         "CASE WHEN hash(i, 2) % 20 > 0 THEN 'p' || hash(i, 2) % 3 END AS place, "

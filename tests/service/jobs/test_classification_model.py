@@ -82,7 +82,7 @@ def asking(*classes: str, features: tuple[str, ...] = (), **changes: Any) -> Pol
 
 
 def score(session: Session, classes: tuple[str, ...], features: tuple[str, ...]) -> float:
-    """What the definition says of the written table."""
+    """The score of the written table by definition."""
     cost = 0.0
     for name in classes:
         votes: defaultdict[tuple[Any, ...], list[Any]] = defaultdict(list)

@@ -58,7 +58,7 @@ def analyze(database: Database) -> Iterator[Analyze]:
 
 @pytest.fixture
 def found(analyze: Analyze, database: Database) -> Callable[[RiskRequest], RiskAnalysis]:
-    """What a job that succeeds has stored."""
+    """The stored result of a job that succeeds."""
 
     def found(request: RiskRequest) -> RiskAnalysis:
         job = analyze(request)
@@ -83,7 +83,7 @@ def test_sets_side_by_side(found: Callable[[RiskRequest], RiskAnalysis], session
         assert measures["prosecutor", "average_risk", None] == pytest.approx(len(sizes) / 400)
         assert measures["prosecutor", "records_above_threshold", "0.2"] == sum(n for n in sizes if n < 5)
         assert [m.measure for m in compared.measures if m.model.startswith("population (dankar")] == ["uniqueness"]
-    # The last set is all of them: what is said of it is what is said of the table.
+    # The last set is all columns: its risks are those of the table.
     assert {measure for measure in analysis.compared[-1].measures if measure.measure != "classes"} <= set(
         analysis.measures
     )

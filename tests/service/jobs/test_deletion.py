@@ -133,6 +133,6 @@ def test_retention_leaves_jobs_that_have_not_ended(open_manager: Open, database:
     jobs = open_manager(concurrent_jobs=1)
     numbers = {submit(jobs, to(name)).number for name in ("running", "queued")}
     gate.wait_for(1)
-    # Of the job of the release some events go.
+    # Some events of the release's job are deleted.
     assert delete_old(database, NOTHING)[0] == 0
     assert {job.number for job in jobs.page(None, 10)} > numbers

@@ -157,7 +157,7 @@ def test_shown_suppressed_records_have_no_labels(database: Database, session: Se
 
 
 def refused_by_both(run: Run, database: Database, policy: Policy) -> tuple[str, list[float | None]]:
-    """What the column determines, and the effective k of it if it is acknowledged."""
+    """The determined column, and its effective k if it is acknowledged."""
     (determined,) = refused(run, database, policy)
     attributes = (*policy.attributes[:-1], replace(policy.attributes[-1], acknowledged=True))
     release = run(

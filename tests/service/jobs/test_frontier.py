@@ -1,4 +1,4 @@
-"""Jobs for frontiers: what they find is what releases would have, they write nothing else, and end as other jobs do."""
+"""Jobs for frontiers: they find the figures of releases, write nothing else, and end as other jobs do."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def level_of(labels: Labels) -> tuple[int, int]:
 
 
 def payouts(classes: Counter[Labels], people: list[Row] | None, success: Success, game: Game) -> dict[Labels, float]:
-    """What a record of each released class pays its publisher."""
+    """The payout of a record of each released class."""
     sizes: dict[Labels, int] = dict(classes)
     if people is not None and success is not Success.PROSECUTOR:
         sizes = {labels: sum(labels_of(row, level_of(labels)) == labels for row in people) for labels in classes}

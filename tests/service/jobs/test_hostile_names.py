@@ -48,7 +48,7 @@ def quoted(*parts: str) -> str:
 
 @dataclass(frozen=True)
 class Names:
-    """What everything is called: two quasi-identifiers, the person, a sensitive and an insensitive column, the rest."""
+    """The names of everything: two quasi-identifiers, the person, a sensitive and an insensitive column, the rest."""
 
     columns: tuple[str, str, str, str, str]
     source: tuple[str, str] = ("main", "patients")
@@ -86,7 +86,7 @@ CASES = {
         f"{LONG}m",
         (f"{LONG}y", f"{LONG}o"),
     ),
-    # What the writer calls its own tables, aliases and columns.
+    # The writer's own names of tables, aliases and columns.
     "own names 1": Names(("source", "d0", "d1", "n", "w0"), ("main", "source"), ("main", "recounted"), "released"),
     "own names 2": Names(("value", "code", "l1", "g1", "c0"), ("main", "dictionary_1"), ("main", "base_histogram")),
     "own names 3": Names(
@@ -108,7 +108,7 @@ CASES = {
     "own names 9": Names(
         ("jobs", "measure", "threshold", "base", "packed"), ("main", "jobs"), ("main", "releases"), "b"
     ),
-    # What the verification does.
+    # The verification's own names.
     "own names 10": Names(
         ("q0", "class", "found", "pool", "records"), ("main", "spread"), ("main", "judged_classes"), "value"
     ),

@@ -188,7 +188,7 @@ def test_records_that_are_kept_may_be_blanked_with_no_other_change() -> None:
 
 
 def test_models_that_were_not_asked_are_no_part_of_what_is_feasible(database: Database, run: Run) -> None:
-    """What would do for the others may be refused by them, and that is said."""
+    """Relaxations that hold for the other models may fail them, and the error says so."""
     blindly = SearchOptions(choose=Choose.QUASI_IDENTIFIERS_ONLY)
     policy = asking(KAnonymity(9), BetaLikeness("illness", Decimal("0.01")), search=blindly)
     error = refused(database, run, policy)
@@ -203,7 +203,7 @@ def test_models_that_were_not_asked_are_no_part_of_what_is_feasible(database: Da
 
 
 def test_nothing_found_in_time_is_not_nothing(database: Database, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that was ended before it found anything: what comes after it looks for anything at all."""
+    """A search that ended before it found anything: the job then looks for anything at all."""
 
     def ended(*arguments: Any) -> SearchOutcome:
         return replace(search(*arguments), best=None, complete=False)
@@ -318,7 +318,7 @@ def test_fewer_records_than_k_are_told_the_k_that_would_do(database: Database, r
 
 
 def test_a_cancel_ends_the_search_for_hints(database: Database, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever cancels: the client, the one-shot command at Ctrl-C, or a server that stops."""
+    """For every kind of cancel: by the client, by Ctrl-C of the one-shot command, or by a server that stops."""
     counted = set()
 
     def count_one(self: RememberingCounter, transformation: Transformation) -> EquivalenceClasses:

@@ -1,7 +1,7 @@
 """A server killed at any statement of a release's job: the earlier release is as it was, or all of the new one there.
 
-What a kill leaves behind is the file and its log as they are at that moment, so a single run shows it: both are kept
-after every statement, and opened afterwards. A kill in the middle of the commit leaves a part of its log.
+A kill leaves the file and its log as they are at that moment. So a single run shows it: both are kept after every
+statement, and opened afterwards. A kill in the middle of the commit leaves a part of its log.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Kept:
     def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self._path = path
         self.files = [self._now()]
-        # What only reads is left out, but for what follows the commit.
+        # Statements that only read are left out, except those after the commit.
         for method in ("execute", "_unguarded", "close"):
             monkeypatch.setattr(Session, method, self._keeping(getattr(Session, method)))
 
@@ -58,7 +58,7 @@ class Kept:
 
 
 def state_of(files: Files, path: Path) -> State:
-    """What a server finds that is started on these files."""
+    """The state that a server finds when it starts on these files."""
     file, log = files
     path.write_bytes(file)
     if log is not None:

@@ -76,7 +76,7 @@ def _kill_at(position: int) -> None:
 
         return called
 
-    # What only reads is left out, but for what follows the commit.
+    # Statements that only read are left out, except those after the commit.
     for method in ("execute", "_unguarded", "close"):
         setattr(Session, method, counting(getattr(Session, method)))
 

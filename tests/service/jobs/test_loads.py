@@ -146,7 +146,7 @@ def test_one_load_of_an_id_at_a_time(loads: Loads, session: Session) -> None:
 
 @pytest.mark.parametrize("request_id", ["x" * 1001, "a\nb", "a\x1b[2J", "a\0", "a\u202eb"])
 def test_ids_that_are_none(loads: Loads, jobs: JobManager, request_id: str) -> None:
-    """Of loads and of jobs."""
+    """Ids of loads and of jobs."""
     assert code(lambda: append(loads, request_id=request_id)) == "REQUEST_ID_INVALID"
     assert code(lambda: submit(jobs, replace(POLICY, request_id=request_id))) == "REQUEST_ID_INVALID"
 

@@ -297,7 +297,7 @@ def test_a_request_id_starts_anew_what_may_pass_by_itself(jobs: JobManager, monk
         assert (second == first) is not again
         assert second.failure is not None
         assert (second.failure.code == "ANEW") is again
-        # Whoever insists gets a new job, and so does the id.
+        # A client that insists gets a new job, and the id means that one.
         third = ended(jobs, submit(jobs, policy, again=True).number)
         assert third.number > second.number
         assert submit(jobs, policy).number >= third.number

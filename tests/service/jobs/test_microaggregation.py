@@ -1,4 +1,4 @@
-"""Releases by microaggregation: what is written is what clusters of enough records make, and meets every model."""
+"""Releases by microaggregation: the written values are those of clusters of enough records, and meet every model."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def clean(session: Session) -> Iterator[None]:
 
 
 def check(policy: Policy, session: Session, source: Sequence[Row], k: int = 4) -> dict[tuple[Any, ...], list[Row]]:
-    """The written classes, which are made of the source's rows, have k of them, and aggregates that are theirs."""
+    """The written classes consist of the source's rows, have k of them, and their aggregates."""
     released = read_rows(session, "SELECT * FROM out")
     assert Counter(row["tag"] for row in released) == Counter(row["tag"] for row in source)
     check_aggregates(policy, source, released)

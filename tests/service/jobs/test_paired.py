@@ -150,7 +150,7 @@ def test_labels_are_those_of_the_hierarchies(
 def test_aggregates_are_those_of_the_classes(
     run: Callable[..., Release], database: Database, session: Session, people: None
 ) -> None:
-    """Of suppressed records too; those that were set aside have none."""
+    """For suppressed records, too; those that were set aside have none."""
     weight = AttributePolicy(
         "weight",
         Role.QUASI_IDENTIFIER,

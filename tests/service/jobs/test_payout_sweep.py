@@ -1,4 +1,4 @@
-"""Jobs for payout sweeps: what they find is what releases would pay, they write nothing else, and end as others do."""
+"""Jobs for payout sweeps: they find the payouts of releases, write nothing else, and end as others do."""
 
 from __future__ import annotations
 
@@ -166,13 +166,13 @@ def test_a_sweep_has_every_gain_by_every_method(jobs: JobManager, database: Data
         assert [(p.method, p.among, p.gain) for p in sweep.points] == [
             (method, adversary, gain) for method in methods for adversary in adversaries for gain in SWEPT.gains
         ]
-    # Who is one of more people is attacked less.
+    # A person among more people is attacked less.
     for method in methods:
         for gain in SWEPT.gains:
             of_all = point(among, method, Among.POPULATION, gain)
             assert point(among, method, Among.SOURCE, gain) == point(alone, method, Among.SOURCE, gain)
             assert of_all.payout >= point(alone, method, Among.SOURCE, gain).payout
-            # For nothing, nobody attacks; who has no letter is withheld.
+            # Without a gain, nobody attacks; people without a letter are withheld.
             assert of_all.suppressed >= 5
             assert gain or (of_all.payout, of_all.suppressed, of_all.attacked) == (395 * 100.0, 5, 0)
 
@@ -213,7 +213,7 @@ def test_safe_harbor_is_one_more_curve(jobs: JobManager, database: Database) -> 
     found = [p for p in sweep.points if p.method is Method.SAFE_HARBOR]
     assert [p.gain for p in found] == list(SWEPT.gains)
     assert {p.transformation for p in found} == {(1, 1, 0)}
-    # It only ever suppresses who is withheld.
+    # Only withheld records are ever suppressed.
     assert {p.suppressed for p in found} == {5}
     assert [p.payout for p in found] == sorted((p.payout for p in found), reverse=True)
     assert found[0].attacked == 0 < found[-1].attacked

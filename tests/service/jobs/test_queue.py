@@ -57,7 +57,7 @@ def test_a_full_queue(open_manager: Open, gate: Gate) -> None:
     with pytest.raises(BusyError) as raised:
         submit(jobs, to("too_many"))
     assert raised.value.code == "QUEUE_FULL"
-    # What is known needs no room, and a job that leaves makes some.
+    # A known request needs no room, and a job that leaves makes some.
     assert submit(jobs, to("waiting0", request_id="r-0")).number == waiting[0].number
     jobs.cancel(waiting[0].number)
     submit(jobs, to("now_there_is_room"))

@@ -145,7 +145,7 @@ LATTICE = sorted(itertools.product(range(3), range(4)), key=lambda levels: (sum(
 
 
 def best_of(rows: Sequence[Row], population: Sequence[Row]) -> dict[Row, tuple[float, tuple[int, int]]]:
-    """What each different row pays at best, and where."""
+    """The best payout of each different row, and its levels."""
     sizes = {levels: Counter(labels(other, levels) for other in population) for levels in LATTICE}
 
     def payout(row: Row, levels: tuple[int, int]) -> float:
@@ -425,7 +425,7 @@ def test_labels_that_mean_different_values_at_different_levels_are_refused(
     assert error.value.code == "LABELS_AMBIGUOUS"
     assert fault.field == "attributes[0].hierarchy"
     assert "at the levels 0 and 1" in fault.found
-    # What is the same at both levels, such as d, is not ambiguous, nor what no level but one is used of.
+    # Labels that are equal at both levels, such as d, are not ambiguous, nor columns that use one level only.
     run(database, replace(ambiguous, attributes=(replace(ambiguous.attributes[0], minimum_level=1), *others)))
     assert session.value("SELECT count(*) FROM out WHERE letter = 'd'")
 
@@ -518,7 +518,7 @@ def test_levels_that_are_not_those_that_pay_so_much_are_found(
 
     def finer(session: Session, own: Any) -> None:
         stage(session, own)
-        # Whoever writes and whoever verifies is given the same levels; but they do not pay what was said.
+        # The writer and the verification get equal levels; but these do not pay as recorded.
         session.execute(
             f"UPDATE own_levels SET {column} = {column} - 1 WHERE rowid = "
             f"(SELECT min(rowid) FROM own_levels WHERE {column} = (SELECT max({column}) FROM own_levels))"

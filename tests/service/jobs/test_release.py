@@ -1,4 +1,4 @@
-"""What a job writes: tables and views that meet the policy, read back by plain SQL, and the evidence about them."""
+"""The results of a job: tables and views that meet the policy, read back by plain SQL, and the evidence about them."""
 
 from __future__ import annotations
 

@@ -243,7 +243,7 @@ def test_safe_harbor_is_never_what_cannot_be_met(database: Database, run: Run) -
 
 
 def tampered(monkeypatch: pytest.MonkeyPatch, run: Run, database: Database, statement: str) -> str:
-    """What the verification says when a statement follows the writing of the rows."""
+    """The verification's finding when a statement follows the writing of the rows."""
     original: Callable[..., Any] = write.write_rows
 
     def write_badly(session: Session, *arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a policy says about quality and search: it decides the release, and the evidence tells of it."""
+"""The policy's quality and search options: they decide the release, and the evidence records them."""
 
 from __future__ import annotations
 
@@ -92,13 +92,13 @@ def database(shared_database: Database) -> Database:
 
 @pytest.fixture(scope="module")
 def usual(database: Database, run: Run) -> Release:
-    """What the policy as it is releases; its table is replaced by those of other tests."""
+    """The release of the unchanged policy; its table is replaced by those of other tests."""
     return run(database, POLICY)
 
 
 @pytest.fixture(scope="module")
 def at_levels(database: Database, run: Run) -> AtLevels:
-    """What giving the levels releases, each of them once."""
+    """The releases with given levels, each made once."""
     released: dict[tuple[tuple[str, int], ...], Release] = {}
 
     def release_at(given: dict[str, int]) -> Release:

@@ -1,4 +1,4 @@
-"""Whatever changes between counting and committing, or stops the job: nothing is released, and nothing stays behind."""
+"""Any change between counting and committing, or a stop of the job: nothing is released, and nothing stays behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources that are queries: what is released is what a table of the query's rows would have made, at every step."""
+"""Sources that are queries: at every step, the results equal those of a table with the query's rows."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def documented(policy: Policy) -> str:
 
 
 def evidence(release: Release) -> list[object]:
-    """What a release found, whatever its source is called."""
+    """The findings of a release, without the name of its source."""
     attributes = [(a.column, a.level, a.loss, a.distinct_before, a.distinct_after) for a in release.attributes]
     counts = (release.records, release.suppressed_records, release.classes, release.score)
     return [attributes, counts, release.risk_before, release.risk_after, release.guarantees]

@@ -1,4 +1,4 @@
-"""A file in a load directory that is swapped while it is loaded: what was allowed is what is read, or nothing is."""
+"""A file in a load directory that is swapped while it is loaded: the permitted file is read, or nothing is."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.service.jobs.managed import SECONDS
 FORMATS: dict[str, FileFormat] = {"a.csv": CsvFormat(), "a.parquet": ParquetFormat()}
 
 Swap = Callable[[Path, Path], object]
-"""What somebody does who may write the file's directory; the second is a file that only the server may read."""
+"""An attack by a user who may write the file's directory; the second path is a file that only the server may read."""
 
 
 @pytest.fixture(scope="module")

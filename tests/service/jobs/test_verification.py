@@ -1,4 +1,4 @@
-"""A release that is not what it should be is caught before the commit and leaves nothing behind, whoever broke it."""
+"""A faulty release is caught before the commit and leaves nothing behind, in whichever step the fault is."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ def test_a_broken_writer_is_caught(
 def test_a_broken_writer_of_a_view_is_caught(
     database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is checked is what analysts see."""
+    """The check reads the objects that analysts see."""
     before = everything(session)
     broken(monkeypatch, "write_rows", "UPDATE {target} SET ward = 'Smith' WHERE ward = 'n'")
     with pytest.raises(InternalError, match="1 labels of a quasi-identifier"):

@@ -112,7 +112,7 @@ def test_a_socket_file(jobs: Mock, stores: Stores, tmp_path: Path) -> None:
         assert raised.value.code == "ADDRESS_IN_USE"
     finally:
         first.stop(0.0)
-    # What a killed server left behind is in nobody's way.
+    # The socket of a killed server does not block the next.
     with socket.socket(socket.AF_UNIX) as killed:
         killed.bind(f"{tmp_path}/tableveil.sock")
     again = Endpoint(jobs, stores, address, 1)

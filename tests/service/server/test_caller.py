@@ -1,4 +1,4 @@
-"""What takes long ends with the call that asked for it: a client that is gone leaves nothing running."""
+"""Long work ends with the call that asked for it: a client that is gone leaves nothing running."""
 
 from __future__ import annotations
 

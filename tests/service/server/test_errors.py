@@ -1,4 +1,4 @@
-"""What is raised behind the service arrives as a status that clients can act on, within gRPC's default limits."""
+"""Errors behind the service arrive as a status that clients can act on, within gRPC's default limits."""
 
 from __future__ import annotations
 

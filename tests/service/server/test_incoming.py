@@ -19,7 +19,7 @@ class GoneError(Exception):
 
 
 class Held:
-    """What whoever loads has at hand, such as a session."""
+    """A resource of the loading code, such as a session."""
 
 
 def cut_off() -> Iterator[v1.LoadTableRequest]:

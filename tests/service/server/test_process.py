@@ -26,7 +26,7 @@ SECONDS = 60
 Process = subprocess.Popen[str]
 Launch = Callable[..., Process]
 
-# What the command line does, without it.
+# The start of the server as the command line does it, without the command line.
 PROGRAM = """
 import sys
 from pathlib import Path
@@ -121,7 +121,7 @@ def test_a_second_signal_ends_it_at_once(launch: Launch) -> None:
 
 
 def test_a_database_that_failed_ends_its_server(launch: Launch, tmp_path: Path) -> None:
-    # As after a checkpoint on a full disk: it can only be opened anew, by whoever runs the server.
+    # As after a checkpoint on a full disk: only a restart by the operator opens the database again.
     failing = "from tableveil.backend import Database\n"
     failing += "Database.works = lambda self: not self.path.with_name('failed').exists()\n"
     process = launch(program=failing + PROGRAM)

@@ -230,7 +230,7 @@ def test_a_deadline_interrupts_as_well(session: Session) -> None:
     with pytest.raises(Stopped):
         session.value(tree(ENDLESS))
     assert 0.15 < time.monotonic() - started < 0.7
-    # What comes after the deadline was lifted runs.
+    # Statements after the deadline was lifted run.
     session.control.limit(None)
     assert session.value(tree("SELECT 1")) == 1
 

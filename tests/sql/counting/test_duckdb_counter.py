@@ -1,4 +1,4 @@
-"""What the counter keeps and chooses, and that nobody can tell from its answers."""
+"""The counter's choices and stored roll-ups, and that its answers do not show them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def kept_tables(session: Session) -> set[str]:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a counter says of a transformation, as lists."""
+    """A counter's answers about a transformation, as lists."""
 
     layout: object
     words: list[list[int]]
@@ -93,7 +93,7 @@ class Answer:
 
 @pytest.fixture(scope="module")
 def answers(shared_database: Database) -> dict[Transformation, Answer]:
-    """What the base alone says, in the order in which it is asked."""
+    """The answers of the base alone, in the order in which it is asked."""
     with shared_database.session() as session:
         base = base_in(session)
         counter = DuckDBCounter(session, base, memory=0)
@@ -118,7 +118,7 @@ def test_answers_do_not_depend_on_budget_speed_or_what_was_asked_before(
     memory: int,
     hand_over_rows: int | None,
 ) -> None:
-    """They are what the base alone says, in the same order; and no budget is exceeded on the way."""
+    """They equal the answers of the base alone, in order; and no budget is exceeded on the way."""
     random = Random(memory)
     clock = Clock(lambda: random.choice([1e-6, 1e-5, 1e-4]))
     counter = DuckDBCounter(session, base, hand_over_rows, memory=memory, clock=clock)

@@ -1,4 +1,4 @@
-"""What is kept to count from: within the budgets, and the least worth keeping goes first."""
+"""Roll-ups that are kept to count from: within the budgets, and the least useful one is dropped first."""
 
 from __future__ import annotations
 

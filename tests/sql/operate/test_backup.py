@@ -165,7 +165,7 @@ def test_what_a_killed_process_left_is_removed(database: Database, backups: Path
 
 
 def test_what_another_server_writes_stays(database: Database, backups: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a database of the same file name, started while a backup is being made."""
+    """The copy of a database with an equal file name, started while a backup is being made."""
     copy = backup._copy
     start = f"Backups(SimpleNamespace(path=Path({str(database.path)!r})), Path({str(backups)!r}))"
     imports = "from pathlib import Path; from types import SimpleNamespace; from tableveil.operate import Backups"

@@ -1,4 +1,4 @@
-"""What the doctor finds, each trouble made by hand; and that looking changes nothing."""
+"""The doctor's findings, each trouble made by hand; looking changes nothing."""
 
 from __future__ import annotations
 

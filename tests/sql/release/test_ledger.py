@@ -1,4 +1,4 @@
-"""Who was released before is known again, in a table of another name, with other columns, by the values themselves."""
+"""Released people are recognized in a table of another name, with other columns, by the values themselves."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def released(session: Session, name: str, key: bytes = KEY) -> int:
 
 
 def asked(session: Session, name: str) -> str:
-    """Why a reason is asked for before a table is released; an empty text if none is."""
+    """The reason demanded before a table is released; an empty text if none is."""
     try:
         check_ledger(session, POLICY, *read(session, name))
     except InvalidError as error:
@@ -184,7 +184,7 @@ def test_numbers_without_gaps_are_no_people(session: Session, query: str, is_kno
 
 
 def test_a_small_part_of_many_people_is_known(session: Session) -> None:
-    """Of a large table only a sample of the people is kept, of a small one all are."""
+    """For a large table only a sample of the people is kept, for a small one all are."""
     session.execute("DELETE FROM tableveil.release_sample_values")
     session.execute("CREATE OR REPLACE TABLE many AS SELECT hash(i) AS id FROM range(200_000) r(i)")
     session.execute("CREATE OR REPLACE TABLE few AS FROM many ORDER BY id LIMIT 2000")
@@ -198,7 +198,7 @@ def test_a_small_part_of_many_people_is_known(session: Session) -> None:
 
 
 def test_a_sketch_needs_the_key(session: Session, people: int) -> None:
-    """However few values a column has, a person who guesses them all cannot tell which they are without it."""
+    """However few values a column has, an attacker who guesses them all cannot identify them without the key."""
     of_one, of_other = (read(session, "people", key)[1].sketch for key in (KEY, b"j" * 32))
     assert of_one is not None
     assert of_other is not None
@@ -280,9 +280,9 @@ def test_wide_tables_are_known_by_their_last_columns(session: Session) -> None:
     ("records", "is_chance"), [pytest.param(100, True, id="a hundred"), pytest.param(100_000, False, id="many")]
 )
 def test_halves_of_many_records_are_no_accident(session: Session, records: int, is_chance: bool) -> None:
-    """Of a hundred records as many are true by chance as often as not, of a hundred thousand hardly ever.
+    """Chance explains half of a hundred records being alike, but hardly ever half of a hundred thousand.
 
-    The same column in another code says nothing more.
+    Another code for the column says nothing more.
     """
     session.execute("DELETE FROM tableveil.release_sample_values")
     session.execute(

@@ -1,4 +1,4 @@
-"""What is told of a table: the figures are those of its values, and no value shows unless it was asked for."""
+"""A table's profile: the figures fit its values, and no value shows unless the client asks for it."""
 
 from __future__ import annotations
 

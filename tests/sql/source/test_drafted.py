@@ -1,4 +1,4 @@
-"""What drafts learn of columns: the same as counting by hand, and nothing that they have no need of."""
+"""Facts about columns for drafts: they equal counting by hand, and include nothing unneeded."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def test_codes_are_of_both_but_numbers_of_records_of_the_source(session: Session
     rows = session.rows("SELECT value, code, g1 FROM dictionary_0 ORDER BY code")
     assert rows == [(1, 0, 0), (5, 1, 0), (25, 2, 1), (None, 3, 2)]
     assert dictionary.nulls == 0
-    # Of the source no value is NULL: |H| is what it is without a population.
+    # No value of the source is NULL: |H| is as without a population.
     assert dictionary.levels.domain_size == 100
     base = build_base(session, source, [dictionary])
     assert (base.records, base.withheld, base.population_records) == (3, 0, 4)

@@ -51,7 +51,7 @@ def test_first_and_last_event_and_outcome(session: Session) -> None:
     events = [
         Event(AT.replace(hour=13), JobPhase.READING),
         Event(AT.replace(hour=14), JobPhase.SEARCHING, 17, "1" + "0" * 30, 0.5, 0.25, 0.01),
-        # The same moment: the later one counts.
+        # Two events at one moment: the later one counts.
         Event(AT.replace(hour=14), JobPhase.WRITING),
     ]
     for event in events:

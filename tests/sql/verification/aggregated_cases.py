@@ -137,7 +137,7 @@ NAMES = ["value", "n", "c0", "a0", "class", "place", "rows", 'it\'s "q"', "grÃ¶Ã
 
 
 def replaced(spec: Spec, values: Sequence[Any]) -> Any:
-    """What a class has instead of these values, as it is read from the release."""
+    """The value that replaces these values of a class, as it is read from the release."""
     aggregation = spec.aggregation
     if aggregation.scale is not Scale.NUMERIC:
         return _of_members(spec, values)

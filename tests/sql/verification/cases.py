@@ -195,7 +195,7 @@ def drop(session: Session, case: Case) -> None:
 
 
 def problems_of(session: Session, case: Case, models: list[PrivacyModel]) -> str:
-    """What the verification says of the release under a policy of these models."""
+    """The verification's findings for the release under a policy with these models."""
     try:
         verify(session, replace(case.policy, privacy_models=tuple(models)), case.plan.records, case.written)
     except InternalError as error:

@@ -1,4 +1,4 @@
-"""What privacy models mean: their definitions over plain lists of values, and what some classes just reach of each."""
+"""Definitions of privacy models over plain lists of values, and the strictest parameters that classes meet."""
 
 from __future__ import annotations
 

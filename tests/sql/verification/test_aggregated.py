@@ -114,7 +114,7 @@ CHANGED = {
     "UPDATE {rows} SET {v} = {v} + 100": "the mean of a column's means is not that of the source",
     "UPDATE {rows} SET {v} = {v} + CASE WHEN i = 0 THEN 1 ELSE -1 END": "the rows are not the records of the clusters",
 }
-"""What is done to the members or rows of clusters, and what the verification says of it."""
+"""Changes to the members or rows of clusters, and the verification's findings."""
 
 
 def test_clusters_that_are_not_those_of_the_rows_are_found(session: Session) -> None:

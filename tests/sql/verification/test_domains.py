@@ -1,4 +1,4 @@
-"""What the verification counts of hierarchies is what the search was given, though it is counted in other ways."""
+"""The verification's counts for hierarchies equal those for the search, though they are computed in other ways."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_losses_are_those_of_the_search(
 
 
 def written(session: Session, labels: Labels) -> Written:
-    """Of a release of which only the labels matter."""
+    """A release of which only the labels matter."""
     catalog = session.value("SELECT current_database()")
     source, nowhere = (catalog, "main", "t"), ("", "", "")
     names = ClassColumns("class_size", "risk", ())

@@ -53,7 +53,7 @@ def alike(case: Case) -> list[Alike]:
 
 
 def probabilities(classes: list[Alike], success: Success) -> list[Fraction]:
-    """Of success on a record of each; those of the pool are judged by themselves."""
+    """The probabilities of success on a record of each; those of the pool are judged by themselves."""
     each = [Fraction(1, one.size if success is Success.PROSECUTOR else one.people) for one in classes]
     if success is not Success.MARKETER:
         return each
@@ -76,7 +76,7 @@ def payouts(classes: list[Alike], game: Game, success: Success) -> list[Fraction
 
 
 def said(session: Session, case: Case, game: Game, *models: PrivacyModel) -> str:
-    """What the verification says of the release under a policy of this game and these models."""
+    """The verification's findings for the release under a policy with this game and these models."""
     try:
         policy = replace(case.policy, privacy_models=models, game=game)
         verify(session, policy, case.plan.records, case.written)
@@ -110,7 +110,7 @@ def just_profitable(case: Case, success: Success) -> Game:
 
 
 def paying(case: Case, game: Game, success: Success) -> Case:
-    """The same under a policy that minimizes what the publisher is not paid, with that as its score."""
+    """The case under a policy that minimizes the unpaid benefit, which is its score."""
     classes = alike(case)
     each = zip(classes, payouts(classes, game, success), strict=True)
     paid = sum((one.size * payout for one, payout in each if not one.pool), Fraction(0))

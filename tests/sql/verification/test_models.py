@@ -212,7 +212,7 @@ CHANGED = (
     ("UPDATE released SET s = '30' WHERE NOT gone", "sensitive values were written that the source does not have"),
     ("UPDATE released SET s = 'x' WHERE gone", "sensitive values were written that the source does not have"),
 )
-"""What is done to a release, and what the verification says of it."""
+"""Changes to a release, and the verification's findings."""
 
 
 def test_what_models_are_judged_by_is_checked_itself(session: Session, case: Case) -> None:

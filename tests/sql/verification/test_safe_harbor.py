@@ -50,7 +50,7 @@ def database(shared_database: Database) -> Database:
 
 
 class Release:
-    """What the check looks at of a release: the column's label, and the database of the population."""
+    """The parts of a release that the check reads: the column's label, and the database of the population."""
 
     rows = ("test", "main", "released")
     labels = (Labels("other", "", ()), Labels("column", "", ()))
@@ -59,7 +59,7 @@ class Release:
 def problems(
     session: Session, hierarchy: HierarchyDefinition, *labels: str | None, model: PrivacyModel | None = None
 ) -> list[str]:
-    """What is said of a release with these labels."""
+    """The findings for a release with these labels."""
     policy = Policy(
         source=TableReference("", "main", "people"),
         attributes=(
