@@ -1,1 +1,1 @@
-"""What Tableveil is measured by: `python -m benchmarks` for the numbers, `benchmarks/reference.py` for known optima."""
+"""Measures Tableveil: `python -m benchmarks` prints the numbers, `benchmarks/reference.py` checks known optima."""

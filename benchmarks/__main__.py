@@ -1,4 +1,4 @@
-"""Prints the numbers Tableveil is held to, as a Markdown document: `python -m benchmarks`, or `make bench`.
+"""Prints Tableveil's numbers beside their goals, as a Markdown document: `python -m benchmarks`, or `make bench`.
 
 Exit codes: 0, or 1 if an optimum was missed, a search needed too many checks, or a job failed.
 """

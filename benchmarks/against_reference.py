@@ -1,4 +1,4 @@
-"""Section: the reference tool's optima under k-anonymity and loss, and what finding them costs on a warm server."""
+"""Section: the reference tool's optima under k-anonymity and loss, and the cost of finding them on a warm server."""
 
 from __future__ import annotations
 

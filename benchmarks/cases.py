@@ -14,7 +14,7 @@ from benchmarks.problems import UnusableError
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A line: what to run, what to find, and how many transformations the reference tool checked for it.
+    """A line: the settings of a run, its expected result, and how many transformations the reference tool checked.
 
     `settings` is the line's `case`, `expected` its `expected`, both as they stand there.
     """
@@ -32,7 +32,7 @@ def read_cases(path: Path, ids: str) -> list[Case]:
     """The cases of a file whose id matches the glob, in the file's order.
 
     Raises:
-        UnusableError: the file cannot be read, a line of it is no case, or none matches.
+        UnusableError: the file cannot be read, a line of it is no case, or no id matches.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")

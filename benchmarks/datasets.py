@@ -41,7 +41,7 @@ class Dataset:
         return cls(folder, tuple(header))
 
     def table(self) -> pa.Table:
-        """All columns as the texts in the file, which is what hierarchies list; an empty field is an empty text."""
+        """All columns as the texts in the file, as hierarchies list them; an empty field is an empty text."""
         file = self.folder / "data.csv"
         try:
             return arrow_csv.read_csv(

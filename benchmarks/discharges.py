@@ -70,7 +70,7 @@ def repeat(database: Path, times: int) -> None:
 
 
 def _generator() -> str:
-    """Stands for what generates the rows, so that a table of an older generator is not taken for one of this."""
+    """A hash of the code that generates the rows, so that a table of an older generator is not used by mistake."""
     digest = hashlib.sha256(str(SEED).encode())
     for name in ("discharges.py", "hospital.py"):
         digest.update(resources.files("tableveil.demo").joinpath(name).read_bytes())

@@ -1,4 +1,4 @@
-"""What a case expects of a release, and how the release found differs from it."""
+"""The result that a case expects of a release, and how the actual release differs from it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ TOLERANCE = 1e-9
 class Expected:
     """The reference's optimum; `score` None if nothing meets the policy.
 
-    `unique` says that no other transformation it checked scored the same; `parts` are the score's values per
+    `unique` says that no other transformation it checked had this score; `parts` are the score's values per
     quasi-identifier in the data file's order, if it has any; `payout` is the publisher's, if there is a game. If it is
-    `to_beat`, a heuristic found it in limited time: whatever is no worse is as good.
+    `to_beat`, a heuristic found it in limited time: any score that is no worse passes.
     """
 
     score: float | None
@@ -48,7 +48,7 @@ class Expected:
 
     @classmethod
     def read(cls, content: Mapping[str, Any], place: str, to_beat: bool) -> Expected:
-        """The typed form of a line's `expected`; `UnusableError` if it is none."""
+        """The typed form of a line's `expected`; raises `UnusableError` if it is malformed."""
         try:
             return cls(
                 score=None if content["score"] is None else float(content["score"]),
@@ -68,7 +68,7 @@ class Expected:
 
 
 def _payout(metadata: Sequence[str]) -> float | None:
-    """What the reference says of the publisher's payout, such as `Publisher payout=3.55947E7`."""
+    """The publisher's payout in the reference's metadata, such as `Publisher payout=3.55947E7`."""
     told = [text.removeprefix(PAYOUT) for text in metadata if text.startswith(PAYOUT)]
     return float(told[0]) if told else None
 
@@ -76,8 +76,8 @@ def _payout(metadata: Sequence[str]) -> float | None:
 def differences(expected: Expected, run: Run, model: QualityModel, file_order: Sequence[str]) -> list[str]:
     """How the run's outcome differs from what is expected; empty if it does not.
 
-    Counts and parts belong to a transformation, so they are compared only where the same one was found, and a different
-    one is a difference only where the expected one is the only optimum.
+    Counts and parts belong to a transformation, so they are compared only if the expected one was found. Another one is
+    a difference only if the expected one is the only optimum.
     """
     if run.failure is not None:
         infeasible = run.failure.kind is FailureKind.INFEASIBLE
@@ -107,7 +107,7 @@ def differences(expected: Expected, run: Run, model: QualityModel, file_order: S
 
 
 def ranked(release: Release, expected: Expected, model: QualityModel) -> tuple[list[float], list[float]]:
-    """By what the release and the expected one are compared, the first difference counts: their scores, usually."""
+    """The numbers to compare the release with the expected one by, mostly scores; the first difference counts."""
     match model:
         # The rank compares all parts, greatest first: that is the score.
         case (
@@ -122,7 +122,7 @@ def ranked(release: Release, expected: Expected, model: QualityModel) -> tuple[l
 
 
 def close(found: float, expected: float) -> bool:
-    """Whether two scores are the same within the tolerance."""
+    """Whether two scores are equal within the tolerance."""
     return abs(found - expected) <= TOLERANCE * max(1.0, abs(expected))
 
 
@@ -135,7 +135,7 @@ def _score_differences(expected: Expected, release: Release, model: QualityModel
 
 
 def _count_differences(expected: Expected, release: Release) -> list[str]:
-    # Where all is `*` the reference counts every record as suppressed and no class.
+    # If all labels are `*`, the reference counts every record as suppressed and no class.
     if expected.classes == 0 and all(attribute.level == attribute.top_level for attribute in release.attributes):
         return []
     pairs = [

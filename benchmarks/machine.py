@@ -1,4 +1,4 @@
-"""Says on what the numbers were measured."""
+"""Describes the machine on which the numbers were measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs one piece of work in a process of its own, which tells its times and its peak of memory.
+"""Runs one piece of work in a process of its own, which reports its times and its peak of memory.
 
 python -m benchmarks.measured job|repeated|beside DATABASE MEMORY_LIMIT THREADS
 """
@@ -24,14 +24,17 @@ JOB, REPEATED, BESIDE = "job", "repeated", "beside"
 
 K = 5
 TIMES = 3
-"""How often `REPEATED` expects every row. Its k is as many times larger, so that it searches what `JOB` does."""
+"""The number of copies that `REPEATED` expects of every row.
+
+Its k is larger by this factor, so that its search equals that of `JOB`.
+"""
 
 OUTSIDE = "outside the phases"
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a process did: seconds in total and by part, its peak of resident memory in bytes, and facts about it."""
+    """The measurements of a process: seconds in total and by part, its peak of resident memory in bytes, and facts."""
 
     seconds: float
     parts: Mapping[str, float]
@@ -40,7 +43,7 @@ class Measured:
 
 
 def searched(release: Release) -> Searched:
-    """What the search of a release did."""
+    """The evidence of a release's search."""
     assert release.proof.searched is not None, "the search is what is measured"
     return release.proof.searched
 
@@ -49,7 +52,7 @@ def measure(work: str, database: Path, memory_limit: str, threads: int) -> Measu
     """Does the work in a new process.
 
     Raises:
-        UnusableError: the process failed; what it said last is the message.
+        UnusableError: the process failed; the message is its last output.
     """
     command = [sys.executable, "-m", "benchmarks.measured", work, str(database), memory_limit, str(threads)]
     root = Path(__file__).resolve().parents[1]
@@ -80,7 +83,7 @@ def _job(service: LocalService, k: int = K) -> Measured:
 
 
 def _beside(service: LocalService) -> Measured:
-    """What the job is measured against: a copy of the rows, and one GROUP BY over the quasi-identifiers."""
+    """The comparison for a job: a copy of the rows, and one GROUP BY over the quasi-identifiers."""
     started = time.monotonic()
     with service.session() as session:
         session.execute(f"CREATE TABLE {TARGET.schema}.copied AS SELECT * FROM main.{TABLE}")
@@ -90,7 +93,7 @@ def _beside(service: LocalService) -> Measured:
 
 
 def peak_memory() -> int:
-    """Of this process since it was started; `getrusage` on Linux would count what it was forked from."""
+    """The peak of this process since its start; `getrusage` on Linux would include the process it was forked from."""
     status = Path("/proc/self/status")
     if status.exists():
         peak = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))

@@ -1,4 +1,4 @@
-"""The registry of what reference cases may ask for: one entry per model, added by the issue that adds the model."""
+"""The registry of models in reference cases: one entry per model, added by the issue that adds the model."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _likeness(enhanced: bool) -> Callable[[str, str], BetaLikeness]:
 
 
 def _profitability(success: Success) -> Callable[[], Profitability]:
-    # The reference tool suppresses what pays nothing.
+    # The reference tool suppresses records that pay nothing.
     return lambda: Profitability(success, BreakEven.SUPPRESS)
 
 
@@ -169,7 +169,7 @@ PRIVACY: Mapping[str, Callable[..., PrivacyModel]] = {
     "no-attack-prosecutor": lambda: NoAttack(Success.PROSECUTOR),
     "no-attack-journalist": lambda: NoAttack(Success.JOURNALIST),
 }
-"""By the name before the first `:` of an item of `priv`; called with the texts between the others."""
+"""By the text before the first `:` of an item of `priv`; called with the texts after it."""
 
 ALIASES: Mapping[str, str] = {
     "distinct": "distinct-l",
@@ -182,7 +182,7 @@ ALIASES: Mapping[str, str] = {
     "pop-uniqueness": "population-uniqueness",
     "population-uniq": "population-uniqueness",
 }
-"""Other names that cases may have for the same."""
+"""Other names in cases for these models."""
 
 TOGETHER: Mapping[str, str] = {
     "profit-prosecutor-noattack": "profit-prosecutor;no-attack-prosecutor",
@@ -205,7 +205,7 @@ METRICS: Mapping[str, Callable[..., QualityModel]] = {
     "payout-prosecutor": lambda: PublisherPayoutModel(Success.PROSECUTOR),
     "payout-journalist": lambda: PublisherPayoutModel(Success.JOURNALIST),
 }
-"""By the name before the first `:` of `metric`; called with the texts between the others: aggregate, then factor."""
+"""By the text before the first `:` of `metric`; called with the texts after it: aggregate, then factor."""
 
 TYPES: Mapping[str, OrderBy] = {"string": OrderBy.TYPE, "integer": OrderBy.NUMBER, "decimal": OrderBy.NUMBER}
 """By the type that `types` gives a column: how its texts are ordered."""
@@ -214,28 +214,28 @@ UNDERSTOOD = frozenset(
     {"dataset", "qis", "priv", "supp", "metric", "sensitive", "subset", "population", "types", "time", "algo", "cb"}
     | {"class"}
 )
-"""Settings of a case that a policy can say."""
+"""Settings of a case that a policy can express."""
 
 WITHOUT_EFFECT = frozenset({"ties", "sample", "classify"})
-"""Settings of a case that only told the reference tool what else to record."""
+"""Settings of a case that only made the reference tool record more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """What a case asks for, in the policy's terms.
+    """The settings of a case, in the policy's terms.
 
     Attributes:
         privacy: All of the privacy models must hold.
-        quality: What to minimize.
+        quality: The quality model to optimize.
         suppression_limit: The share of records that may be suppressed.
         time_limit: Seconds, for heuristics; None for an optimum.
         sensitive: Columns that the case calls sensitive, or whose values one of its models looks at.
-        every: Each so many rows, the first one among them, one is in the sample, and all rows are the population; None
+        every: Every so many rows, beginning with the first, one is in the sample, and all rows are the population; None
             if all rows are the sample and there is no population.
-        population_size: How many people there are.
+        population_size: The number of people.
         sampling_fraction: The share of them that is in the sample.
-        orders: How the values of a column are ordered, by column, where the case says so.
-        game: What records are worth, if the case says so.
+        orders: The order of a column's values, by column, where the case defines it.
+        game: The worth of records, if the case defines it.
     """
 
     privacy: tuple[PrivacyModel, ...]
@@ -254,10 +254,10 @@ def read_models(settings: Mapping[str, object]) -> Models:
     """The models that the settings of a case name.
 
     Raises:
-        NotThereYetError: with everything that is not offered.
+        NotThereYetError: with everything that Tableveil does not offer.
         ValueError: a setting is missing or cannot be read.
     """
-    # What is not offered may stand in place of what all other cases have, so it is looked for first.
+    # A model that is not offered may stand in a setting that all other cases need, so it is looked for first.
     lacking = [f"{name} {value}" for name, value in settings.items() if name not in UNDERSTOOD | WITHOUT_EFFECT]
     privacy = _models(settings, "priv", PRIVACY, lacking)
     quality = _models(settings, "metric", METRICS, lacking)
@@ -333,7 +333,7 @@ def _orders(settings: Mapping[str, object], lacking: list[str]) -> dict[str, Ord
 
 
 def _game(settings: Mapping[str, object]) -> Game | None:
-    """What `cb` says: the publisher's benefit and loss, the adversary's gain and cost."""
+    """The game in `cb`: the publisher's benefit and loss, the adversary's gain and cost."""
     text = str(settings.get("cb") or "")
     if not text:
         return None
@@ -349,7 +349,7 @@ Model = TypeVar("Model")
 def _models(
     settings: Mapping[str, object], name: str, registry: Mapping[str, Callable[..., Model]], lacking: list[str]
 ) -> list[Model]:
-    """The models in a setting that joins them by `;`; what is not offered is added to `lacking`."""
+    """The models in a setting that joins them by `;`; models that are not offered are added to `lacking`."""
     found = []
     text = ";".join(TOGETHER.get(item, item) for item in str(settings.get(name, "")).split(";"))
     for item in filter(None, text.split(";")):

@@ -1,4 +1,4 @@
-"""Where the reference tool is known not to do what its models say: why, and on which side of its score ours must be.
+"""Models for which the reference tool is known to differ from its definitions: why, and where ours may then be.
 
 Its divergence and its delta-disclosure, which ignores absent values, are not here: policies can ask for both, and then
 the same is expected.
@@ -35,7 +35,7 @@ IMPLYING_SIZE = KAnonymity | DistinctLDiversity | EntropyLDiversity | RecursiveC
 
 
 class Side(Enum):
-    """On which side of the reference's optimum ours may be."""
+    """The side of the reference's optimum on which ours may be."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -63,7 +63,7 @@ OVERFLOW = Oddity("the reference's hierarchical distance overflows in its larges
 
 
 def known_difference(expected: Expected, run: Run, policy: Policy) -> str:
-    """Why the run's outcome may differ from what is expected as it does; empty if nothing is known by which it may."""
+    """The reason why the run's outcome may differ from the expected one as it does; empty if none is known."""
     release = run.release
     if release is None:
         if run.failure is None or run.failure.kind is not FailureKind.INFEASIBLE:
@@ -78,7 +78,7 @@ def known_difference(expected: Expected, run: Run, policy: Policy) -> str:
 
 
 def oddities(models: Sequence[PrivacyModel], records: int, largest_class: int) -> Iterator[Oddity]:
-    """What may make optima differ for these models; `largest_class` is the larger of those of both releases.
+    """The known reasons for different optima under these models; `largest_class` is the largest in both releases.
 
     The hierarchical distance is computed from products of a class's size with the number of all records.
     """
@@ -94,7 +94,7 @@ def oddities(models: Sequence[PrivacyModel], records: int, largest_class: int) -
 
 
 def _side(expected: Expected, release: Release, model: QualityModel) -> Side | None:
-    """Where the release's score is beside the expected one, None if they are the same."""
+    """The side of the expected score on which the release's score is; None if they are equal."""
     if expected.score is None:
         return Side.BETTER
     for found, wanted in zip(*ranked(release, expected, model), strict=False):

@@ -1,4 +1,4 @@
-"""Section: what a job on a small table spends outside its phases."""
+"""Section: the time that a job on a small table spends outside its phases."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from tableveil.policy import (
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A case with its policy over the table that `Tables` loads for its dataset: each so many rows one, None all."""
+    """A case with its policy over the table that `Tables` loads for its dataset: every so many rows one, None: all."""
 
     case: Case
     expected: Expected
@@ -49,7 +49,7 @@ class NotThereYet:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A case that was run, and how the outcome differs from what was expected; `known` says why it may."""
+    """A case that was run, and how the outcome differs from the expected one; `known` gives a known reason."""
 
     case: Case
     expected: Expected
@@ -117,7 +117,7 @@ class Tables:
         return Prepared(case, expected, dataset.columns, policy, models.every)
 
     def _population(self, dataset: str, models: Models) -> Population | None:
-        """All rows of which the case's are a sample, and what else it says of how many people there are."""
+        """All rows if the case's rows are a sample of them, and the case's statements about the number of people."""
         table = self._table(dataset) if models.every else None
         population = Population(table, size=models.population_size, sampling_fraction=models.sampling_fraction)
         return population if population != Population() else None
@@ -131,7 +131,7 @@ class Tables:
         return TableReference("", "main", self._table_name(dataset, every))
 
     def _table_name(self, name: str, every: int | None) -> str:
-        # By position: datasets are told apart by case, tables are not.
+        # By position: dataset names differ by case, tables' names do not.
         return f"dataset_{list(self._datasets).index(name)}" + (f"_every_{every}" if every else "")
 
 
@@ -147,8 +147,8 @@ def run_case(prepared: Prepared, tables: Tables, service: LocalService) -> Resul
 def _attributes(case: Case, dataset: Dataset, models: Models) -> tuple[AttributePolicy, ...]:
     """The quasi-identifiers in the case's order, which the policy's author chose, then the other columns as they are.
 
-    The order decides only ties, and where several transformations share the best score none of them is asked for; the
-    reference tool takes the order of the file, in which `Expected.parts` are compared.
+    The order decides only ties, and if several transformations share the best score none of them is demanded; the
+    reference tool uses the order of the file, and `Expected.parts` are compared in it.
     """
     quasi_identifiers = [
         AttributePolicy(name, Role.QUASI_IDENTIFIER, InlineLevels(dataset.levels(name)))

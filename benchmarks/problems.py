@@ -2,8 +2,8 @@
 
 
 class UnusableError(Exception):
-    """What was given cannot be run; the message says what is wrong with it, a line per fault."""
+    """The input cannot be run; the message has its faults, one per line."""
 
 
 class NotThereYetError(Exception):
-    """A case asks for what Tableveil does not offer yet; the message names it."""
+    """A case needs something that Tableveil does not offer yet; the message names it."""

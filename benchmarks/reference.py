@@ -2,8 +2,8 @@
 
     python benchmarks/reference.py --cases ../shared/reference/arx.jsonl --data ../shared/data --ids 'a-*'
 
-Exit codes: 0 all found, 1 something else found, 2 the cases cannot be run. Where the reference is known not to do what
-its models say, what differs for that reason is named and no failure.
+Exit codes: 0 all found, 1 something else found, 2 the cases cannot be run. Where the reference is known to differ from
+its own definitions, the difference is named and is no failure.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 if not __package__:
-    # Run as a file: what is imported from is this folder then, not the repository.
+    # If run as a file, imports start in this folder, not in the repository.
     sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from benchmarks.cases import Case, read_cases
@@ -52,7 +52,7 @@ def run_cases(cases: Sequence[Case], data: Path) -> Iterator[Result | NotThereYe
     """Runs the cases one after another on a database of their own.
 
     Raises:
-        UnusableError: before the first, with all that is wrong with the cases; later for a table that cannot be loaded.
+        UnusableError: before the first, with all faults of the cases; later for a table that cannot be loaded.
     """
     tables = Tables(data)
     prepared = tables.prepare(cases)
@@ -97,7 +97,7 @@ def as_table(results: Sequence[Result | NotThereYet]) -> str:
 
 
 def missed(results: Sequence[Result | NotThereYet]) -> list[Result]:
-    """Those that found something else, and not because the reference is known to be odd there."""
+    """The results that differ without a known oddity of the reference."""
     return [result for result in results if isinstance(result, Result) and _verdict(result) == MISS]
 
 

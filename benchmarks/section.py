@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Markdown, and whether everything holds that must hold on any machine: optima, numbers of checks, jobs that end.
+    """Markdown, and whether all conditions hold that must hold anywhere: optima, numbers of checks, ended jobs.
 
     Times are reported against their goals and fail nothing: they depend on what else the machine does.
     """
@@ -21,5 +21,5 @@ class Section:
 
 
 def verdict(met: bool) -> str:
-    """How a goal fared."""
+    """The verdict on a goal."""
     return "met" if met else "**missed**"

@@ -37,7 +37,7 @@ class Run:
 
     @property
     def outside_phases(self) -> float:
-        """Seconds that no phase accounts for: submission, queue, bookkeeping, commit, the look at what was written."""
+        """Seconds outside all phases: submission, queue, bookkeeping, commit, reading the result."""
         return self.seconds - sum(self.release.phase_seconds.values()) if self.release is not None else self.seconds
 
 

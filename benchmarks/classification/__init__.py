@@ -1,1 +1,1 @@
-"""The numbers of data that classifiers are trained on: `python -m benchmarks --only classification`."""
+"""The numbers of classifiers that are trained on releases: `python -m benchmarks --only classification`."""

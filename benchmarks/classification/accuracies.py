@@ -1,4 +1,4 @@
-"""Section: how well classifiers learn from the releases of reference cases, beside what the reference measured."""
+"""Section: how well classifiers learn from the releases of reference cases, beside the reference's measurements."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ CLASSIFIERS = {
     Classifier.LOGISTIC_REGRESSION: "logistic_regression",
     Classifier.NAIVE_BAYES: "naive_bayes",
 }
-"""Those the reference measured, by the name in its results."""
+"""The classifiers that the reference measured, by the name in its results."""
 
 FOLDS = 10
-"""As in the reference's."""
+"""The number of folds in the reference's measurements."""
 
 
 def accuracies(shared: Path) -> Section:

@@ -1,4 +1,4 @@
-"""Section: which quality model's score tells best how well classifiers will do that are trained on a release."""
+"""Section: which quality model's score best predicts the accuracy of classifiers trained on a release."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ TITLE = "Classification: what quality models tell of classifiers"
 OURS = "classification"
 
 LENIENT = "classification, suppressed 0.25"
-"""About what ZeroR tells wrong, which is all that is left where nothing is known of a record: 1 - 0.751 of them."""
+"""About the error of ZeroR, the best guess where nothing is known of a record: 1 - 0.751 of the records."""
 
 MODELS: Mapping[str, QualityModel] = {
     OURS: ClassificationModel((CLASS,)),
@@ -57,19 +57,19 @@ MODELS: Mapping[str, QualityModel] = {
 }
 
 LIMIT = Decimal("0.05")
-"""Of suppression, as in the reference cases."""
+"""The suppression limit of the reference cases."""
 
 CLASSIFIERS = (Classifier.LOGISTIC_REGRESSION, Classifier.NAIVE_BAYES)
 """The first decides whether the goals are met."""
 
 VALID = 300
-"""Transformations within the limit, at least: the lattice is drawn from until there are so many."""
+"""The fewest transformations within the limit: the lattice is sampled until there are so many."""
 
 FOLDS = 5
 SEED = 0
 
 WITHIN = 0.02
-"""Of relative accuracy, below the best one found within the limit."""
+"""The tolerance of relative accuracy, below the best one found within the limit."""
 
 
 @dataclass(frozen=True, slots=True)

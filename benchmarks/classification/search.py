@@ -1,4 +1,4 @@
-"""Section: the optima that the reference tool finds for a class, and what the bounds save of the checks."""
+"""Section: the optima that the reference tool finds for a class, and how many checks the bounds save."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def reference_cases(shared: Path) -> Section:
 
 
 class _FromTheMoreGeneralEnd:
-    """A quality model that is bounded from hi alone."""
+    """A quality model with bounds from hi alone."""
 
     bounds_by_classes = False
 

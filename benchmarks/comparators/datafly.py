@@ -1,4 +1,4 @@
-"""DataFly: generalizes the attribute with most distinct values, one level at a time, until it is enough."""
+"""DataFly: generalizes the attribute with most distinct values, one level at a time, until the result is valid."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def datafly(problem: Problem, control: Control, time_limit: float | None = None)
     """The first valid transformation on the way up.
 
     Source: Sweeney 2002, Achieving k-anonymity privacy protection using generalization and suppression, section 4. It
-    suppresses up to k records; here as many as the problem allows, as in Prasser et al. 2016 (Lightning), who compare
-    with it. Values are counted over the column, not over what is kept. Of equally many values the first attribute is
-    generalized; linked attributes count as the one of them that has most.
+    suppresses up to k records; here it suppresses as many as the problem allows, as in Prasser et al. 2016 (Lightning),
+    who compare with it. Values are counted over the whole column, not over the kept records. If several attributes have
+    equally many values, the first is generalized; linked attributes count as the one with most values.
     """
     looking = Looking(problem, control)
     lattice, levels = problem.lattice, problem.counter.levels

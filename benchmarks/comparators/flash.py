@@ -16,7 +16,7 @@ Priority = tuple[float, Transformation]
 def flash(problem: Problem, control: Control, time_limit: float | None = None) -> Found:
     """The best of all checked transformations, among them every minimal valid one.
 
-    That is the optimum if validity and score are monotone, as they are for k-anonymity and loss if nothing may be
+    It is the optimum if validity and score are monotone, as they are for k-anonymity and loss if nothing may be
     suppressed. With suppression a better one may be above: the published variant for that case checks all valid ones.
 
     Source: Kohlmayer, Prasser, Eckert, Kemper and Kuhn 2012, Flash: efficient, stable and optimal k-anonymity,
@@ -42,7 +42,7 @@ def flash(problem: Problem, control: Control, time_limit: float | None = None) -
         return found
 
     def search(found: list[Transformation], waiting: list[Priority]) -> None:
-        """Finds the lowest valid one on the path; what is invalid waits for its other paths."""
+        """Finds the lowest valid one on the path; invalid ones wait for their other paths."""
         low, high = 0, len(found)
         while low < high:
             middle = (low + high) // 2

@@ -15,8 +15,8 @@ def igreedy(problem: Problem, control: Control, time_limit: float | None = None)
     large relational databases, Transactions on Data Privacy 6, as read by Prasser et al. 2016, Lightning:
     utility-driven anonymization of high-dimensional data, Transactions on Data Privacy 9, who compare with it. From the
     bottom, all transformations one level above are checked; the next is the one whose smallest class is largest, then
-    the one whose attribute with most distinct values has fewest, then the first. Ours: if several of a step are valid,
-    the least score counts, and not what comes next.
+    the one whose attribute with most distinct values has fewest, then the first. Our own rule: if several of a step are
+    valid, the one with the least score counts, and not the next one of the walk.
     """
     looking = Looking(problem, control)
 

@@ -1,4 +1,4 @@
-"""What all comparators share: looking at one transformation by the definitions, and saying what was found."""
+"""The common part of all comparators: looking at one transformation by the definitions, and reporting the findings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A checked transformation: its classes, which of them are kept, and whether it is valid."""
+    """A checked transformation: its classes, a mask of the kept ones, and whether it is valid."""
 
     classes: EquivalenceClasses
     kept: NDArray[np.bool_]
@@ -39,7 +39,7 @@ class Look:
 
 
 class Looking:
-    """Checks transformations and keeps the best valid one, without any of the engine's bounds."""
+    """Checks transformations and keeps the best valid one, without the engine's bounds."""
 
     def __init__(self, problem: Problem, control: Control) -> None:
         self.problem = problem
@@ -50,7 +50,7 @@ class Looking:
         self._started = control.now()
 
     def check(self, x: Transformation) -> Look:
-        """Counts x and values it if it is valid; raises `Stopped` instead if it is time to stop."""
+        """Counts x and scores it if it is valid; raises `Stopped` if it is time to stop."""
         self._control.raise_if_stopped()
         problem, classes = self.problem, self.problem.counter.classes(x)
         self.checked += 1
@@ -78,7 +78,7 @@ class Looking:
         return max(len(levels.leaves[level]) for levels, level in zip(self.problem.counter.levels, x, strict=True))
 
     def run(self, walk: Callable[[], None], time_limit: float | None) -> Found:
-        """What `walk` finds by calling `check`, within as many seconds."""
+        """Runs `walk`, which calls `check`, within as many seconds, and returns the findings."""
         complete = True
         try:
             if time_limit is not None:

@@ -26,7 +26,7 @@ AREA_SPREAD, ZIP_SPREAD = 1.0, 1.4
 """Standard deviations of the logarithms of the sizes of areas, and of ZIP codes within an area."""
 
 AREA_CONCENTRATION, ZIP_CONCENTRATION = 6.0, 12.0
-"""Of the Dirichlet distributions of race shares: of areas around the nation's, of ZIP codes around their area's."""
+"""Concentrations of Dirichlet distributions of race shares: areas around the nation, ZIP codes around their area."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Census:
     zips: tuple[str, ...]
 
     def sample(self, people: int, seed: int = SEED) -> Census:
-        """So many of them, each with the same probability."""
+        """Draws a sample of so many people, each with equal probability."""
         drawn = np.random.default_rng(seed).choice(len(self.age), people, replace=False)
         drawn.sort()
         return Census(self.age[drawn], self.sex[drawn], self.zip_code[drawn], self.race[drawn], self.zips)
@@ -56,7 +56,7 @@ class Census:
 
 
 def census(people: int, zips: int, areas: int, seed: int = SEED) -> Census:
-    """A population of so many people in so many ZIP codes, that begin with so many different three digits."""
+    """A population of so many people in so many ZIP codes with so many different first three digits."""
     random = np.random.default_rng(seed)
     area_of = np.sort(np.append(np.arange(areas), random.integers(areas, size=zips - areas)))
     size = random.lognormal(0.0, AREA_SPREAD, areas)[area_of] * random.lognormal(0.0, ZIP_SPREAD, zips)

@@ -42,7 +42,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """What the sweep is given, and the seconds that each step to it took, and those of one GROUP BY beside."""
+    """The input of a sweep, the seconds of each step that made it, and those of one GROUP BY beside."""
 
     combinations: Combinations
     lattice: Lattice
@@ -101,7 +101,7 @@ def _policy(everybody: Census) -> Policy:
 
 
 def _ages(age: int) -> tuple[str, ...]:
-    """Itself; 90 and above together; bands of 5, 10, 20 and 40 years that keep those together; `*`."""
+    """The age itself; 90 and above together; bands of 5, 10, 20 and 40 years that keep those together; `*`."""
     bands = [f"{age // width * width}+{width}" for width in (5, 10, 20, 40)]
     top_coded = ["90 and above", "90 and above", "80 and above", "80 and above"] if age >= 90 else bands
     if 80 <= age < 90:

@@ -1,4 +1,4 @@
-"""Section: what each way to de-identify pays, as gain and loss grow, and how long it takes to know it of all gains."""
+"""Section: the payout of each method, as gain and loss grow, and the time to compute it for all gains."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def nation() -> Section:
 
 
 def state() -> Section:
-    """What the published experiments used: one state."""
+    """The setting of the published experiments: one state."""
     return sweep(STATE)
 
 
@@ -106,7 +106,7 @@ def _median_people(counted: Experiment) -> int:
 
 
 def curves_of(sweep: Sweep) -> Curves:
-    """Per method and among whom, the payout by gain, as a share of all benefits."""
+    """The payout by gain, per method and table looked in, as a share of all benefits."""
     curves: dict[tuple[Method, Among], list[float]] = {}
     for point in sweep.points:
         share = point.payout / (sweep.records * float(sweep.benefit))
@@ -115,7 +115,7 @@ def curves_of(sweep: Sweep) -> Curves:
 
 
 def checks(curves: Curves) -> Iterator[list[str]]:
-    """What is published of the curves, and whether it holds here."""
+    """The published statements about the curves, and whether they hold here."""
     best = curves[Method.RECORD_LEVEL, Among.POPULATION]
     full = curves[Method.FULL_DOMAIN, Among.POPULATION]
     harbor = curves[Method.SAFE_HARBOR, Among.POPULATION]

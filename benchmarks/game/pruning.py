@@ -1,4 +1,4 @@
-"""Section: what pruning saves a search for the best payout at one gain."""
+"""Section: how much pruning saves a search for the best payout at one gain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Section: what the reference tool finds of the game, and of the risks of a raw table."""
+"""Section: the reference tool's results for the game, and for the risks of a raw table."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MEASURED, ESTIMATED = 1e-9, 1e-6
 """Relative differences that are allowed, of measures and of estimates."""
 
 NO_ESTIMATE = "no estimate: its equation has no root where it looks; we search all of beta (docs/models.md)"
-"""Why the reference tool may say that an estimator is not available where ours has an estimate."""
+"""The reason why the reference tool may have no estimate where ours has one."""
 
 Compared = tuple[str, float, float | None, float]
-"""What is compared, what we found, what is expected, None if the reference has none, and how close it must be."""
+"""The name, our value, the expected value (None if the reference has none), and the allowed difference."""
 
 
 def reference_cases(shared: Path) -> Section:

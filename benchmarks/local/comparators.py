@@ -56,14 +56,14 @@ def labels_of(problem: LocalProblem) -> Labels:
 
 
 def score(problem: LocalProblem, classes: NDArray[np.int64]) -> float:
-    """What the classes cost."""
+    """The cost of the classes."""
     rows, starts = sets_of(classes)
     costs = labels_of(problem).of_sets(rows, starts).costs
     return float(costs @ np.add.reduceat(problem.counts[rows], starts))
 
 
 class _Costs:
-    """What combinations cost at each level, and keys of their labels."""
+    """The costs of combinations at each level, and keys of their labels."""
 
     def __init__(self, problem: LocalProblem) -> None:
         random = np.random.default_rng(0)

@@ -105,7 +105,7 @@ def models(shared: Path) -> Section:
 
 
 def _recoded(problem: LocalProblem, limit: float) -> tuple[LocalRecoding, float, float]:
-    """What is found within so many CPU seconds, which others on the machine do not use up; CPU and wall seconds."""
+    """The result within so many CPU seconds, which other processes do not use up; CPU and wall seconds."""
     control = Control(time.process_time)
     started, begun = time.process_time(), time.monotonic()
     control.limit(started + limit)

@@ -1,1 +1,1 @@
-"""What clusters cost and lose: methods against each other, as they grow, and for t-closeness."""
+"""The time and the loss of clusters: methods against each other, as they grow, and for t-closeness."""

@@ -1,4 +1,4 @@
-"""Sections: the three ways to t-closeness through microaggregation, what they lose, and how long they take."""
+"""Sections: the three algorithms of t-closeness through microaggregation, their losses and their times."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tableveil.policy import ClosenessAlgorithm, Distance, KAnonymity, Microaggr
 from tableveil.privacy import privacy_of
 
 RECORDS = 1_080
-"""As many as the published experiments used."""
+"""The number of records in the published experiments."""
 
 COLUMNS = 2
 CORRELATIONS: Mapping[str, float] = {"low": 0.52, "high": 0.92}
-"""Of the sensitive column with the mean of the quasi-identifiers, those of the published tables."""
+"""Correlations of the sensitive column with the mean of the quasi-identifiers, as in the published tables."""
 
 THRESHOLDS = tuple(map(Decimal, ("0.05", "0.1", "0.15", "0.2", "0.25")))
 SIZES = (2, 5, 10, 25)
@@ -48,7 +48,7 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
-    """What an algorithm made: SSE / SST, the clusters, and CPU seconds."""
+    """The result of an algorithm: SSE / SST, the clusters, and CPU seconds."""
 
     error: float
     clusters: Clusters
@@ -69,17 +69,17 @@ Runs = Mapping[tuple[int, Decimal], Mapping[ClosenessAlgorithm, Run]]
 
 
 def closeness_low() -> Section:
-    """A sensitive column that quasi-identifiers tell little of."""
+    """A sensitive column that depends little on the quasi-identifiers."""
     return _compared("low")
 
 
 def closeness_high() -> Section:
-    """A sensitive column that they tell much of."""
+    """A sensitive column that depends strongly on the quasi-identifiers."""
     return _compared("high")
 
 
 def closeness_large() -> Section:
-    """How long each takes for many records, with as many different sensitive values."""
+    """The time of each for many records, with as many different sensitive values."""
     points, column = with_sensitive(LARGE, LARGE_COLUMNS, CORRELATIONS["low"])
     rows, sound = [], True
     for algorithm, name in NAMES.items():
@@ -142,7 +142,7 @@ def _model(t: Decimal) -> TCloseness:
 
 
 def _private(points: Points, clusters: Clusters, k: int, t: Decimal) -> bool:
-    """Whether it is all records, in clusters of k whose cumulated shares are t away: without any of the engine's."""
+    """Whether the clusters hold all records, with k in each, within t by cumulated shares: without the engine."""
     ranks, records = points.sensitive[0], len(points.counts)
     everybody = np.arange(1, records + 1)
     for number in range(clusters.number):
@@ -161,7 +161,7 @@ def _rows(runs: Runs) -> Iterator[list[str]]:
 
 
 def _ordering(runs: Runs) -> Iterator[list[str]]:
-    """What is published of the three, and in how many of the cases it is so here."""
+    """The published statements about the three algorithms, and in how many of the cases they hold here."""
     merge, _, strata = NAMES
     small = [by for (_, t), by in runs.items() if t <= SMALL]
     best = sum(min(by, key=lambda algorithm: by[algorithm].error) is strata for by in small)

@@ -19,10 +19,10 @@ COLUMNS = (2, 3, 5, 8)
 RECORDS = (1_000, 3_000, 10_000)
 
 SAME = 1e-9
-"""By how much, relatively, errors may differ that are the same but for the order of their sums."""
+"""The relative difference allowed between errors that differ only in the order of their sums."""
 
 NEAR = 1.05
-"""How much more than MDAV's error the method for large tables may have."""
+"""The factor by which the error of the method for large tables may exceed MDAV's."""
 
 
 def against_plain() -> Section:

@@ -1,4 +1,4 @@
-"""MDAV as it was published, record by record and without anything kept from step to step."""
+"""MDAV as published, record by record and without reusing results from step to step."""
 
 from __future__ import annotations
 

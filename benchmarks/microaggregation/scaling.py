@@ -1,4 +1,4 @@
-"""Section: clusters of large tables, each in a process of its own that tells its time and its peak of memory.
+"""Section: clusters of large tables, each in a process of its own that reports its time and its peak of memory.
 
 python -m benchmarks.microaggregation.scaling METHOD RECORDS COLUMNS
 """
@@ -32,7 +32,7 @@ MOST_SECONDS = 60.0
 """CPU seconds for the largest."""
 
 LINEAR = 1.25
-"""How much more memory per record the largest may take than the smallest."""
+"""The factor by which the largest may take more memory per record than the smallest."""
 
 
 def scaling() -> Section:

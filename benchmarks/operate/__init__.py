@@ -1,1 +1,1 @@
-"""The numbers of living with Tableveil: `python -m benchmarks --only operate`."""
+"""The numbers of daily operation: `python -m benchmarks --only operate`."""

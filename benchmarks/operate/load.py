@@ -24,7 +24,7 @@ THREADS = 2
 MOST_TIMES = 2.0
 SECONDS_TO_STOP = 60.0
 
-# Types that a hospital's table has, of as many different values.
+# Types that a hospital's table has, with typical numbers of different values.
 _QUERY = """
     SELECT i AS id, 'Person ' || i AS name, (hash(i, 1) % 100)::INT AS age,
         lpad((hash(i, 2) % 100000)::VARCHAR, 5, '0') AS zip, ['F', 'M'][1 + (hash(i, 3) % 2)::INT] AS sex,

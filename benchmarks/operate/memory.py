@@ -36,7 +36,7 @@ SECONDS_TO_STOP = 60.0
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """All jobs from the first submission to the last end: how many succeeded, why others failed, who ran twice."""
+    """All jobs from the first submission to the last end: how many succeeded, why others failed, which ran twice."""
 
     seconds: float
     succeeded: int
@@ -45,7 +45,7 @@ class _Run:
 
     @property
     def row(self) -> Sequence[str]:
-        """What the table shows of it."""
+        """The run's row in the table."""
         failures = ", ".join(f"{count} {code}" for code, count in self.failures.items())
         return seconds(self.seconds), str(self.succeeded), failures or "none", str(self.again)
 
@@ -53,7 +53,7 @@ class _Run:
 def memory(
     rows: int = ROWS, jobs: int = JOBS, concurrent_jobs: int = CONCURRENT_JOBS, memory_limit: str = MEMORY_LIMIT
 ) -> Section:
-    """Runs the same jobs with the budget, then without: each then takes the whole limit for its own."""
+    """Runs one set of jobs with the budget, then without: each job then takes the whole limit for its own."""
     shared = _run(rows, jobs, concurrent_jobs, memory_limit, shared=True)
     unshared = _run(rows, jobs, concurrent_jobs, memory_limit, shared=False)
     done = shared.succeeded == jobs

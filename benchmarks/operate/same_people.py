@@ -1,4 +1,4 @@
-"""Section: how often the same people are known again, how often others are taken for them, and what that costs."""
+"""Section: how often people are recognized again, how often others are mistaken for them, and the cost of it."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _load(session: Session, shared: Path, name: str) -> None:
 
 
 def _tried(session: Session, seed: int, cases: dict[str, str]) -> Iterator[tuple[str, bool]]:
-    """Releases one half, and tells for each case whether a reason is asked for."""
+    """Releases one half, and reports for each case whether a reason is demanded."""
     session.execute("DELETE FROM tableveil.release_sample_values")
     session.execute("DELETE FROM tableveil.release_samples")
     session.execute(

@@ -1,4 +1,4 @@
-"""Section: many small jobs of clients that wait, vanish, cancel and ask again; and what is left of it all."""
+"""Section: many small jobs of clients that wait, vanish, cancel and ask again; and the state they leave."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LEAST_JOBS_OF_A_PART = 50
 """A soak has two parts at least. After each, releases are withdrawn and other jobs deleted: the tables of releases that
 stand take memory by right."""
 MOST_GROWTH = 64 * 2**20
-"""Bytes that the process may have grown by, from the first part on: arenas of threads, the database's buffers."""
+"""Bytes by which the process may grow after the first part: arenas of threads, the database's buffers."""
 SECONDS_TO_STOP = 60.0
 
 _POLICY = """
@@ -51,7 +51,7 @@ release: {name: released}
 
 @dataclass(frozen=True, slots=True)
 class _Process:
-    """What the server's process holds: bytes in memory, threads, open files."""
+    """The resources of the server's process: bytes in memory, threads, open files."""
 
     memory: int
     threads: int
@@ -59,7 +59,7 @@ class _Process:
 
     @classmethod
     def of(cls, process: int) -> _Process:
-        """As Linux tells it."""
+        """Reads them from Linux."""
         proc = Path(f"/proc/{process}")
         status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines())
         memory = int(status["VmRSS"].split()[0]) * 2**10
@@ -67,7 +67,7 @@ class _Process:
 
     @property
     def row(self) -> list[str]:
-        """What the table shows of it."""
+        """The process's row in the table."""
         return [f"{self.memory / 2**20:.0f} MiB", str(self.threads), str(self.files)]
 
 
@@ -143,7 +143,7 @@ def _work(address: str, numbers: range) -> None:
                     _ended(client, job)
                 case "resubmit" | "infeasible":
                     ended = _ended(client, job)
-                    # A release that is there is in the way of the same one.
+                    # An existing release blocks a repeated one.
                     if ended.state != job_service_pb2.JOB_STATE_SUCCEEDED:
                         _ended(client, client.resubmit_job(job).name)
                 case _:
@@ -151,7 +151,7 @@ def _work(address: str, numbers: range) -> None:
 
 
 def _ended(client: Client, job: str) -> job_service_pb2.Job:
-    """The job once it has ended, however it did."""
+    """The job once it has ended, in any state."""
     return list(client.watch_job(job))[-1]
 
 
@@ -177,7 +177,7 @@ def _policy(number: int, *, infeasible: bool) -> policy_pb2.Policy:
 
 
 def _clean(address: str, states: dict[str, str]) -> None:
-    """Withdraws all releases and deletes all other jobs, once they have ended; `states` has how each of them did."""
+    """Withdraws all releases and deletes all other jobs, once they have ended; `states` has the final state of each."""
     with Client(address) as client:
         for listed in list(client.list_jobs()):
             if listed.name in states:
@@ -191,7 +191,7 @@ def _clean(address: str, states: dict[str, str]) -> None:
 
 
 def _left(database: Path) -> Iterator[str]:
-    """What should not be in the file any more."""
+    """The things that should not be in the file any more."""
     with duckdb.connect(database, read_only=True) as connection:
         strange = connection.sql(
             "SELECT schema_name || '.' || table_name FROM duckdb_tables() "

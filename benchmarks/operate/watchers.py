@@ -74,7 +74,7 @@ def _policy(name: str) -> policy_pb2.Policy:
 
 
 def _seconds_of_calls(client: Client, job: str, calls: int) -> list[float]:
-    """How long each call took; of a job that has not ended yet only as long as it has not."""
+    """The time of each call; for a job that has not ended yet, only until it ends."""
     seconds: list[float] = []
     had_ended = client.get_job(job).state in ENDED
     while len(seconds) < calls:

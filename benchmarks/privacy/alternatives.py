@@ -22,10 +22,10 @@ from tableveil.privacy.distances import Compared, Distributions, OrderedDistance
 Keys = NDArray[np.int64]
 
 CELLS = 1 << 18
-"""Numbers of a block of classes by values: so many stay in a core's second cache, or nearly."""
+"""Numbers in a block of classes by values: so many fit into a core's second cache, or nearly."""
 
 FEW = 32
-"""Values up to which it is faster to go value by value, for many classes at once, than class by class."""
+"""Up to this number of values, going value by value, for many classes at once, is faster than going class by class."""
 
 CHUNK, CHUNKS = 64, 8
 """Values after which classes that are past the threshold are put aside, and how often: the published way stops at once.
@@ -42,7 +42,7 @@ class _Sums:
 
 
 class OverAllValues(OrderedDistance):
-    """The straightforward sum: whatever values a class has, all are gone through."""
+    """The straightforward sum: for any class, all values are gone through."""
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)  # type: ignore[arg-type]
@@ -51,7 +51,7 @@ class OverAllValues(OrderedDistance):
         self._sums = _Sums(int(cumulative[-1]), cumulative, np.append(0, np.cumsum(cumulative)))
 
     def within(self, compared: Compared, t: Fraction) -> NDArray[np.bool_]:
-        """Those whose sum is not above the threshold."""
+        """The classes whose sum is not above the threshold."""
         if len(self.column.counts) <= FEW:
             return np.asarray(self._by_all_values(compared) <= self.most(compared, t), np.bool_)
         ordered = _in_order(self, compared)
@@ -60,7 +60,7 @@ class OverAllValues(OrderedDistance):
     def _summed(
         self, compared: Compared, order: NDArray[np.intp], most: NDArray[np.int64], first: NDArray[np.intp] | None
     ) -> NDArray[np.bool_]:
-        """In blocks of classes of this order; if the first value of each class is given, from the block's first on."""
+        """Sums in blocks of classes of this order; if `first` has their first values, from the block's first on."""
         values, sums, width = compared.values, self._sums, len(self.column.counts) - 1
         starts = np.append(compared.starts, len(values.classes))
         kept = np.zeros(len(compared.sizes), np.bool_)
@@ -95,10 +95,10 @@ class OverAllValues(OrderedDistance):
 
 
 class CheckPruning(OverAllValues):
-    """Rejects a class whose first value is past the one at which the sum of what is missing exceeds the threshold."""
+    """Rejects a class whose first value is past the one at which the missing sum exceeds the threshold."""
 
     def within(self, compared: Compared, t: Fraction) -> NDArray[np.bool_]:
-        """Of the classes that are left, the sum."""
+        """The sum for the remaining classes."""
         ordered, cutoff = _in_order(self, compared), self._cutoff(t)
         possible = ordered.values.values[ordered.starts] <= cutoff
         if possible.all():
@@ -107,7 +107,7 @@ class CheckPruning(OverAllValues):
         return possible
 
     def _cutoff(self, t: Fraction) -> int:
-        """The last value which the first of a class can be."""
+        """The last value that may be the first of a class."""
         most = t * self.unit * self._sums.whole
         return int(np.searchsorted(self._sums.prefix, int(most), "right")) - 1
 
@@ -131,7 +131,7 @@ def _in_order(distance: OrderedDistance, compared: Compared) -> Compared:
 
 
 def _blocks(order: NDArray[np.intp], width: int, first: NDArray[np.intp] | None) -> Iterator[tuple[int, int, int]]:
-    """From which to which of the order, and the value that all of them start at or after."""
+    """The blocks' begin and end in the order, and the value that all of a block's classes start at or after."""
     low = 0
     while low < len(order):
         begin = 0 if first is None else int(first[order[low]])
@@ -145,7 +145,7 @@ def _blocks(order: NDArray[np.intp], width: int, first: NDArray[np.intp] | None)
 
 @dataclass(frozen=True)
 class Alternative(TClosenessRule):
-    """Ordered t-closeness, summed another way; the search learns from it what holds, and nothing else."""
+    """Ordered t-closeness, summed another way; the search learns only whether it holds, and nothing else."""
 
     way: type[OverAllValues] = OverAllValues
 
@@ -154,7 +154,7 @@ class Alternative(TClosenessRule):
 
     @cached_property
     def distance(self) -> OverAllValues:
-        """Summed that way."""
+        """The distance with that way of summing."""
         return self.way(self.column, Distributions.whole(self.column.counts))
 
 
@@ -188,7 +188,7 @@ def grouped_by_sorting(keys: NDArray[np.int64], counts: NDArray[np.int64]) -> tu
 
 
 def grouped_in_a_table(keys: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[Keys, Keys]:
-    """The same by a place for every possible key."""
+    """Groups by a place for every possible key."""
     totals = np.zeros(int(keys.max()) + 1, np.int64)
     np.add.at(totals, keys, counts)
     occurring = np.flatnonzero(totals)
@@ -196,9 +196,9 @@ def grouped_in_a_table(keys: NDArray[np.int64], counts: NDArray[np.int64]) -> tu
 
 
 def grouped_by_hashing(keys: NDArray[np.int64], counts: NDArray[np.int64]) -> tuple[Keys, Keys]:
-    """The same by open addressing with Fibonacci hashing, all keys at once; the distinct ones are sorted in the end.
+    """Groups by open addressing with Fibonacci hashing, all keys at once; the distinct ones are sorted in the end.
 
-    In each round whoever finds a free slot claims it, the last one gets it, and those whose slot has another key go on
+    In each round a key that finds a free slot claims it. The last claim wins, and keys whose slot has another key go on
     to the next slot.
     """
     bits = max(int(2 * len(keys) - 1).bit_length(), 1)

@@ -31,21 +31,21 @@ PUBLISHED: Mapping[str, type[OverAllValues]] = {
 }
 
 LEAST = {7: 1.0, 100: 1.0, 1_000: 10.0, 10_000: 10.0}
-"""By the number of values, how many times faster than with published pruning; 1 is never slower."""
+"""By the number of values, the least speed-up over published pruning; 1 is never slower."""
 
 MEASURED_ONCE = 50_000_000
-"""Pairs of class and value from which ways that go through all of them are run once, for one threshold."""
+"""From this number of class-value pairs on, methods that go through all of them run once, for one threshold."""
 
 ROUNDS = 15
 SECONDS = 1.0
-"""Of all rounds of a row: when they are spent, there is no further round."""
+"""The time for all rounds of a row: when it is spent, there is no further round."""
 
 RECORDS_PER_CLASS = 20
 SMALLEST = 5
 SEED = 1
 
 MANY = Fraction(1, 5)
-"""The threshold for which the largest are measured."""
+"""The threshold at which the largest are measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """`ratios` are by how much ours is faster, by way; none where the ways were left out."""
+    """`ratios` are the speed-ups of ours, by method; empty where the methods were left out."""
 
     cells: list[str]
     values: int
@@ -86,7 +86,7 @@ class _Row:
 
 
 def ordered() -> Section:
-    """Generates classes and measures; sound if all ways answer the same."""
+    """Generates classes and measures; sound if all methods give equal answers."""
     rows = [row for values in VALUES for classes in CLASSES for row in _rows(classes, values)]
     return Section(
         TITLE,
@@ -165,7 +165,7 @@ def _groupings() -> Iterator[list[str]]:
 def _seconds_and_ratios(
     ours: Callable[[], object], others: Sequence[Callable[[], object]]
 ) -> tuple[float, tuple[float, ...]]:
-    """The least seconds of ours, and of each other the median of how many times as long it takes as ours beside it."""
+    """The least seconds of ours, and for each other the median ratio of its time to ours beside it."""
     taken: list[float] = []
     ratios: list[list[float]] = [[] for _ in others]
     started = time.process_time()

@@ -1,4 +1,4 @@
-"""Section: what a further privacy model costs per check, beside k-anonymity alone."""
+"""Section: the cost of a further privacy model per check, beside k-anonymity alone."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ WITH_ROWS = KMap | DeltaPresence | Inclusion
 
 ROUNDS = 5
 SECONDS = 20.0
-"""Of a model's searches: when they are spent, there is no further round."""
+"""The time for a model's searches: when it is spent, there is no further round."""
 
 MOST = 2.0
 
@@ -105,7 +105,7 @@ def _row(data: Path, model: PrivacyModel) -> list[str]:
     while len(both) < ROUNDS and sum(search.seconds for search in both) < SECONDS:
         alone.append(_search(data, (K,)))
         both.append(_search(data, (K, model)))
-    # Of neighbours in time: other processes slow both.
+    # Runs next to each other in time are compared: other processes slow both.
     ratio = median(_cost(further) / _cost(base) for further, base in zip(both, alone, strict=True))
     return [
         str(model) if both[0].best is not None else f"{model}: infeasible",

@@ -29,7 +29,7 @@ TABLES = {
     "adult": ("age", "education", "marital-status", "native-country", "race", "salary-class", "sex", "workclass"),
     "fars": ("iage", "irace", "ideathmon", "ideathday", "isex", "ihispanic", "istatenum", "iinjury"),
 }
-"""The quasi-identifiers by table; the first, whose values are numbers, goes with the sensitive one."""
+"""The quasi-identifiers by table; the first has numbers, and the sensitive column is correlated with it."""
 
 THRESHOLDS = tuple(map(Decimal, ("0.5", "0.4", "0.3", "0.2", "0.1")))
 VALUES = (7, 100, 1000)
@@ -47,12 +47,12 @@ ENOUGH = 6
 
 ROUNDS = 5
 SECONDS = 5.0
-"""Of the straightforward searches of a row: when they are spent, there is no further round."""
+"""The time for the straightforward searches of a row: when it is spent, there is no further round."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A pair of searches: `ratio` is at least by how much ours was faster."""
+    """A pair of searches: `ratio` is a lower bound of the speed-up of ours."""
 
     cells: list[str]
     values: int
@@ -61,7 +61,7 @@ class _Row:
 
 
 def whole_searches(shared: Path) -> Section:
-    """Searches both ways in turn; says so if there is no data. Sound if both find the same."""
+    """Searches both ways in turn; says so if there is no data. Sound if both results are equal."""
     data = shared / "data"
     if not data.is_dir():
         return Section(TITLE, (f"Skipped: there is no `{data}`.",))
@@ -121,14 +121,14 @@ def _row(data: Path, name: str, values: int, t: Decimal, others: tuple[KAnonymit
 
 
 def _agree(ours: SearchOutcome, plain: SearchOutcome) -> bool:
-    """Whether both found the same, or the one that was stopped nothing better."""
+    """Whether both results are equal, or the search that was stopped found nothing better."""
     if plain.complete:
         return (ours.best and ours.best.key) == (plain.best and plain.best.key)
     return plain.best is None or (ours.best is not None and ours.best.key <= plain.best.key)
 
 
 def _k_alone(data: Path) -> Iterator[str]:
-    """What no rule beside it can be faster than, unless it saves checks."""
+    """The time of k-anonymity alone: no rule beside it can be faster, unless it saves checks."""
     for name, quasi_identifiers in TABLES.items():
         problem = problem_of(data, name, quasi_identifiers, Models((K,), LossModel(), LIMIT))
         outcome = exact(problem, Control(time.process_time))

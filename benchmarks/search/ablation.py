@@ -1,4 +1,4 @@
-"""Section: what each part of the exact search saves, by leaving it out."""
+"""Section: how much each part of the exact search saves, measured by leaving it out."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class _NoNarrowing(IntervalSearch):
 
 
 class _NoExclusion(Findings):
-    """Finds out about too much suppression only where lo and hi meet."""
+    """Detects too much suppression only where lo and hi meet."""
 
     def excluded(self, check: Check) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""Section: how few checks could exclude by suppression what the bound alone does not, if everything were known."""
+"""Section: how few checks could exclude by suppression the transformations that the bound alone does not exclude."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _cover(problem: Problem) -> tuple[int, int]:
 
 
 def _maximal(marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The marked transformations none above which is marked; what is below a marked one need not be."""
+    """The marked transformations with no marked one above; those below a marked one need not be."""
     maximal = marked.copy()
     for j in range(marked.ndim):
         above = np.roll(marked, -1, axis=j)

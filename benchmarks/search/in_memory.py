@@ -97,7 +97,7 @@ def problem_of(
 def _classified(
     data: Path, dataset: str, quasi_identifiers: tuple[str, ...], models: Models, first: int
 ) -> tuple[Features, list[Codes]]:
-    """By what the classes are told, all of it quasi-identifiers, and each record's; `first` is the first's position."""
+    """The predicting features, all quasi-identifiers, and each record's class; `first` is the first one's position."""
     assert isinstance(models.quality, ClassificationModel)
     codes = [_values(data, dataset, name, models)[0] for name in models.quality.classes]
     told = []

@@ -1,4 +1,4 @@
-"""The published comparison of property stores, on what best-first searches ask of theirs."""
+"""The published comparison of property stores, on the queries of best-first searches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MODULE = importlib.import_module("tableveil.search.best_first")
 
 @dataclass(slots=True)
 class Recording:
-    """What one store was asked, in order: the transformation, whether it was to be added, and the answer."""
+    """The queries to one store, in order: the transformation, whether it was added, and the answer."""
 
     inherited: Inherited
     asked: list[tuple[Transformation, bool, bool]] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A recording as another store did it, in CPU seconds; `right` if all answers were the same."""
+    """A replay of a recording by another store, in CPU seconds; `right` if all answers were equal."""
 
     seconds: float
     elements: int
@@ -99,11 +99,11 @@ def property_stores(shared: Path) -> Section:
 
 
 def record(problem: Problem) -> list[Recording]:
-    """What a best-first search asks of its stores, those without questions left out."""
+    """The queries of a best-first search to its stores, without stores that got none."""
     recordings: list[Recording] = []
 
     class Recorder(Antichain):
-        """An antichain that writes down what it is asked."""
+        """An antichain that records its queries."""
 
         __slots__ = ("recording",)
 
@@ -128,7 +128,7 @@ def record(problem: Problem) -> list[Recording]:
 
 
 def replay(recording: Recording, make: Callable[[Inherited], PropertyStore]) -> Replayed:
-    """Asks new stores the same; the fastest of them counts."""
+    """Sends the queries to new stores; the fastest of them counts."""
     runs = [_replay_once(recording, make(recording.inherited)) for _ in range(ROUNDS)]
     return min(runs, key=lambda run: run.seconds)
 
@@ -144,7 +144,7 @@ def _replay_once(recording: Recording, store: PropertyStore) -> Replayed:
 
 @contextmanager
 def _stores_made_by(make: type[Antichain]) -> Iterator[None]:
-    """Within it, best-first searches keep their properties in such stores."""
+    """Inside it, best-first searches keep their properties in such stores."""
     usual = MODULE.Antichain
     MODULE.Antichain = make  # type: ignore[attr-defined]
     try:

@@ -37,7 +37,7 @@ GOALS = {
 """By id of the reference case: the most checks, and the least speed-up."""
 
 LARGE = ((14, Decimal("0.05"), 5), (16, Decimal("0.05"), 15), (16, Decimal(1), None))
-"""Attributes of mach2019, suppression limit, and the largest gap in percent that is aimed at in `LIMIT` seconds."""
+"""Attributes of mach2019, suppression limit, and the largest gap in percent as the goal for `LIMIT` seconds."""
 
 LIMIT = Decimal(60)
 

@@ -1,7 +1,7 @@
-"""What `tableveil.search.antichain` is compared with: simpler ways to remember a property that is inherited.
+"""Simpler ways to remember an inherited property, to compare `tableveil.search.antichain` with.
 
-They are those of Prasser, Kohlmayer and Kuhn 2016 (see there). All are written as tightly as the antichain is, so that
-what is compared is what they do and not how well they are coded.
+They are those of Prasser, Kohlmayer and Kuhn 2016 (see there). All are written as tightly as the antichain, so that the
+comparison is about the methods, not about their coding.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tableveil.search.antichain import Antichain, Inherited
 
 
 class PropertyStore(Protocol):
-    """What every store can do; see `Antichain`."""
+    """The interface of every store; see `Antichain`."""
 
     def add(self, x: Transformation) -> bool:
         """Notes that x has the property; False if it was known."""
@@ -60,10 +60,10 @@ class PlainList:
 
 
 class AntichainList(PlainList):
-    """A list from which those are removed that inherit the property from a new one."""
+    """A list that drops elements which inherit the property from a new one."""
 
     def add(self, x: Transformation) -> bool:
-        """Appends x unless it is known, and removes what inherits from it."""
+        """Appends x unless it is known, and removes elements that inherit from it."""
         if self.covers(x):
             return False
         compare = self._compare
@@ -73,7 +73,7 @@ class AntichainList(PlainList):
 
 
 class TreeWithoutRanks:
-    """The prefix tree of the antichain, but nothing is known of a branch except its first level."""
+    """The prefix tree of the antichain, but without bounds of ranks below a node."""
 
     def __init__(self, inherited: Inherited) -> None:
         self._sign = 1 if inherited is Inherited.DOWNWARDS else -1
@@ -81,7 +81,7 @@ class TreeWithoutRanks:
         self._size = 0
 
     def add(self, x: Transformation) -> bool:
-        """Adds a path unless x is known, and removes what inherits from it."""
+        """Adds a path unless x is known, and removes elements that inherit from it."""
         levels = self._stored(x)
         if _reaches(self._root, levels, 0):
             return False
@@ -124,7 +124,7 @@ STORES: Mapping[str, Callable[[Inherited], PropertyStore]] = {
     "tree": TreeWithoutRanks,
     "tree with ranks": Antichain,
 }
-"""By the name in the tables; the last one is the one that is used."""
+"""By the name in the tables; the last one is used by the search."""
 
 
 def _reaches(branches: _Branches, levels: Transformation, depth: int) -> bool:

@@ -14,22 +14,22 @@ from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 
 POLICY = Path(__file__).with_name("policy.yaml")
 
-# What may go by itself, by the codes of failures: a retry of the step asks again, anything else needs a person.
+# Failures that may pass by themselves, by code: a retry of the step asks again; any other needs a person.
 PASSING = frozenset({"QUEUE_FULL", "STOPPING", "UNREACHABLE", "OUT_OF_MEMORY", "DISK_FULL", "WRITE_CONFLICT"})
 
 
 class Tableveil(dg.ConfigurableResource):  # type: ignore[misc]  # Dagster's base class is not typed for subclasses
-    """Where the server listens, and how long to wait for what may go by itself."""
+    """The address of the server, and how long to wait for passing failures."""
 
     address: str = "127.0.0.1:50651"
     seconds_between_attempts: float = 60.0
 
     def release(self, context: dg.AssetExecutionContext, policy: policy_pb2.Policy) -> release_service_pb2.Release:
-        """The release of a policy. A step that is tried again is given the job of its first attempt, if that goes on.
+        """The release of a policy. A retried step gets the job of its first attempt, if that goes on.
 
         Raises:
-            dagster.RetryRequested: what stands in the way may go by itself.
-            dagster.Failure: the policy, or the table, has to be changed.
+            dagster.RetryRequested: the obstacle may pass by itself. dagster.Failure: the policy, or the table, has to
+            be changed.
         """
         policy.request_id = f"dagster {context.run.run_id} {context.asset_key.to_user_string()}"
         policy.repeat_reason = f"Dagster's run {context.run.run_id} of {context.asset_key.to_user_string()}"
@@ -58,7 +58,7 @@ class Tableveil(dg.ConfigurableResource):  # type: ignore[misc]  # Dagster's bas
 
 
 def progress(job: job_service_pb2.Job) -> str:
-    """What to log of a job: where it stands and how far its search is, which tells no value of the table."""
+    """The log line about a job: its phase and the progress of its search, without values of the table."""
     state = job_service_pb2.JobState.Name(job.state).removeprefix("JOB_STATE_").lower()
     phase = job_service_pb2.JobPhase.Name(job.phase).removeprefix("JOB_PHASE_").lower()
     said = f"{job.name} {state}" + (f", {phase}" if job.state == job_service_pb2.JOB_STATE_RUNNING else "")
@@ -68,7 +68,7 @@ def progress(job: job_service_pb2.Job) -> str:
 
 
 def figures(release: release_service_pb2.Release) -> Mapping[str, dg.MetadataValue]:
-    """What Dagster keeps of a release and draws over time."""
+    """The figures of a release that Dagster keeps and draws over time."""
     return {
         "release": dg.MetadataValue.text(release.name),
         "dagster/row_count": dg.MetadataValue.int(release.records - release.suppressed_records),

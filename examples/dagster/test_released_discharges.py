@@ -67,7 +67,7 @@ def test_a_materialization_and_the_next(address: str, database: Path, capfd: pyt
 
 
 def test_a_step_that_is_tried_again(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An attempt that is lost after it had submitted its job leads to the same release, not to a second one."""
+    """An attempt that is lost after it submitted its job leads to the first release, not to a second one."""
     get_release = Client.get_release
     lost = iter([True])
 

@@ -1,4 +1,4 @@
-"""What DuckDB says of its failures goes nowhere: neither its exceptions nor the literals of a statement."""
+"""DuckDB's account of a failure goes nowhere: neither its exceptions nor the literals of a statement."""
 
 from __future__ import annotations
 
