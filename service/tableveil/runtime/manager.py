@@ -30,7 +30,7 @@ from tableveil.pipelines.report import Report
 from tableveil.pipelines.work import Work
 from tableveil.policy import Policy, TableReference, early_warnings
 from tableveil.policy.reason import says_something
-from tableveil.release import withdraw
+from tableveil.release import notice_older_ledger, withdraw
 from tableveil.runtime.active import Active, check_release_free, check_table_free, check_target_free, tables_read
 from tableveil.runtime.current_job import at_hand
 from tableveil.runtime.history import EndedJobs
@@ -71,6 +71,7 @@ class JobManager:
         self._submitting = threading.Lock()
         with database.session() as session:
             migrate(session)
+            notice_older_ledger(database.path, session)
             for number in store.unfinished(session):
                 store.insert_outcome(session, number, interrupted())
             budget = MemoryBudget(memory or memory_limit(session), concurrent_jobs)

@@ -22,6 +22,8 @@ from tableveil.backend import Database, Session, catalog, check_path, identifier
 from tableveil.control import Control
 from tableveil.errors import BusyError, ConflictError, InternalError, InvalidError, TableveilError, shortened
 from tableveil.operate.disk import check_free_space, failed_writing, publish_file
+from tableveil.state import ledger_gaps
+from tableveil.state.migrate import SCHEMA
 
 SUFFIX = ".duckdb"
 
@@ -147,6 +149,8 @@ def _copy(session: Session, copy: str) -> dict[tuple[str, str], int]:
             _check(name, copied[name] == original)
         reached = catalog.next_values(session, copy)
         _check("sequences", reached.keys() == least.keys() and all(reached[key] >= least[key] for key in least))
+        if (SCHEMA, "ledger_gaps") in rows:
+            ledger_gaps.insert_unknown(session, copy)
     return rows
 
 

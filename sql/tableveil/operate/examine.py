@@ -16,6 +16,7 @@ from tableveil.errors import shortened
 from tableveil.operate.disk import LEAST_FREE_BYTES, free_bytes, in_bytes
 from tableveil.operate.finding import Finding, Level
 from tableveil.operate.objects import examine_releases, orphans
+from tableveil.state import ledger_gaps
 from tableveil.state.jobs import unfinished
 from tableveil.state.migrate import SCHEMA, migrations
 
@@ -54,6 +55,7 @@ def examine_state(session: Session, at_work: Callable[[], Collection[int]] = tup
     yield _key(session)
     yield _name(session)
     yield _jobs(session, at_work)
+    yield _ledger(session)
     yield from examine_releases(session)
     yield _orphans(session)
 
@@ -184,6 +186,17 @@ def _jobs(session: Session, at_work: Callable[[], Collection[int]]) -> Finding:
     names = [f"jobs/{number}" for number in sorted(stale)]
     advice = "The next start of the server ends them as interrupted; submit them again then."
     return Finding(Level.WARNING, "jobs", f"{len(names)} unfinished, and no process runs them: {_some(names)}", advice)
+
+
+def _ledger(session: Session) -> Finding:
+    gap = ledger_gaps.latest(session)
+    if gap is None:
+        return Finding(Level.OK, "ledger", f"ends with releases/{ledger_gaps.last_release(session)}")
+    advice = (
+        "The first release of each source needs a repeat_reason. Where there is a newer backup or the database file "
+        "itself, restore this one again with --ledger, which takes the missing releases from there."
+    )
+    return Finding(Level.WARNING, "ledger", f"went back in time: {gap}", advice)
 
 
 def _orphans(session: Session) -> Finding:

@@ -2,6 +2,7 @@
 
 from tableveil.release.disclosure import check_disclosure
 from tableveil.release.ledger import check_ledger
+from tableveil.release.lineage import last_marked, notice_older_ledger
 from tableveil.release.own_levels import check_one_meaning, mixed_levels
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.publish import Evidence, publish, writing
@@ -16,7 +17,9 @@ __all__ = [
     "check_ledger",
     "check_one_meaning",
     "check_target",
+    "last_marked",
     "mixed_levels",
+    "notice_older_ledger",
     "publish",
     "withdraw",
     "writing",

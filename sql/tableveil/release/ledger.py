@@ -14,7 +14,7 @@ from tableveil.policy.reason import says_something
 from tableveil.release.accident import surprise
 from tableveil.source import Fingerprint, Source
 from tableveil.source.sketch import ROWS, Sketch
-from tableveil.state import releases, sketches
+from tableveil.state import ledger_gaps, releases, sketches
 from tableveil.state.sketches import Likeness
 
 _ENOUGH_BITS = 14
@@ -32,13 +32,17 @@ def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: 
     """Raises `InvalidError` if the records were released before and the policy gives no reason to do so again.
 
     They were if a table that is read was, or the same rows, or if rows or the values of columns are those of an earlier
-    source so often that it is no accident. Without a fingerprint nothing but tables are compared.
+    source so often that it is no accident. Without a fingerprint nothing but tables are compared. Where the ledger went
+    back in time nobody knows, so that the first release of each source needs a reason then.
     """
     if says_something(policy.repeat_reason):
         return
     earlier = releases.earlier_releases(session, source.tables, fingerprint.rows if fingerprint else None)
     came = f"came from {'this source' if source.query is None else 'tables that it reads'}"
     why = [f"{_named(earlier)} {came}"] if earlier else []
+    gap = ledger_gaps.latest(session)
+    if gap is not None and not any(number > gap.after for number in earlier):
+        why.append(f"the ledger went back in time: {gap}")
     if fingerprint is not None and fingerprint.sketch is not None:
         by_reason: defaultdict[str, list[int]] = defaultdict(list)
         for release, reason in _same_people(session, fingerprint.sketch, earlier):

@@ -21,6 +21,7 @@ from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import write
 from tableveil.release.disclosure import check_effective_k, single_valued
 from tableveil.release.ledger import check_ledger
+from tableveil.release.lineage import remember_release
 from tableveil.release.marks import mark
 from tableveil.release.objects import public, snapshot, write_objects, written_objects
 from tableveil.release.plan import ReleasePlan
@@ -246,10 +247,12 @@ def _explanation(
 
 
 def _look(database: Database, plan: ReleasePlan, number: int, rows: ReleaseObject) -> None:
-    """A commit that reports success may have written nothing."""
+    """A commit that reports success may have written nothing; what it wrote is marked beside the database."""
     with database.session() as session:
         found = session.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
         query = exp.select(exp.Count(this=exp.Star())).from_(public(plan, rows.name))
         count = session.value(query) if found else -1
+        with database.writing:
+            remember_release(database.path, session)
     if count != rows.row_count:
         raise InternalError("COMMIT_LOST", f"the commit of releases/{number} reported success but left nothing behind")

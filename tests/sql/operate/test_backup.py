@@ -36,7 +36,10 @@ def test_everything_is_in_the_copy(database: Database, session: Session, backups
     assert made.path.stat().st_mode & 0o777 == 0o600
     assert list(backups.iterdir()) == [made.path]
     with read_only(made.path) as copy:
-        assert everything(copy) == before
+        copied = everything(copy)
+        # All but the one row by which a copy knows that it is one.
+        assert [gap[:2] for gap in copied["tableveil.ledger_gaps"]] == [(0, None)]
+        assert {**copied, "tableveil.ledger_gaps": []} == before
     # Numbers go on where they were: an earlier one given again would be another job or release.
     with duckdb.connect(made.path) as copy:
         for sequence, following in (("numbers", 11), ("unused", 7), ("round", 2)):

@@ -38,7 +38,7 @@ def test_a_new_file(backup: Path, tmp_path: Path) -> None:
     before = backup.read_bytes()
     target = tmp_path / "clinic.duckdb"
     findings = restore(backup, target)
-    assert {finding.level for finding in findings[:-1]} == {Level.OK}
+    assert {finding.level for finding in findings if finding.subject != "ledger"} == {Level.OK}
     assert (findings[-1].level, findings[-1].subject) == (Level.WARNING, "ledger")
     assert "the ledger has no releases: what was released since the backup was made" in findings[-1].found
     assert list(tmp_path.iterdir()) == [target]

@@ -179,6 +179,14 @@ CREATE TABLE tableveil.withdrawals (
     kept_objects VARCHAR[] NOT NULL
 );
 
+-- Where the ledger went back in time: releases after a number may have been made that it does not know. A backup says so
+-- of itself, and does not know until which number; a start that finds the marker of a newer ledger beside the file does.
+CREATE TABLE tableveil.ledger_gaps (
+    after_release BIGINT NOT NULL,
+    until_release BIGINT,
+    noticed_at TIMESTAMP NOT NULL
+);
+
 -- The part is what the quality model counted for the quasi-identifier, before its weight; NULL if its score has no such
 -- parts. At the record level the levels are pairs: a level, and how many released records have it. The aggregation says
 -- what took the place of the values if they were aggregated instead of generalized.

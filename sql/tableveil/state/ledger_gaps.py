@@ -1,0 +1,59 @@
+"""Where the ledger went back in time: an older file was restored, and what was released later is not in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tableveil.backend import Session
+from tableveil.state import jobs
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Releases with numbers above `after` that the ledger forgot; `until` is None where nobody knows how many."""
+
+    after: int
+    until: int | None
+    noticed_at: datetime
+
+    def __str__(self) -> str:
+        if self.until is None:
+            made = f"{self.noticed_at:%Y-%m-%d %H:%M} UTC"
+            return f"what was released after {made}, when this copy was made, is not in it"
+        first = f"releases/{self.after + 1}"
+        if self.until == self.after + 1:
+            return f"{first} was made and is not in it"
+        return f"{first} to releases/{self.until} were made and are not in it"
+
+
+def last_release(session: Session) -> int:
+    """The largest number that the ledger knows a release by, also one that it forgot; 0 if there is none."""
+    number: int = session.value(
+        "SELECT max(number) FROM (SELECT max(number) AS number FROM tableveil.releases "
+        "UNION ALL SELECT max(until_release) FROM tableveil.ledger_gaps UNION ALL SELECT 0)"
+    )
+    return number
+
+
+def insert(session: Session, until: int) -> None:
+    """Notes that releases up to a number were made and are not in the ledger."""
+    session.execute("INSERT INTO tableveil.ledger_gaps VALUES (?, ?, ?)", [last_release(session), until, jobs.now()])
+
+
+def insert_unknown(session: Session, copy: str) -> None:
+    """Notes in a copy of this database, by its name, that it will not know what is released later."""
+    session.execute(
+        f"INSERT INTO {copy}.tableveil.ledger_gaps "
+        f"SELECT coalesce(max(number), 0), NULL, ? FROM {copy}.tableveil.releases",
+        [jobs.now()],
+    )
+
+
+def latest(session: Session) -> Gap | None:
+    """The gap behind the largest number; one whose end is known says more than one whose end is not."""
+    found = session.rows(
+        "SELECT after_release, until_release, noticed_at FROM tableveil.ledger_gaps "
+        "ORDER BY after_release DESC, until_release DESC NULLS LAST LIMIT 1"
+    )
+    return Gap(*found[0]) if found else None
