@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
+from tableveil.policy import ranges
 from tableveil.policy.game import BreakEven, Success
 
 
@@ -343,3 +344,26 @@ PRIVACY_FIELDS: Mapping[type[PrivacyModel], str] = {
     BetaLikeness: "beta_likeness",
 }
 """The field of a member of `privacy_models` for each model."""
+
+THRESHOLDS: Mapping[type[PrivacyModel], Mapping[str, ranges.Range]] = {
+    KAnonymity: {"k": ranges.K},
+    KMap: {"k": ranges.K},
+    EstimatedKMap: {"k": ranges.K, "significance": ranges.INSIDE},
+    DeltaPresence: {"minimum": ranges.SHARE, "maximum": ranges.SHARE},
+    Inclusion: {},
+    AverageRisk: {"threshold": ranges.INSIDE},
+    SampleUniqueness: {"threshold": ranges.UNIQUE},
+    PopulationUniqueness: {"threshold": ranges.UNIQUE},
+    Profitability: {},
+    NoAttack: {},
+    SafeHarbor: {},
+    DistinctLDiversity: {"l": ranges.WHOLE_L},
+    ProbabilisticLDiversity: {"l": ranges.DECIMAL_L},
+    EntropyLDiversity: {"l": ranges.DECIMAL_L},
+    RecursiveCLDiversity: {"c": ranges.POSITIVE, "l": ranges.WHOLE_L},
+    TCloseness: {"t": ranges.DISTANCE},
+    NTCloseness: {"n": ranges.N, "t": ranges.DISTANCE},
+    DeltaDisclosure: {"delta": ranges.POSITIVE},
+    BetaLikeness: {"beta": ranges.POSITIVE},
+}
+"""The thresholds of each model, with their ranges."""

@@ -2,90 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from decimal import Decimal
-from typing import Any
 
 from tableveil.errors import Fault, shortened
 from tableveil.policy.model import AttributePolicy, Policy, Role
 from tableveil.policy.privacy import (
     PRIVACY_FIELDS,
-    AverageRisk,
-    BetaLikeness,
-    DeltaDisclosure,
+    THRESHOLDS,
     DeltaPresence,
     Distance,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    EstimatedKMap,
     Inclusion,
-    KAnonymity,
-    KMap,
-    NoAttack,
     NTCloseness,
-    PopulationUniqueness,
     PrivacyModel,
-    ProbabilisticLDiversity,
-    Profitability,
-    RecursiveCLDiversity,
-    SafeHarbor,
-    SampleUniqueness,
     SensitiveModel,
     TCloseness,
 )
 from tableveil.policy.validate_attributes import no_such_column
 
-LARGEST_K = 2**31 - 1
-
 _EXAMPLE = "For example: k_anonymity: {k: 5}."
-
-
-@dataclass(frozen=True, slots=True)
-class _Range:
-    """The values of a threshold that promise something and can be met."""
-
-    expected: str
-    holds: Callable[[Any], bool]
-    hint: str = ""
-
-    def contains(self, value: int | Decimal) -> bool:
-        # Decimals raise an error when they are compared with NaN.
-        return (isinstance(value, int) or value.is_finite()) and self.holds(value)
-
-
-_FROM_2 = f"a number from 2 to {LARGEST_K}"
-_K = _Range(_FROM_2, lambda k: 2 <= k <= LARGEST_K, "k = 1 would promise nothing.")
-_WHOLE_L = _Range(_FROM_2, lambda l: 2 <= l <= LARGEST_K, "l = 1 would promise nothing.")  # noqa: E741
-_DECIMAL_L = _Range("an exact decimal above 1", lambda l: l > 1, "l = 1 would promise nothing.")  # noqa: E741
-_N = _Range("a number from 2 on", lambda n: n >= 2, "n = 1 would promise nothing.")
-_T = _Range("an exact decimal from 0 up to but not 1", lambda t: 0 <= t < 1, "No distance is above 1.")
-_POSITIVE = _Range("an exact decimal above 0", lambda number: number > 0)
-_SHARE = _Range("an exact decimal from 0 to 1", lambda share: 0 <= share <= 1)
-_INSIDE = _Range("an exact decimal above 0 and below 1", lambda share: 0 < share < 1)
-_UNIQUE = _Range("an exact decimal from 0 up to but not 1", lambda share: 0 <= share < 1, "No share is above 1.")
-
-_THRESHOLDS: Mapping[type[PrivacyModel], Mapping[str, _Range]] = {
-    KAnonymity: {"k": _K},
-    KMap: {"k": _K},
-    EstimatedKMap: {"k": _K, "significance": _INSIDE},
-    DeltaPresence: {"minimum": _SHARE, "maximum": _SHARE},
-    Inclusion: {},
-    AverageRisk: {"threshold": _INSIDE},
-    SampleUniqueness: {"threshold": _UNIQUE},
-    PopulationUniqueness: {"threshold": _UNIQUE},
-    Profitability: {},
-    NoAttack: {},
-    SafeHarbor: {},
-    DistinctLDiversity: {"l": _WHOLE_L},
-    ProbabilisticLDiversity: {"l": _DECIMAL_L},
-    EntropyLDiversity: {"l": _DECIMAL_L},
-    RecursiveCLDiversity: {"c": _POSITIVE, "l": _WHOLE_L},
-    TCloseness: {"t": _T},
-    NTCloseness: {"n": _N, "t": _T},
-    DeltaDisclosure: {"delta": _POSITIVE},
-    BetaLikeness: {"beta": _POSITIVE},
-}
 
 
 def check_privacy(policy: Policy) -> Iterator[Fault]:
@@ -101,7 +37,7 @@ def check_privacy(policy: Policy) -> Iterator[Fault]:
 
 def _check_thresholds(model: PrivacyModel, field: str) -> Iterator[Fault]:
     sound = True
-    for name, allowed in _THRESHOLDS[type(model)].items():
+    for name, allowed in THRESHOLDS[type(model)].items():
         value: int | Decimal = getattr(model, name)
         if not allowed.contains(value):
             shown = str(value) if isinstance(value, int) else f"{value:f}"

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tableveil.classes import ClassValues, EquivalenceClasses, SensitiveColumn
+from tableveil.classes import EquivalenceClasses
 from tableveil.game import InformationLoss, sizes_of
 from tableveil.policy import (
     PRIVACY_FIELDS,
-    AbsentValues,
     Distance,
-    EntropyEstimator,
     PrivacyModel,
     RecursiveCLDiversity,
     Success,
     UniquenessEstimator,
 )
 from tableveil.privacy.average_risk import average_risk
-from tableveil.privacy.disclosure import delta
 from tableveil.privacy.distances import EARTH_MOVERS, Distributions
-from tableveil.privacy.diversity import distinct, probabilistic_l, recursive_c
-from tableveil.privacy.entropy_diversity import entropy_l
+from tableveil.privacy.diversity import recursive_c
 from tableveil.privacy.facts import Facts
 from tableveil.privacy.k_map import smallest_population_class
-from tableveil.privacy.likeness import beta
 from tableveil.privacy.presence import presence_range
+from tableveil.privacy.registry import MEASURES
 from tableveil.privacy.uniqueness import sample_uniqueness
 from tableveil.risk import ClassSizes, population_uniqueness
 
@@ -57,30 +49,6 @@ class Guarantee:
 
 Reached = tuple[str, str, str, float | None]
 """Model, column, parameter, and its value."""
-
-PerClass = NDArray[np.int64] | NDArray[np.float64]
-
-MEASURES: tuple[tuple[str, str, Callable[[Any], Any], Callable[[ClassValues, SensitiveColumn], PerClass]], ...] = (
-    ("distinct_l_diversity", "l", np.min, distinct),
-    ("probabilistic_l_diversity", "l", np.min, probabilistic_l),
-    ("entropy_l_diversity", "l", np.min, entropy_l),
-    (
-        "entropy_l_diversity (grassberger)",
-        "l",
-        np.min,
-        lambda values, column: entropy_l(values, column, EntropyEstimator.GRASSBERGER),
-    ),
-    ("delta_disclosure", "delta", np.max, lambda values, column: delta(values, column, AbsentValues.REJECT)),
-    (
-        "delta_disclosure (absent values ignored)",
-        "delta",
-        np.max,
-        lambda values, column: delta(values, column, AbsentValues.IGNORE),
-    ),
-    ("beta_likeness", "beta", np.max, beta),
-    ("beta_likeness (enhanced)", "beta", np.max, lambda values, column: beta(values, column, enhanced=True)),
-)
-"""For each sensitive column: model, parameter, which class decides, and the parameter that each class meets."""
 
 
 def guarantees(

@@ -1,17 +1,23 @@
-"""The rule of each privacy model, and of all models of a policy together."""
+"""The privacy models in one place: each one's rule, measure and lenience, and one rule of a policy's models."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
-from tableveil.classes import ClassCounter
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import ClassCounter, ClassValues, SensitiveColumn
 from tableveil.policy import (
+    AbsentValues,
     AverageRisk,
     BetaLikeness,
     DeltaDisclosure,
     DeltaPresence,
     DistinctLDiversity,
+    EntropyEstimator,
     EntropyLDiversity,
     EstimatedKMap,
     Game,
@@ -32,19 +38,26 @@ from tableveil.policy import (
 from tableveil.privacy.average_risk import AverageRiskRule
 from tableveil.privacy.closeness import TClosenessRule
 from tableveil.privacy.conjunction import Conjunction
-from tableveil.privacy.disclosure import delta_disclosure_rule
-from tableveil.privacy.diversity import DistinctLDiversityRule, ProbabilisticLDiversityRule, RecursiveCLDiversityRule
-from tableveil.privacy.entropy_diversity import entropy_l_diversity_rule
+from tableveil.privacy.disclosure import delta, delta_disclosure_rule
+from tableveil.privacy.diversity import (
+    DistinctLDiversityRule,
+    ProbabilisticLDiversityRule,
+    RecursiveCLDiversityRule,
+    distinct,
+    probabilistic_l,
+)
+from tableveil.privacy.entropy_diversity import entropy_l, entropy_l_diversity_rule
 from tableveil.privacy.facts import Facts
 from tableveil.privacy.k_anonymity import KAnonymityRule
 from tableveil.privacy.k_map import EstimatedKMapRule, KMapRule
-from tableveil.privacy.likeness import BetaLikenessRule
+from tableveil.privacy.likeness import BetaLikenessRule, beta
 from tableveil.privacy.model import ReleaseRule
 from tableveil.privacy.n_t_closeness import NTClosenessRule
 from tableveil.privacy.no_attack import no_attack_rule
 from tableveil.privacy.presence import DeltaPresenceRule, InclusionRule
 from tableveil.privacy.profitability import profitability_rule
 from tableveil.privacy.safe_harbor import SafeHarborRule
+from tableveil.privacy.steps import UNIT, Grid, down, fewer, up
 from tableveil.privacy.uniqueness import PopulationUniquenessRule, SampleUniquenessRule
 
 RULES: Mapping[type[PrivacyModel], Callable[[Any, Facts], ReleaseRule]] = {
@@ -68,6 +81,59 @@ RULES: Mapping[type[PrivacyModel], Callable[[Any, Facts], ReleaseRule]] = {
     DeltaDisclosure: delta_disclosure_rule,
     BetaLikeness: BetaLikenessRule,
 }
+
+
+PerClass = NDArray[np.int64] | NDArray[np.float64]
+
+MEASURES: tuple[tuple[str, str, Callable[[Any], Any], Callable[[ClassValues, SensitiveColumn], PerClass]], ...] = (
+    ("distinct_l_diversity", "l", np.min, distinct),
+    ("probabilistic_l_diversity", "l", np.min, probabilistic_l),
+    ("entropy_l_diversity", "l", np.min, entropy_l),
+    (
+        "entropy_l_diversity (grassberger)",
+        "l",
+        np.min,
+        lambda values, column: entropy_l(values, column, EntropyEstimator.GRASSBERGER),
+    ),
+    ("delta_disclosure", "delta", np.max, lambda values, column: delta(values, column, AbsentValues.REJECT)),
+    (
+        "delta_disclosure (absent values ignored)",
+        "delta",
+        np.max,
+        lambda values, column: delta(values, column, AbsentValues.IGNORE),
+    ),
+    ("beta_likeness", "beta", np.max, beta),
+    ("beta_likeness (enhanced)", "beta", np.max, lambda values, column: beta(values, column, enhanced=True)),
+)
+"""For each sensitive column: model, parameter, which class decides, and the parameter that each class meets."""
+
+
+def grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, Grid]]:
+    """The model's parameters that a policy may set, with their values from the model's own to more lenient ones."""
+    match model:
+        case KAnonymity(k) | KMap(k) | EstimatedKMap(k):
+            yield "k", fewer(k, 2)
+        case DeltaPresence(minimum, maximum):
+            yield "maximum", up(maximum, Decimal(1) if minimum else 1 - UNIT)
+            yield "minimum", down(minimum, Decimal(0))
+        case AverageRisk(threshold) | SampleUniqueness(threshold) | PopulationUniqueness(threshold):
+            yield "threshold", up(threshold, 1 - UNIT)
+        case DistinctLDiversity(_, l):
+            yield "l", fewer(l, 2)
+        case ProbabilisticLDiversity(_, l) | EntropyLDiversity(_, l):
+            yield "l", down(l, 1 + UNIT)
+        case RecursiveCLDiversity(_, c, l):
+            yield "c", up(c, Decimal(records + 1))
+            yield "l", fewer(l, 2)
+        case TCloseness(_, t):
+            yield "t", up(t, 1 - UNIT)
+        case NTCloseness(_, n, t):
+            yield "t", up(t, 1 - UNIT)
+            yield "n", fewer(n, 2)
+        case DeltaDisclosure(_, delta):
+            yield "delta", up(delta, Decimal(records.bit_length() + 1))
+        case BetaLikeness(_, beta):
+            yield "beta", up(beta, Decimal(records))
 
 
 def privacy_of(

@@ -9,7 +9,7 @@ from decimal import Decimal
 from tableveil.errors import Fault
 from tableveil.policy.model import Policy
 from tableveil.policy.privacy import KAnonymity
-from tableveil.policy.validate_privacy import LARGEST_K
+from tableveil.policy.ranges import LARGEST_K
 
 MOST_PAIRS = 400
 """More than anyone reads; and the search keeps bounds per k for every open part of the lattice."""

@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any, Literal
 
 from tableveil.policy import (
     PRIVACY_FIELDS,
-    AverageRisk,
-    BetaLikeness,
-    DeltaDisclosure,
     DeltaPresence,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    EstimatedKMap,
     Game,
-    KAnonymity,
-    KMap,
     NoAttack,
-    NTCloseness,
     Policy,
-    PopulationUniqueness,
-    PrivacyModel,
-    ProbabilisticLDiversity,
     Profitability,
-    RecursiveCLDiversity,
-    SampleUniqueness,
-    TCloseness,
 )
-from tableveil.privacy.nearest import DIGITS
-
-UNIT = Decimal(1).scaleb(-DIGITS)
-"""The step in which decimals are tried, and so the precision of the nearest value."""
-
-Number = int | Decimal
+from tableveil.privacy.registry import grids
+from tableveil.privacy.steps import UNIT, Grid, Number, down, spell, up
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,52 +38,6 @@ class Parameter:
         return self.change(policy, step) if step else policy
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """The multiples of a unit beyond `own` up to `end`, upwards or, if it `falls`, downwards."""
-
-    own: Number
-    end: Number
-    falls: bool
-    unit: Number = UNIT
-
-    def at(self, step: int) -> Number:
-        """The value at a step from 1 on."""
-        return (self._first - step + 1 if self.falls else self._first + step - 1) * self.unit
-
-    @property
-    def last(self) -> int:
-        """The last step; 0 if there is none."""
-        end = Fraction(self.end) / Fraction(self.unit)
-        steps = self._first - math.ceil(end) if self.falls else math.floor(end) - self._first
-        return max(0, steps + 1)
-
-    @property
-    def _first(self) -> int:
-        units = Fraction(self.own) / Fraction(self.unit)
-        return math.ceil(units) - 1 if self.falls else math.floor(units) + 1
-
-
-def up(own: Decimal, end: Decimal) -> Grid:
-    """Decimals above `own`."""
-    return Grid(own, end, False)
-
-
-def down(own: Decimal, end: Decimal) -> Grid:
-    """Decimals below `own`."""
-    return Grid(own, end, True)
-
-
-def levels(own: int, end: int) -> Grid:
-    """Whole numbers from `own` to `end`."""
-    return Grid(own, end, end < own, 1)
-
-
-def fewer(own: int, end: int) -> Grid:
-    """Whole numbers below `own`."""
-    return Grid(own, end, True, 1)
-
-
 def number_parameter(
     field: str, grid: Grid, change: Callable[[Policy, Any], Policy], monotone: bool = True
 ) -> Parameter:
@@ -116,11 +49,6 @@ def number_parameter(
         lambda policy, step: change(policy, grid.at(step)),
         monotone,
     )
-
-
-def spell(number: Number) -> str:
-    """The number as people write it."""
-    return str(number) if isinstance(number, int) else f"{number.normalize():f}"
 
 
 def limit_parameter(policy: Policy) -> Parameter:
@@ -150,34 +78,6 @@ def _changed_model(i: int, name: str) -> Callable[[Policy, Number], Policy]:
         return replace(policy, privacy_models=tuple(models))
 
     return change
-
-
-def grids(model: PrivacyModel, records: int) -> Iterator[tuple[str, Grid]]:
-    """The model's parameters that a policy may set, with their values from the model's own to more lenient ones."""
-    match model:
-        case KAnonymity(k) | KMap(k) | EstimatedKMap(k):
-            yield "k", fewer(k, 2)
-        case DeltaPresence(minimum, maximum):
-            yield "maximum", up(maximum, Decimal(1) if minimum else 1 - UNIT)
-            yield "minimum", down(minimum, Decimal(0))
-        case AverageRisk(threshold) | SampleUniqueness(threshold) | PopulationUniqueness(threshold):
-            yield "threshold", up(threshold, 1 - UNIT)
-        case DistinctLDiversity(_, l):
-            yield "l", fewer(l, 2)
-        case ProbabilisticLDiversity(_, l) | EntropyLDiversity(_, l):
-            yield "l", down(l, 1 + UNIT)
-        case RecursiveCLDiversity(_, c, l):
-            yield "c", up(c, Decimal(records + 1))
-            yield "l", fewer(l, 2)
-        case TCloseness(_, t):
-            yield "t", up(t, 1 - UNIT)
-        case NTCloseness(_, n, t):
-            yield "t", up(t, 1 - UNIT)
-            yield "n", fewer(n, 2)
-        case DeltaDisclosure(_, delta):
-            yield "delta", up(delta, Decimal(records.bit_length() + 1))
-        case BetaLikeness(_, beta):
-            yield "beta", up(beta, Decimal(records))
 
 
 def _game_parameters(game: Game, model: Profitability | NoAttack, monotone: bool) -> Iterator[Parameter]:

@@ -22,9 +22,9 @@ from tableveil.policy import (
     SuppressedRecords,
 )
 from tableveil.policy.validate_search import level_field
+from tableveil.privacy.steps import levels
 from tableveil.search.relaxing.parameters import (
     Parameter,
-    levels,
     limit_parameter,
     model_parameters,
     number_parameter,

@@ -10,7 +10,8 @@ from typing import Any
 
 from tableveil.errors import Change, Fault, InfeasibleError, Relaxation
 from tableveil.policy import PRIVACY_FIELDS, PrivacyModel
-from tableveil.search.relaxing.parameters import Grid, grids, spell
+from tableveil.privacy.registry import grids
+from tableveil.privacy.steps import Grid, spell
 from tableveil.search.relaxing.relax import MOST
 
 Way = tuple[Change, ...]
