@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import io
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import pyarrow as pa
 import pytest
 
 from tableveil.backend import redacted
@@ -22,117 +21,15 @@ from tableveil.backend.session import Session
 from tableveil.client import Client
 from tableveil.errors import TableveilError
 from tableveil.server import Settings, TableveilServer
-from tableveil.v1 import classification_service_pb2, hierarchy_service_pb2, risk_service_pb2
-from tests.adversary import samples
-from tests.adversary.publishing import Document, changed, create_source, policy_of
-from tests.adversary.samples import attribute, canary
+from tests import work
 from tests.adversary.test_messages import hidden, logging_to
 
-PAY, WEIGHT, STATES = 480_151_623, 48.1516234375, [canary("state", i) for i in range(4)]
-
-Work = Callable[[Client, str], object]
-"""Does some work under a name that is new each time; a returned text names the job that does it."""
-
-
-def source() -> pa.Table:
-    """The patients, with numbers and dates that occur nowhere else."""
-    table = samples.patients()
-    rows = range(len(table))
-    table = table.append_column("pay", pa.array([PAY + 7_919 * i for i in rows], pa.int64()))
-    return table.append_column("weight", pa.array([WEIGHT + i for i in rows], pa.float64()))
+WORK = work.JOBS | work.CALLS
 
 
 def canaries() -> set[str]:
     """All texts that nothing may hold."""
-    rows = range(len(source()))
-    return hidden() | {str(PAY + 7_919 * i) for i in rows} | {repr(WEIGHT + i) for i in rows} | set(STATES)
-
-
-def policy(name: str, **fields: object) -> Document:
-    """The columns pay, weight and state are sensitive."""
-    document = samples.policy()
-    document["attributes"] += [attribute(column, "SENSITIVE", acknowledged=True) for column in ("pay", "weight")]
-    document["attributes"].append(attribute("state", "SENSITIVE"))
-    document["privacy_models"].append({"distinct_l_diversity": {"column": "state", "l": 2}})
-    return changed(document, release={"name": name}, repeat_reason="a test", **fields)
-
-
-def view(name: str) -> Document:
-    return changed(policy(name), release={"name": name, "kind": "VIEW"}, suppressed_records=samples.BLANK)
-
-
-def clustered(name: str) -> Document:
-    document = policy(name, microaggregation={})
-    age, sex, city = document["attributes"][2:5]
-    for column in (age, sex, city):
-        column.pop("minimum_level", None)
-        column.pop("maximum_level", None)
-    del age["hierarchy"]
-    age["aggregation"] = {"function": "INTERVAL", "grid": "5"}
-    sex["aggregation"] = city["aggregation"] = {"scale": "NOMINAL", "function": "COMMON_LABEL"}
-    return document
-
-
-def game(name: str) -> Document:
-    stakes = {"publisher_benefit": "100", "publisher_loss": "400", "adversary_gain": "400", "adversary_cost": "60"}
-    document = policy(name)
-    document["attributes"][-1] = attribute("state", "QUASI_IDENTIFIER", hierarchy={"suppression_only": {}})
-    return changed(
-        document,
-        privacy_models=[{"profitability": {"success": "JOURNALIST"}}],
-        quality_model={"publisher_payout": {"success": "JOURNALIST"}},
-        game=stakes,
-        population={"table": {"table": "everybody"}},
-    )
-
-
-def submit(document: Callable[[str], Document]) -> Work:
-    return lambda client, name: client.submit(policy_of(document(name))).name
-
-
-def risks(client: Client, _: str) -> str:
-    asked = risk_service_pb2.RiskRequest(quasi_identifiers=["age", "city", "pay", "weight"], records=True)
-    asked.table.table = "patients"
-    return client.submit_risk_analysis(asked).name
-
-
-def classifiers(client: Client, _: str) -> str:
-    asked = classification_service_pb2.ClassificationRequest(
-        release="releases/1", classes=["state"], features=["pay", "weight", "city"], folds=3
-    )
-    return client.assess_classifiers(asked).name
-
-
-def preview(client: Client, _: str) -> None:
-    asked = hierarchy_service_pb2.PreviewHierarchyRequest(column="city")
-    asked.table.table = "patients"
-    asked.hierarchy.redaction.length, asked.hierarchy.redaction.alphabet_size = 20, 99
-    client.preview_hierarchy(asked)
-
-
-def withdraw(client: Client, _: str) -> None:
-    newest = next(release for release in client.list_releases() if release.current)
-    client.withdraw_release(newest.name, "a test")
-
-
-# The first one makes the release that the others are about.
-WORK: dict[str, Work] = {
-    "a release": submit(policy),
-    "a view": submit(view),
-    "microaggregation": submit(clustered),
-    "record level": submit(lambda name: changed(game(name), record_level={})),
-    "a frontier": lambda client, name: client.submit_frontier(policy_of(policy(name)), [2, 3]).name,
-    "a payout sweep": lambda client, name: client.submit_payout_sweep(policy_of(game(name)), ["0", "300"]).name,
-    "a utility report": lambda client, _: client.submit_utility_report("releases/1").name,
-    "a risk analysis": risks,
-    "an assessment of classifiers": classifiers,
-    "a load": lambda client, name: client.load(source(), name),
-    "a check": lambda client, name: client.checked(policy_of(policy(name))),
-    "a draft": lambda client, _: client.draft_policy("SELECT * FROM patients"),
-    "a description": lambda client, _: client.describe_table("patients"),
-    "a preview": preview,
-    "a withdrawal": withdraw,
-}
+    return hidden() | work.values()
 
 
 class Injection:
@@ -156,7 +53,7 @@ class Injection:
         self.statements.add(text)
         self._left -= 1
         if self._left == 0:
-            raise duckdb.ConversionException(f"Could not convert '{STATES[0]}': {text} {parameters}")
+            raise duckdb.ConversionException(f"Could not convert '{work.STATES[0]}': {text} {parameters}")
 
 
 class Cursor:
@@ -193,22 +90,15 @@ class Account:
 @pytest.fixture(scope="module")
 def account(tmp_path_factory: pytest.TempPathFactory) -> Account:
     path = tmp_path_factory.mktemp("canaries") / "clinic.duckdb"
-    members = ", ".join("'" + state.replace("'", "''") + "'" for state in STATES)
-    create_source(
-        path,
-        source(),
-        f"ALTER TABLE patients ADD COLUMN state ENUM({members})",
-        f"UPDATE patients SET state = ([{members}])[1 + pay % 4]",
-        "CREATE TABLE everybody AS SELECT * REPLACE (state::VARCHAR AS state) FROM patients",
-    )
+    work.create(path)
     injection, outcomes = Injection(), dict[str, list[str]]()
     with pytest.MonkeyPatch.context() as patch, logging_to(io.StringIO()) as log:
         server = TableveilServer(Settings(path, address="127.0.0.1:0", threads=1))
         try:
             inject(patch, injection)
             with Client(server.address) as client:
-                for number, (title, work) in enumerate(WORK.items()):
-                    outcomes[title] = list(attempts(client, work, f"made_{number}", injection))
+                for number, (title, asked) in enumerate(WORK.items()):
+                    outcomes[title] = list(attempts(client, asked, f"made_{number}", injection))
         finally:
             server.close()
         logged = log.getvalue()
@@ -225,7 +115,7 @@ def inject(patch: pytest.MonkeyPatch, injection: Injection) -> None:
     patch.setattr(Session, "__init__", failing)
 
 
-def attempts(client: Client, work: Work, name: str, injection: Injection) -> Iterator[str]:
+def attempts(client: Client, asked: work.Work, name: str, injection: Injection) -> Iterator[str]:
     """The outcomes of attempts that fail later and later; no failure is injected into the last one.
 
     Each has a name of its own: an attempt may succeed although one of its statements failed, such as one that only
@@ -233,7 +123,7 @@ def attempts(client: Client, work: Work, name: str, injection: Injection) -> Ite
     """
     for attempt in itertools.count():
         injection.fail(int(2.5**attempt))
-        outcome = attempted(client, work, f"{name}_{attempt}")
+        outcome = attempted(client, asked, f"{name}_{attempt}")
         was_left_alone = injection.is_due
         injection.fail(0)
         yield outcome
@@ -241,9 +131,9 @@ def attempts(client: Client, work: Work, name: str, injection: Injection) -> Ite
             return
 
 
-def attempted(client: Client, work: Work, name: str) -> str:
+def attempted(client: Client, asked: work.Work, name: str) -> str:
     try:
-        job = work(client, name)
+        job = asked(client, name)
     except TableveilError as error:
         return f"{error} {error.faults}"
     while isinstance(job, str):
@@ -294,4 +184,4 @@ def test_values_are_bound(account: Account) -> None:
 
 def test_the_search_would_find_a_value(account: Account) -> None:
     """The control: the statements that are run do hold values, in the types of columns."""
-    assert any(state in statement for statement in account.statements for state in STATES)
+    assert any(state in statement for statement in account.statements for state in work.STATES)

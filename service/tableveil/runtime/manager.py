@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from tableveil.backend import Database, Session
 from tableveil.control import Control
@@ -45,6 +46,7 @@ from tableveil.state import jobs as store
 from tableveil.state import removal
 from tableveil.state.jobs import JobKind, JobState, Request
 from tableveil.state.migrate import migrate
+from tableveil.state.releases import Release
 
 logger = logging.getLogger("tableveil.jobs")
 
@@ -212,13 +214,11 @@ class JobManager:
         """
         if not says_something(reason):
             raise InvalidError.of("REASON_MISSING", "reason", "none", "why the release is withdrawn, for the ledger")
-        with self._submitting:
-            release = Releases(self._database).get(number)
-            if release.withdrawal is not None:
-                return
-            require_current(release)
-            check_release_free(self._queue.active(), release)
-            withdraw(self._database, release, reason, control)
+        release = Releases(self._database).get(number)
+        if release.withdrawal is not None:
+            return
+        self._check_unused(release)
+        withdraw(self._database, release, reason, control, partial(self._unused, number))
         logger.info("releases/%d withdrawn", number)
 
     def watch(self, number: int, stopped: Callable[[], bool]) -> Iterator[Job]:
@@ -259,6 +259,18 @@ class JobManager:
         for active in queued:
             self._workers.end(active, None)
         return self._workers.join(deadline - time.monotonic()) and let_through
+
+    @contextmanager
+    def _unused(self, number: int) -> Iterator[None]:
+        """While the block runs, no job is submitted that would use a release."""
+        with self._submitting:
+            self._check_unused(Releases(self._database).get(number))
+            yield
+
+    def _check_unused(self, release: Release) -> None:
+        """Raises `ConflictError` if a job uses the release, or if its objects are gone."""
+        require_current(release)
+        check_release_free(self._queue.active(), release)
 
     def _find(self, session: Session, numbers: Sequence[int]) -> dict[int, Job]:
         """Jobs that the store has, as they stand: in the queue, kept at hand, or else in the store."""

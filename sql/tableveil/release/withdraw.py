@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 import duckdb
 import sqlglot
@@ -22,11 +23,17 @@ from tableveil.state.releases import Release
 from tableveil.state.withdrawals import WITHDRAWALS, Withdrawal
 
 
-def withdraw(database: Database, release: Release, reason: str, control: Control | None = None) -> None:
+def withdraw(
+    database: Database,
+    release: Release,
+    reason: str,
+    control: Control | None = None,
+    unused: Callable[[], AbstractContextManager[object]] = nullcontext,
+) -> None:
     """Drops the objects of a current release and notes the withdrawal, in one transaction; the ledger entry stays.
 
-    Objects that are not what was written any more are kept, and named in the withdrawal. Call it while no job writes
-    the release's target.
+    Objects that are not what was written any more are kept, and named in the withdrawal. Looking at their rows takes
+    time: only the commit is inside of `unused`, in which no job comes to use the release, and which raises if one does.
 
     Raises:
         ConflictError: views that are not the release's read its objects.
@@ -35,7 +42,7 @@ def withdraw(database: Database, release: Release, reason: str, control: Control
     """
     with database.session() as session:
         session.control = control
-        with session.transaction():
+        with ExitStack() as until_committed, session.transaction():
             there = objects_called(session, release.target_schema, [item.name for item in release.objects])
             own = [item for item in release.objects if _is_as_written(session, release, item, there)]
             _check_dependants(session, release, own)
@@ -45,6 +52,7 @@ def withdraw(database: Database, release: Release, reason: str, control: Control
             session.execute(drop("TABLE", snapshot(release.number), if_exists=True))
             kept = [item.name for item in release.objects if item.name in there and item not in own]
             WITHDRAWALS.insert(session, [Withdrawal(now(), reason, tuple(kept))], release.number)
+            until_committed.enter_context(unused())
         session.control = None
         if not WITHDRAWALS.of(session, [release.number]):
             message = f"the withdrawal of releases/{release.number} reported success but left nothing behind"
