@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from itertools import islice
 from pathlib import Path
 
@@ -22,7 +23,17 @@ from tableveil.cli.tables import listing
 from tableveil.cli.utility import show_utility_report
 from tableveil.cli.verb import LIMIT, Session, verb
 from tableveil.client import ExportFormat
+from tableveil.client.names import CLASSIFICATIONS, FRONTIERS, JOBS, PAYOUT_SWEEPS, RISK_ANALYSES, UTILITY_REPORTS
 from tableveil.v1 import job_service_pb2, release_service_pb2
+
+_SHOWN: Mapping[str, Callable[[Session, str], None]] = {
+    FRONTIERS: show_frontier,
+    PAYOUT_SWEEPS: show_payout_sweep,
+    RISK_ANALYSES: show_risk_analysis,
+    CLASSIFICATIONS: show_classification,
+    UTILITY_REPORTS: show_utility_report,
+}
+"""What shows the results of each kind of job but releases, by their collection."""
 
 _DATABASE_SUFFIXES = {".duckdb", ".ddb", ".db"}
 
@@ -69,30 +80,20 @@ def show(session: Session, name: str, explain: bool, privacy: bool, chart: Path 
     analysis (riskAnalyses/3), a classifier assessment (classifications/3) or a utility report (utilityReports/3).
     """
     output, client = session.output, session.client
-    if (explain or privacy) and name.startswith(
-        ("jobs/", "frontiers/", "payoutSweeps/", "riskAnalyses/", "classifications/", "utilityReports/")
-    ):
+    collection = name.rpartition("/")[0]
+    if (explain or privacy) and (collection == JOBS or collection in _SHOWN):
         raise click.UsageError(f"{'--explain' if explain else '--privacy'} is for releases")
     if explain and privacy:
         raise click.UsageError("--explain and --privacy show different things: use one of them")
-    if chart is not None and not name.startswith("payoutSweeps/"):
+    if chart is not None and collection != PAYOUT_SWEEPS:
         raise click.UsageError("--chart is for payout sweeps")
-    if name.startswith("payoutSweeps/"):
+    if collection == PAYOUT_SWEEPS:
         show_payout_sweep(session, name, chart, overwrite)
         return
-    if name.startswith("riskAnalyses/"):
-        show_risk_analysis(session, name)
+    if collection in _SHOWN:
+        _SHOWN[collection](session, name)
         return
-    if name.startswith("classifications/"):
-        show_classification(session, name)
-        return
-    if name.startswith("utilityReports/"):
-        show_utility_report(session, name)
-        return
-    if name.startswith("frontiers/"):
-        show_frontier(session, name)
-        return
-    if name.startswith("jobs/"):
+    if collection == JOBS:
         job = client.get_job(name)
         if output.as_json:
             output.json(job_service_pb2.GetJobResponse(job=job))

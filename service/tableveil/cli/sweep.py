@@ -99,7 +99,7 @@ def sweep(
             session.output.tell(f"warning: {wording.printable(warning)}")
 
 
-def show_payout_sweep(session: Session, name: str, chart: Path | None, overwrite: bool) -> None:
+def show_payout_sweep(session: Session, name: str, chart: Path | None = None, overwrite: bool = False) -> None:
     """Writes a payout sweep as JSON, or as tables for people; and as a chart, if there is a path for one."""
     found = session.client.get_payout_sweep(name)
     if chart is not None:

@@ -6,15 +6,7 @@ import re
 
 from tableveil.errors import InvalidError, shortened
 from tableveil.state.jobs import JobKind
-
-_COLLECTIONS = {
-    JobKind.RELEASE: "releases",
-    JobKind.FRONTIER: "frontiers",
-    JobKind.PAYOUT_SWEEP: "payoutSweeps",
-    JobKind.RISK_ANALYSIS: "riskAnalyses",
-    JobKind.CLASSIFICATION: "classifications",
-    JobKind.UTILITY_REPORT: "utilityReports",
-}
+from tableveil.state.kinds import KINDS
 
 # Fits a 64-bit number whatever the digits.
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
@@ -32,7 +24,7 @@ def release_name(number: int) -> str:
 
 def result_name(kind: JobKind, number: int) -> str:
     """The name of what came out of a job of that kind."""
-    return f"{_COLLECTIONS[kind]}/{number}"
+    return f"{KINDS[kind].collection}/{number}"
 
 
 def job_number(name: str, field: str = "name") -> int:
@@ -47,7 +39,7 @@ def release_number(name: str, field: str = "name") -> int:
 
 def result_number(kind: JobKind, name: str) -> int:
     """The number in the name of what came out of a job of that kind."""
-    return _parse(_COLLECTIONS[kind], name, "name")
+    return _parse(KINDS[kind].collection, name, "name")
 
 
 def _parse(collection: str, name: str, field: str) -> int:

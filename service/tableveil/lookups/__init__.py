@@ -2,16 +2,13 @@
 
 from tableveil.lookups.hierarchies import Hierarchies
 from tableveil.lookups.releases import Releases
-from tableveil.lookups.results import Classifications, Frontiers, PayoutSweeps, RiskAnalyses, UtilityReports
+from tableveil.lookups.results import Results, RiskAnalyses
 from tableveil.lookups.tables import Tables
 
 __all__ = [
-    "Classifications",
-    "Frontiers",
     "Hierarchies",
-    "PayoutSweeps",
     "Releases",
+    "Results",
     "RiskAnalyses",
     "Tables",
-    "UtilityReports",
 ]

@@ -12,19 +12,14 @@ from tableveil.errors import ConflictError, NotFoundError, nearest, shortened
 from tableveil.lookups.results import Results
 from tableveil.lookups.rows import ROWS_PER_BATCH, readable
 from tableveil.state.jobs import JobKind
-from tableveil.state.releases import RELEASES, Release
+from tableveil.state.releases import Release
 
 
 class Releases(Results[Release]):
     """The ledger and what it lists."""
 
     def __init__(self, database: Database) -> None:
-        super().__init__(database, JobKind.RELEASE, "releases", "release", RELEASES.find)
-
-    def page(self, before: int | None, size: int) -> list[Release]:
-        """The next `size` releases with numbers below `before`, newest first."""
-        with self._database.session() as session:
-            return RELEASES.page(session, before, size)
+        super().__init__(database, JobKind.RELEASE)
 
     @contextmanager
     def read(self, number: int, name: str) -> Iterator[pa.RecordBatchReader]:

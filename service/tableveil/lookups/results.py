@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 import pyarrow as pa
 
-from tableveil.backend import Database, Session
+from tableveil.backend import Database
 from tableveil.errors import NotFoundError
 from tableveil.lookups.rows import ROWS_PER_BATCH, readable
 from tableveil.source.tables import STATE_SCHEMA
-from tableveil.state.classifications import CLASSIFICATIONS, Classification
-from tableveil.state.frontiers import FRONTIERS, Frontier
 from tableveil.state.jobs import JobKind
-from tableveil.state.payout_sweeps import PAYOUT_SWEEPS, PayoutSweep
-from tableveil.state.risk_analyses import RISK_ANALYSES, RiskAnalysis
-from tableveil.state.utility_reports import UTILITY_REPORTS, Stored
+from tableveil.state.kinds import KINDS, StoredKind
+from tableveil.state.risk_analyses import RiskAnalysis
 
 Result = TypeVar("Result")
 
@@ -25,70 +22,31 @@ Result = TypeVar("Result")
 class Results(Generic[Result]):
     """Reads what jobs of one kind stored. May be used from any thread."""
 
-    def __init__(
-        self,
-        database: Database,
-        kind: JobKind,
-        collection: str,
-        noun: str,
-        find: Callable[[Session, int], Result | None],
-    ) -> None:
+    def __init__(self, database: Database, kind: JobKind) -> None:
         self._database = database
         self._kind = kind
-        self._collection = collection
-        self._noun = noun
-        self._find = find
+        self._stored: StoredKind[Result] = KINDS[kind]
 
     def get(self, number: int) -> Result:
         """What has that number; `NotFoundError` if there is none."""
         with self._database.session() as session:
-            found = self._find(session, number)
+            found = self._stored.results.find(session, number)
         if found is None:
-            name = f"{self._collection}/{number}"
-            raise NotFoundError.of(f"{self._kind}_NOT_FOUND", "name", name, f"an existing {self._noun}")
+            name = f"{self._stored.collection}/{number}"
+            raise NotFoundError.of(f"{self._kind}_NOT_FOUND", "name", name, f"an existing {self._stored.noun}")
         return found
 
-
-class Frontiers(Results[Frontier]):
-    """Frontiers."""
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database, JobKind.FRONTIER, "frontiers", "frontier", FRONTIERS.find)
-
-
-class PayoutSweeps(Results[PayoutSweep]):
-    """Payout sweeps."""
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database, JobKind.PAYOUT_SWEEP, "payoutSweeps", "payout sweep", PAYOUT_SWEEPS.find)
-
-
-class UtilityReports(Results[Stored]):
-    """Utility reports."""
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database, JobKind.UTILITY_REPORT, "utilityReports", "utility report", UTILITY_REPORTS.find)
-
-
-class Classifications(Results[Classification]):
-    """Classifier assessments, one or a list."""
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(
-            database, JobKind.CLASSIFICATION, "classifications", "classifier assessment", CLASSIFICATIONS.find
-        )
-
-    def page(self, before: int | None, size: int) -> list[Classification]:
-        """The next `size` assessments with numbers below `before`, newest first."""
+    def page(self, before: int | None, size: int) -> list[Result]:
+        """The next `size` results with numbers below `before`, newest first."""
         with self._database.session() as session:
-            return CLASSIFICATIONS.page(session, before, size)
+            return self._stored.results.page(session, before, size)
 
 
 class RiskAnalyses(Results[RiskAnalysis]):
     """Risk analyses, and the risks of each record."""
 
     def __init__(self, database: Database) -> None:
-        super().__init__(database, JobKind.RISK_ANALYSIS, "riskAnalyses", "risk analysis", RISK_ANALYSES.find)
+        super().__init__(database, JobKind.RISK_ANALYSIS)
 
     @contextmanager
     def read_records(self, number: int) -> Iterator[pa.RecordBatchReader]:

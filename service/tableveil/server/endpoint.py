@@ -35,6 +35,7 @@ from tableveil.server.slots import Slots
 from tableveil.server.stores import Stores
 from tableveil.server.table_service import TableService
 from tableveil.server.utility_service import UtilityService
+from tableveil.state.jobs import JobKind
 from tableveil.v1 import (
     admin_service_pb2,
     admin_service_pb2_grpc,
@@ -117,19 +118,24 @@ class Endpoint:
             self._idle.close()
             raise
         checks, uploads = Slots(CHECKS_AT_ONCE, "running checks"), Slots(UPLOADS_AT_ONCE, "running uploads")
+        results = stores.results
         job_service_pb2_grpc.add_JobServiceServicer_to_server(JobService(jobs, checks), server)
         release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(ReleaseService(jobs, stores.releases), server)
         hierarchy_service_pb2_grpc.add_HierarchyServiceServicer_to_server(
             HierarchyService(stores.hierarchies, uploads, checks), server
         )
-        frontier_service_pb2_grpc.add_FrontierServiceServicer_to_server(FrontierService(jobs, stores.frontiers), server)
-        payout_service_pb2_grpc.add_PayoutServiceServicer_to_server(PayoutService(jobs, stores.payout_sweeps), server)
+        frontier_service_pb2_grpc.add_FrontierServiceServicer_to_server(
+            FrontierService(jobs, results[JobKind.FRONTIER]), server
+        )
+        payout_service_pb2_grpc.add_PayoutServiceServicer_to_server(
+            PayoutService(jobs, results[JobKind.PAYOUT_SWEEP]), server
+        )
         risk_service_pb2_grpc.add_RiskServiceServicer_to_server(RiskService(jobs, stores.risk_analyses), server)
         utility_service_pb2_grpc.add_UtilityServiceServicer_to_server(
-            UtilityService(jobs, stores.utility_reports), server
+            UtilityService(jobs, results[JobKind.UTILITY_REPORT]), server
         )
         classification_service_pb2_grpc.add_ClassificationServiceServicer_to_server(
-            ClassificationService(jobs, stores.classifications), server
+            ClassificationService(jobs, results[JobKind.CLASSIFICATION]), server
         )
         draft_service_pb2_grpc.add_DraftServiceServicer_to_server(DraftService(stores.drafts, checks), server)
         admin_service_pb2_grpc.add_AdminServiceServicer_to_server(AdminService(stores.upkeep), server)

@@ -8,19 +8,17 @@ from collections.abc import Iterator
 import grpc
 
 from tableveil.convert import (
-    canonical_json,
     fault_to_proto,
     job_number,
     job_to_proto,
     policy_from_proto,
 )
-from tableveil.errors import Checked, InvalidError
-from tableveil.pipelines.work import ReleaseWork
+from tableveil.errors import Checked
 from tableveil.runtime import JobManager
 from tableveil.server.caller import control_of
 from tableveil.server.paging import page_of_numbered
-from tableveil.server.resubmission import work_again
 from tableveil.server.slots import Slots
+from tableveil.server.submissions import submit, work_again
 from tableveil.v1 import job_service_pb2 as v1
 from tableveil.v1 import job_service_pb2_grpc
 
@@ -49,14 +47,7 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
         self, request: v1.SubmitJobRequest, context: grpc.ServicerContext
     ) -> v1.SubmitJobResponse:
         """The policy's message is kept as the job's document."""
-        control = control_of(context)
-        policy, faults = policy_from_proto(request.policy)
-        if policy is not None and faults:
-            faults += self._jobs.check(policy, control, rows=False).faults
-        if policy is None or faults:
-            raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
-        job = self._jobs.submit(ReleaseWork(policy, canonical_json(request.policy)), control)
-        return v1.SubmitJobResponse(job=job_to_proto(job))
+        return v1.SubmitJobResponse(job=submit(self._jobs, request, control_of(context)))
 
     def GetJob(self, request: v1.GetJobRequest, context: grpc.ServicerContext) -> v1.GetJobResponse:  # noqa: N802
         """One job."""

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 import grpc
 
-from tableveil.convert import job_to_proto, result_number, risk_analysis_to_proto, risk_request_from_proto
+from tableveil.convert import result_number, risk_analysis_to_proto
 from tableveil.convert.arrow_pieces import arrow_pieces
-from tableveil.errors import InvalidError
 from tableveil.lookups import RiskAnalyses
-from tableveil.pipelines.work import RiskAnalysisWork
 from tableveil.runtime import JobManager
 from tableveil.server.caller import control_of
+from tableveil.server.submissions import submit
 from tableveil.state.jobs import JobKind
 from tableveil.v1 import risk_service_pb2 as v1
 from tableveil.v1 import risk_service_pb2_grpc
@@ -29,11 +28,7 @@ class RiskService(risk_service_pb2_grpc.RiskServiceServicer):
         self, request: v1.SubmitRiskAnalysisRequest, context: grpc.ServicerContext
     ) -> v1.SubmitRiskAnalysisResponse:
         """The message is kept as the job's document."""
-        risk, document, faults = risk_request_from_proto(request.risk)
-        if risk is None:
-            raise InvalidError.about("RISK_INVALID", "the risks cannot be analyzed as asked", faults)
-        job = self._jobs.submit(RiskAnalysisWork(risk, document), control_of(context))
-        return v1.SubmitRiskAnalysisResponse(job=job_to_proto(job))
+        return v1.SubmitRiskAnalysisResponse(job=submit(self._jobs, request, control_of(context)))
 
     def GetRiskAnalysis(  # noqa: N802
         self, request: v1.GetRiskAnalysisRequest, context: grpc.ServicerContext

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import logging
 from contextlib import ExitStack
+from typing import Any
 
 from tableveil import backend
 from tableveil.lookups import (
-    Classifications,
-    Frontiers,
     Hierarchies,
-    PayoutSweeps,
     Releases,
+    Results,
     RiskAnalyses,
     Tables,
-    UtilityReports,
 )
 from tableveil.pipelines.draft import Drafts
 from tableveil.runtime import JobManager, Loads, Retention, Upkeep
@@ -22,6 +20,7 @@ from tableveil.server.address import check_address
 from tableveil.server.endpoint import Endpoint
 from tableveil.server.settings import CALL_GRACE_SECONDS, STOP_SECONDS, Settings
 from tableveil.server.stores import Stores
+from tableveil.state.jobs import JobKind
 
 logger = logging.getLogger("tableveil.server")
 
@@ -53,11 +52,8 @@ class TableveilServer:
             stores = Stores(
                 Releases(database),
                 Hierarchies(database),
-                Frontiers(database),
-                PayoutSweeps(database),
                 RiskAnalyses(database),
-                Classifications(database),
-                utility_reports=UtilityReports(database),
+                {kind: Results[Any](database, kind) for kind in JobKind},
                 upkeep=Upkeep(database, settings.backup_directory, jobs.at_work),
                 drafts=Drafts(database),
                 tables=Tables(database),

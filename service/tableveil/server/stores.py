@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from tableveil.lookups import (
-    Classifications,
-    Frontiers,
     Hierarchies,
-    PayoutSweeps,
     Releases,
+    Results,
     RiskAnalyses,
     Tables,
-    UtilityReports,
 )
 from tableveil.pipelines.draft import Drafts
 from tableveil.runtime import Loads, Upkeep
+from tableveil.state.jobs import JobKind
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Everything but jobs that a call can reach."""
+    """Everything but jobs that a call can reach; `results` are those of jobs of each kind."""
 
     releases: Releases
     hierarchies: Hierarchies
-    frontiers: Frontiers
-    payout_sweeps: PayoutSweeps
     risk_analyses: RiskAnalyses
-    classifications: Classifications
-    utility_reports: UtilityReports
+    results: Mapping[JobKind, Results[Any]]
     upkeep: Upkeep
     tables: Tables
     loads: Loads

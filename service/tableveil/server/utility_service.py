@@ -5,16 +5,15 @@ from __future__ import annotations
 import grpc
 
 from tableveil.convert import (
-    job_to_proto,
     result_number,
     utility_report_to_proto,
-    utility_request_from_proto,
 )
-from tableveil.lookups import UtilityReports
-from tableveil.pipelines.work import UtilityReportWork
+from tableveil.lookups import Results
 from tableveil.runtime import JobManager
 from tableveil.server.caller import control_of
+from tableveil.server.submissions import submit
 from tableveil.state.jobs import JobKind
+from tableveil.state.utility_reports import Stored
 from tableveil.v1 import utility_service_pb2 as v1
 from tableveil.v1 import utility_service_pb2_grpc
 
@@ -22,7 +21,7 @@ from tableveil.v1 import utility_service_pb2_grpc
 class UtilityService(utility_service_pb2_grpc.UtilityServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: JobManager, utility_reports: UtilityReports) -> None:
+    def __init__(self, jobs: JobManager, utility_reports: Results[Stored]) -> None:
         self._jobs = jobs
         self._utility_reports = utility_reports
 
@@ -30,9 +29,7 @@ class UtilityService(utility_service_pb2_grpc.UtilityServiceServicer):
         self, request: v1.SubmitUtilityReportRequest, context: grpc.ServicerContext
     ) -> v1.SubmitUtilityReportResponse:
         """The message is kept as the job's document."""
-        asked, document = utility_request_from_proto(request.utility)
-        job = self._jobs.submit(UtilityReportWork(asked, document), control_of(context))
-        return v1.SubmitUtilityReportResponse(job=job_to_proto(job))
+        return v1.SubmitUtilityReportResponse(job=submit(self._jobs, request, control_of(context)))
 
     def GetUtilityReport(  # noqa: N802
         self, request: v1.GetUtilityReportRequest, context: grpc.ServicerContext

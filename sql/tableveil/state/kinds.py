@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tableveil.state.classifications import CLASSIFICATIONS
 from tableveil.state.frontiers import FRONTIERS
@@ -15,20 +15,23 @@ from tableveil.state.releases import RELEASES
 from tableveil.state.risk_analyses import RISK_ANALYSES
 from tableveil.state.utility_reports import UTILITY_REPORTS
 
+Result = TypeVar("Result")
+
 
 @dataclass(frozen=True, slots=True)
-class StoredKind:
-    """`noun` is the name of a result in messages; `results` are the results with their parts."""
+class StoredKind(Generic[Result]):
+    """`collection` and a number name a result, `noun` is its word in messages; `results` has all, with their parts."""
 
+    collection: str
     noun: str
-    results: NumberedTable[Any]
+    results: NumberedTable[Result]
 
 
-KINDS: Mapping[JobKind, StoredKind] = {
-    JobKind.RELEASE: StoredKind("release", RELEASES),
-    JobKind.FRONTIER: StoredKind("frontier", FRONTIERS),
-    JobKind.PAYOUT_SWEEP: StoredKind("payout sweep", PAYOUT_SWEEPS),
-    JobKind.RISK_ANALYSIS: StoredKind("risk analysis", RISK_ANALYSES),
-    JobKind.CLASSIFICATION: StoredKind("classifier assessment", CLASSIFICATIONS),
-    JobKind.UTILITY_REPORT: StoredKind("utility report", UTILITY_REPORTS),
+KINDS: Mapping[JobKind, StoredKind[Any]] = {
+    JobKind.RELEASE: StoredKind("releases", "release", RELEASES),
+    JobKind.FRONTIER: StoredKind("frontiers", "frontier", FRONTIERS),
+    JobKind.PAYOUT_SWEEP: StoredKind("payoutSweeps", "payout sweep", PAYOUT_SWEEPS),
+    JobKind.RISK_ANALYSIS: StoredKind("riskAnalyses", "risk analysis", RISK_ANALYSES),
+    JobKind.CLASSIFICATION: StoredKind("classifications", "classifier assessment", CLASSIFICATIONS),
+    JobKind.UTILITY_REPORT: StoredKind("utilityReports", "utility report", UTILITY_REPORTS),
 }

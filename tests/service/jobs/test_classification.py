@@ -15,7 +15,7 @@ from tableveil.classification.model import Assessment
 from tableveil.convert import canonical_json, policy_to_proto, stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.hierarchy import Intervals, SuppressionOnly
-from tableveil.lookups import Classifications, Releases
+from tableveil.lookups import Releases, Results
 from tableveil.pipelines.work import ClassificationWork
 from tableveil.policy import (
     AggregateFunction,
@@ -34,7 +34,7 @@ from tableveil.policy import (
 from tableveil.requests.classification import ClassificationRequest, Classifier
 from tableveil.runtime import FailureKind, Job, JobManager
 from tableveil.state.classifications import Classification
-from tableveil.state.jobs import JobState
+from tableveil.state.jobs import JobKind, JobState
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import Release
 
@@ -95,7 +95,7 @@ def assessed(jobs: JobManager, database: Database, request: ClassificationReques
     job = ended(jobs, request)
     assert job.state is JobState.SUCCEEDED, job.failure
     assert job.result is not None
-    found = Classifications(database).get(job.result)
+    found = Results[Classification](database, JobKind.CLASSIFICATION).get(job.result)
     assert job.warnings == found.warnings
     return found
 

@@ -13,7 +13,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InfeasibleError, InvalidError, NotFoundError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
-from tableveil.lookups import Frontiers
+from tableveil.lookups import Results
 from tableveil.pipelines.work import FrontierWork, ReleaseWork
 from tableveil.policy import (
     AttributePolicy,
@@ -96,7 +96,7 @@ def computed(jobs: JobManager, database: Database, policy: Policy = POLICY, grid
     job = ended(jobs, jobs.submit(FrontierWork(policy, grid, "{}")).number)
     assert job.state is JobState.SUCCEEDED, job.failure
     assert job.result is not None
-    return Frontiers(database).get(job.result)
+    return Results[Frontier](database, JobKind.FRONTIER).get(job.result)
 
 
 def wide(session: Session, columns: int = 24, **search: Any) -> Policy:
@@ -234,7 +234,7 @@ def test_fewer_records_than_the_least_k(jobs: JobManager, database: Database) ->
 
 def test_unknown_frontier(database: Database, jobs: JobManager) -> None:
     with pytest.raises(NotFoundError) as raised:
-        Frontiers(database).get(1)
+        Results[Frontier](database, JobKind.FRONTIER).get(1)
     assert raised.value.code == "FRONTIER_NOT_FOUND"
 
 

@@ -13,7 +13,7 @@ from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.game.sweep import Among, Method, SweepPoint
 from tableveil.hierarchy import InlineLevels, Intervals, SafeHarborAge, SuppressionOnly
-from tableveil.lookups import PayoutSweeps
+from tableveil.lookups import Results
 from tableveil.pipelines.work import PayoutSweepWork
 from tableveil.policy import (
     AttributePolicy,
@@ -103,7 +103,7 @@ def computed(jobs: JobManager, database: Database, policy: Policy = POLICY, swep
     job = ended(jobs, jobs.submit(PayoutSweepWork(policy, swept, "{}")).number)
     assert job.state is JobState.SUCCEEDED, job.failure
     assert job.result is not None
-    return PayoutSweeps(database).get(job.result)
+    return Results[PayoutSweep](database, JobKind.PAYOUT_SWEEP).get(job.result)
 
 
 def with_population(policy: Policy = POLICY) -> Policy:
@@ -271,7 +271,7 @@ def test_a_source_that_is_no_part_of_the_population_fails_the_job(jobs: JobManag
 
 def test_unknown_payout_sweep(database: Database, jobs: JobManager) -> None:
     with pytest.raises(NotFoundError) as raised:
-        PayoutSweeps(database).get(1)
+        Results[PayoutSweep](database, JobKind.PAYOUT_SWEEP).get(1)
     assert raised.value.code == "PAYOUT_SWEEP_NOT_FOUND"
 
 

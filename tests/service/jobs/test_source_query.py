@@ -17,7 +17,7 @@ from tableveil.convert import canonical_json, policy_from_json, policy_from_prot
 from tableveil.document import read_policy
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.hierarchy import Intervals, SuppressionOnly
-from tableveil.lookups import Frontiers, UtilityReports
+from tableveil.lookups import Results
 from tableveil.pipelines.report import Report
 from tableveil.pipelines.work import ClassificationWork, FrontierWork, ReleaseWork, UtilityReportWork, Work
 from tableveil.policy import (
@@ -40,8 +40,10 @@ from tableveil.requests.classification import ClassificationRequest, Classifier
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.requests.utility import UtilityRequest
 from tableveil.runtime import FailureKind, Job, JobManager
-from tableveil.state.jobs import JobPhase
+from tableveil.state.frontiers import Frontier
+from tableveil.state.jobs import JobKind, JobPhase
 from tableveil.state.releases import Release
+from tableveil.state.utility_reports import Stored
 
 Run = Callable[..., Release]
 
@@ -347,7 +349,11 @@ def test_reports_run_the_query_again_as_long_as_it_has_the_same_rows(
     report = ended(jobs, utility)
     assert report.failure is None
     assert report.result is not None
-    age = next(c for c in UtilityReports(database).get(report.result).report.columns if c.column == "age")
+    age = next(
+        c
+        for c in Results[Stored](database, JobKind.UTILITY_REPORT).get(report.result).report.columns
+        if c.column == "age"
+    )
     assert age.before.mean == pytest.approx(session.value(f"SELECT avg(age) FROM ({QUERY})"))
     for work in classifications:
         assert ended(jobs, work).failure is None
@@ -363,7 +369,8 @@ def test_a_frontier_is_of_the_querys_rows(database: Database, session: Session, 
     job = ended(jobs, FrontierWork(POLICY, FrontierGrid((2, 3), (Decimal("0.1"),)), documented(POLICY)))
     assert job.failure is None
     assert job.result is not None
-    assert Frontiers(database).get(job.result).records == session.value(f"SELECT count(*) FROM ({QUERY})")
+    found = Results[Frontier](database, JobKind.FRONTIER).get(job.result)
+    assert found.records == session.value(f"SELECT count(*) FROM ({QUERY})")
 
 
 def test_what_fails_on_the_rows_fails_the_job_and_names_no_value(database: Database, jobs: JobManager) -> None:

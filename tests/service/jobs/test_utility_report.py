@@ -13,7 +13,7 @@ from tableveil.backend import Database, Session
 from tableveil.convert import canonical_json, policy_to_proto
 from tableveil.errors import ConflictError, NotFoundError
 from tableveil.hierarchy import Intervals, SuppressionOnly
-from tableveil.lookups import UtilityReports
+from tableveil.lookups import Results
 from tableveil.pipelines.work import UtilityReportWork
 from tableveil.policy import (
     AttributePolicy,
@@ -28,8 +28,9 @@ from tableveil.policy import (
 )
 from tableveil.requests.utility import UtilityRequest
 from tableveil.runtime import Job, JobManager
-from tableveil.state.jobs import JobState
+from tableveil.state.jobs import JobKind, JobState
 from tableveil.state.releases import Release
+from tableveil.state.utility_reports import Stored
 from tableveil.usefulness import ColumnUtility, UtilityReport
 
 SECONDS = 20.0
@@ -88,7 +89,7 @@ def report_of(jobs: JobManager, database: Database, release: int) -> UtilityRepo
     job = ended(jobs, release)
     assert job.state is JobState.SUCCEEDED, job.failure
     assert job.result is not None
-    return UtilityReports(database).get(job.result).report
+    return Results[Stored](database, JobKind.UTILITY_REPORT).get(job.result).report
 
 
 def column(report: UtilityReport, name: str) -> ColumnUtility:
@@ -154,4 +155,4 @@ def test_the_same_request_is_one_job(jobs: JobManager, released: Callable[..., R
 
 def test_what_is_not_there_is_said(database: Database) -> None:
     with pytest.raises(NotFoundError):
-        UtilityReports(database).get(3)
+        Results[Stored](database, JobKind.UTILITY_REPORT).get(3)

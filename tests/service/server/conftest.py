@@ -11,20 +11,18 @@ import grpc
 import pytest
 
 from tableveil.lookups import (
-    Classifications,
-    Frontiers,
     Hierarchies,
-    PayoutSweeps,
     Releases,
+    Results,
     RiskAnalyses,
     Tables,
-    UtilityReports,
 )
 from tableveil.pipelines.draft import Drafts
 from tableveil.runtime import JobManager, Loads, Upkeep
 from tableveil.server.endpoint import Endpoint
 from tableveil.server.settings import STREAM_IDLE_SECONDS
 from tableveil.server.stores import Stores
+from tableveil.state.jobs import JobKind
 
 Start = Callable[..., Endpoint]
 Serve = Callable[..., grpc.Channel]
@@ -60,12 +58,12 @@ def hierarchies() -> Mock:
 
 @pytest.fixture
 def frontiers() -> Mock:
-    return double(Frontiers)
+    return double(Results)
 
 
 @pytest.fixture
 def payout_sweeps() -> Mock:
-    return double(PayoutSweeps)
+    return double(Results)
 
 
 @pytest.fixture
@@ -75,12 +73,12 @@ def risk_analyses() -> Mock:
 
 @pytest.fixture
 def classifications() -> Mock:
-    return double(Classifications)
+    return double(Results)
 
 
 @pytest.fixture
 def utility_reports() -> Mock:
-    return double(UtilityReports)
+    return double(Results)
 
 
 @pytest.fixture
@@ -120,11 +118,13 @@ def stores(
     return Stores(
         releases,
         hierarchies,
-        frontiers,
-        payout_sweeps,
         risk_analyses,
-        classifications,
-        utility_reports=utility_reports,
+        {
+            JobKind.FRONTIER: frontiers,
+            JobKind.PAYOUT_SWEEP: payout_sweeps,
+            JobKind.CLASSIFICATION: classifications,
+            JobKind.UTILITY_REPORT: utility_reports,
+        },
         upkeep=upkeep,
         drafts=drafts,
         tables=tables,

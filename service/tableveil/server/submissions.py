@@ -1,0 +1,159 @@
+"""The table of job kinds: how a client's request becomes the work of a job, at first and when it is submitted again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from google.protobuf import json_format
+from google.protobuf.message import Message
+
+from tableveil.control import Control
+from tableveil.convert import (
+    canonical_json,
+    classification_request_from_proto,
+    frontier_from_proto,
+    job_to_proto,
+    payout_sweep_from_proto,
+    policy_from_proto,
+    risk_request_from_proto,
+    stored_policy,
+    utility_request_from_proto,
+)
+from tableveil.errors import ConflictError, Fault, InvalidError
+from tableveil.pipelines.work import (
+    ClassificationWork,
+    FrontierWork,
+    PayoutSweepWork,
+    ReleaseWork,
+    RiskAnalysisWork,
+    UtilityReportWork,
+    Work,
+)
+from tableveil.policy import Policy
+from tableveil.runtime import JobManager
+from tableveil.runtime.model import Job
+from tableveil.state.jobs import JobKind
+from tableveil.v1.classification_service_pb2 import AssessClassifiersRequest
+from tableveil.v1.frontier_service_pb2 import SubmitFrontierRequest
+from tableveil.v1.job_service_pb2 import Job as JobMessage
+from tableveil.v1.job_service_pb2 import SubmitJobRequest
+from tableveil.v1.payout_service_pb2 import SubmitPayoutSweepRequest
+from tableveil.v1.risk_service_pb2 import SubmitRiskAnalysisRequest
+from tableveil.v1.utility_service_pb2 import SubmitUtilityReportRequest
+
+Asked = TypeVar("Asked", bound=Message)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The work that a request asks for, or its faults; its policy if the database may know more faults of it."""
+
+    work: Work | None
+    faults: list[Fault]
+    policy: Policy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Submission(Generic[Asked]):
+    """How jobs of a kind are submitted.
+
+    The job keeps one field of the request, as its `document`; its options are the other fields.
+    """
+
+    request: type[Asked]
+    document: str
+    read: Callable[[Asked], Read]
+    code: str
+    refusal: str
+
+
+def _release(request: SubmitJobRequest) -> Read:
+    policy, faults = policy_from_proto(request.policy)
+    return Read(ReleaseWork(policy, canonical_json(request.policy)) if policy else None, faults, policy)
+
+
+def _frontier(request: SubmitFrontierRequest) -> Read:
+    policy, grid, document, faults = frontier_from_proto(request)
+    return Read(FrontierWork(policy, grid, document) if policy and grid else None, faults, policy)
+
+
+def _payout_sweep(request: SubmitPayoutSweepRequest) -> Read:
+    policy, swept, document, faults = payout_sweep_from_proto(request)
+    return Read(PayoutSweepWork(policy, swept, document) if policy and swept else None, faults, policy)
+
+
+def _risk_analysis(request: SubmitRiskAnalysisRequest) -> Read:
+    risk, document, faults = risk_request_from_proto(request.risk)
+    return Read(RiskAnalysisWork(risk, document) if risk else None, faults)
+
+
+def _classification(request: AssessClassifiersRequest) -> Read:
+    asked, document, faults = classification_request_from_proto(request.classification)
+    return Read(ClassificationWork(asked, document, stored_policy) if asked else None, faults)
+
+
+def _utility_report(request: SubmitUtilityReportRequest) -> Read:
+    return Read(UtilityReportWork(*utility_request_from_proto(request.utility)), [])
+
+
+SUBMISSIONS: Mapping[JobKind, Submission[Any]] = {
+    JobKind.RELEASE: Submission(SubmitJobRequest, "policy", _release, "POLICY_INVALID", "the policy is invalid"),
+    JobKind.FRONTIER: Submission(
+        SubmitFrontierRequest, "policy", _frontier, "POLICY_INVALID", "the frontier cannot be computed as asked"
+    ),
+    JobKind.PAYOUT_SWEEP: Submission(
+        *(SubmitPayoutSweepRequest, "policy", _payout_sweep),
+        *("POLICY_INVALID", "the payout sweep cannot be computed as asked"),
+    ),
+    JobKind.RISK_ANALYSIS: Submission(
+        SubmitRiskAnalysisRequest, "risk", _risk_analysis, "RISK_INVALID", "the risks cannot be analyzed as asked"
+    ),
+    JobKind.CLASSIFICATION: Submission(
+        *(AssessClassifiersRequest, "classification", _classification),
+        *("CLASSIFICATION_INVALID", "classifiers cannot be assessed as asked"),
+    ),
+    JobKind.UTILITY_REPORT: Submission(
+        *(SubmitUtilityReportRequest, "utility", _utility_report),
+        *("UTILITY_INVALID", "the release cannot be compared as asked"),
+    ),
+}
+
+_BY_REQUEST = {submission.request: submission for submission in SUBMISSIONS.values()}
+
+
+def submit(jobs: JobManager, request: Message, control: Control) -> JobMessage:
+    """The job that does what a request asks for.
+
+    Raises:
+        InvalidError: with all faults of the request.
+    """
+    submission = _BY_REQUEST[type(request)]
+    read = submission.read(request)
+    faults = list(read.faults)
+    if read.policy is not None and faults:
+        faults += jobs.check(read.policy, control, rows=False).faults
+    if read.work is None or faults:
+        raise InvalidError.about(submission.code, submission.refusal, faults)
+    return job_to_proto(jobs.submit(read.work, control))
+
+
+def work_again(job: Job) -> Work:
+    """The work of a job that has ended, to be done once more, with its request id.
+
+    Raises:
+        ConflictError: the job has not ended.
+        InvalidError: it was asked for when more was allowed than now.
+    """
+    if not job.state.ended:
+        raise ConflictError.of(
+            "JOB_ACTIVE", "name", f"jobs/{job.number}, which is {job.state.lower()}", "a job that has ended"
+        )
+    submission = SUBMISSIONS[job.request.kind]
+    asked = {submission.document: json.loads(job.request.policy), **json.loads(job.request.options or "{}")}
+    read = submission.read(json_format.ParseDict(asked, submission.request()))
+    if read.work is None or read.faults:
+        raise InvalidError.about("REQUEST_INVALID", "what the job was asked for is not valid any more", read.faults)
+    return read.work
