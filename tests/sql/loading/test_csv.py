@@ -191,8 +191,8 @@ def test_a_copy_is_private_and_gone_at_the_end(session: Session, file: Path, tmp
         (b"\0" * 8 + b"DUCK" + b"\0" * 90, "utf-8", "a DuckDB database"),
         (b"PAR1" + b"\0" * 90, "utf-8", "a Parquet file"),
         (b"PK\x03\x04" + b"\0" * 90, "cp1252", "a zip archive"),
-        (gzip.compress(b"\0" * 8 + b"DUCK"), "utf-8", "a DuckDB database"),
-        (gzip.compress(b"a,b\n1,2\n")[:-9], "utf-8", "gzip that is damaged"),
+        (gzip.compress(b"\0" * 8 + b"DUCK", mtime=0), "utf-8", "a DuckDB database"),
+        (gzip.compress(b"a,b\n1,2\n", mtime=0)[:-9], "utf-8", "gzip that is damaged"),
         (b"\x1f\x8bno gzip at all", "utf-8", "gzip that is damaged"),
     ],
 )
