@@ -37,12 +37,17 @@ def backup(session: Session, name: str) -> None:
     type=click.Path(path_type=Path, dir_okay=False),
     help="The new file; nothing is ever overwritten. Best named as the database was.",
 )
+@click.option(
+    "--ledger",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="A newer backup, or the database file itself, that knows the releases which the backup lacks.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, with the field names of the protos.")
-def restore(backup: Path, database: Path, as_json: bool) -> None:
+def restore(backup: Path, database: Path, ledger: Path | None, as_json: bool) -> None:
     """Make a new database file of a backup.
 
     The copy is read from end to end and examined before it gets its name; start a server on it then. The backup stays
-    as it is.
+    as it is. With --ledger the releases that were made after the backup are known again, as withdrawn ones.
     """
     # DuckDB takes longer to load than most commands take.
     from tableveil.convert import finding_to_proto
@@ -50,5 +55,5 @@ def restore(backup: Path, database: Path, as_json: bool) -> None:
 
     output = Output(as_json)
     with output.reporting():
-        findings = list(map(finding_to_proto, restored(backup, database)))
+        findings = list(map(finding_to_proto, restored(backup, database, ledger)))
         show_findings(output, str(database.resolve()), findings)

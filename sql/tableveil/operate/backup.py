@@ -22,7 +22,7 @@ from tableveil.backend import Database, Session, catalog, check_path, identifier
 from tableveil.control import Control
 from tableveil.errors import BusyError, ConflictError, InternalError, InvalidError, TableveilError, shortened
 from tableveil.operate.disk import check_free_space, failed_writing, publish_file
-from tableveil.state import ledger_gaps
+from tableveil.state import jobs, ledger_gaps
 from tableveil.state.migrate import SCHEMA
 
 SUFFIX = ".duckdb"
@@ -150,7 +150,7 @@ def _copy(session: Session, copy: str) -> dict[tuple[str, str], int]:
         reached = catalog.next_values(session, copy)
         _check("sequences", reached.keys() == least.keys() and all(reached[key] >= least[key] for key in least))
         if (SCHEMA, "ledger_gaps") in rows:
-            ledger_gaps.insert_unknown(session, copy)
+            ledger_gaps.insert_unknown(session, copy, jobs.now())
     return rows
 
 

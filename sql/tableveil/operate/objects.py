@@ -13,15 +13,15 @@ from tableveil.operate.finding import Finding, Level
 from tableveil.release.marks import mark
 from tableveil.release.target import count_rows
 from tableveil.state.migrate import SCHEMA
+from tableveil.state.release_objects import LATEST
 
 # Neither withdrawn nor replaced by a later one. Only the rows of a release can be a view.
-_CURRENT = """
+_CURRENT = f"""
     SELECT r.number, r.target_schema, o.name, CASE WHEN o.kind = 'ROWS' THEN r.kind ELSE 'TABLE' END, o.row_count,
         CASE WHEN r.versions['duckdb'] = ? THEN o.mark END
     FROM tableveil.releases r JOIN tableveil.release_objects o ON o.release = r.number
     ANTI JOIN tableveil.withdrawals w ON w.release = r.number
-    WHERE NOT EXISTS (SELECT 1 FROM tableveil.releases l WHERE l.target_schema = r.target_schema
-        AND lower(l.target_name) = lower(r.target_name) AND l.number > r.number)
+    WHERE r.number IN ({LATEST})
     ORDER BY r.number, o.name"""
 
 # Tables that are numbered, and the table in which what they belong to has its number.

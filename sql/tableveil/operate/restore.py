@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from sqlglot import exp
@@ -15,16 +16,21 @@ from tableveil.errors import ConflictError, InternalError, InvalidError, NotFoun
 from tableveil.operate.disk import failed_writing, publish_file
 from tableveil.operate.examine import examine_state
 from tableveil.operate.finding import Finding, Level
+from tableveil.operate.newer_ledger import last_known, newer_files, note_copy, take_over
+from tableveil.release import last_marked
+from tableveil.state import ledger_gaps
 from tableveil.state.migrate import SCHEMA
 
 
-def restore(backup: Path, database: Path) -> list[Finding]:
+def restore(backup: Path, database: Path, ledger: Path | None = None) -> list[Finding]:
     """Makes a new database file of a backup, which stays as it is, and returns what an examination of it finds.
+
+    From `ledger`, a newer file of the same database, it takes over the entries of the releases that the backup lacks.
 
     Raises:
         NotFoundError: there is no such backup.
         ConflictError: there is something in the place of the new file; nothing is ever overwritten.
-        InvalidError: the backup is damaged, unfinished, or no database.
+        InvalidError: the backup is damaged, unfinished, or no database; or the newer file does not fit it.
         BusyError: the disk is full, or a process has the backup open.
     """
     _check(backup, database)
@@ -34,7 +40,10 @@ def restore(backup: Path, database: Path) -> list[Finding]:
             partial = Path(directory) / database.name
             shutil.copyfile(backup, partial)
             partial.chmod(0o600)
-            findings = _examined(partial, backup)
+            _check_whole(partial, backup)
+            _complete_ledger(partial, backup, ledger)
+            with read_only(partial) as session:
+                findings = [*examine_state(session), *_newer_ledgers(session, backup, database)]
             publish_file(partial, database)
     except FileExistsError:
         raise _exists(database) from None
@@ -70,11 +79,10 @@ def _exists(path: Path) -> ConflictError:
     )
 
 
-def _examined(copy: Path, backup: Path) -> list[Finding]:
+def _check_whole(copy: Path, backup: Path) -> None:
     try:
         with read_only(copy) as session:
             _read_all(session)
-            return [*examine_state(session), *_forgotten(session)]
     except InternalError:
         # A block that is not what it was when it was written shows when it is read, in many ways.
         raise _damaged(backup) from None
@@ -82,20 +90,32 @@ def _examined(copy: Path, backup: Path) -> list[Finding]:
         raise _damaged(backup) if error.code == "DATABASE_UNREADABLE" else error from None
 
 
-def _forgotten(session: Session) -> Iterator[Finding]:
-    """A backup cannot know what was released after it was made."""
+def _complete_ledger(copy: Path, backup: Path, newer: Path | None) -> None:
+    """Takes over what a newer ledger knows; without one, the copy at least has to know that it is one."""
+    if newer is not None:
+        take_over(copy, newer)
+        return
+    with read_only(copy) as session:
+        if not catalog.has_table(session, SCHEMA, "ledger_gaps"):
+            return
+        gap = ledger_gaps.latest(session)
+        is_noted = gap is not None and gap.after >= last_known(session)
+    if not is_noted:
+        note_copy(copy, datetime.fromtimestamp(backup.stat().st_mtime, UTC).replace(tzinfo=None))
+
+
+def _newer_ledgers(session: Session, backup: Path, database: Path) -> Iterator[Finding]:
+    """Where later releases are known: in other backups, or by the mark of the database that was in the place."""
     if not catalog.has_table(session, SCHEMA, "releases"):
         return
-    number, made = session.row("SELECT max(number), max(created_at) FROM tableveil.releases")
-    last = f"ends with releases/{number} of {made:%Y-%m-%d %H:%M} UTC" if number else "has no releases"
-    found = (
-        f"the ledger {last}: what was released since the backup was made is not in it, and asks for no repeat_reason"
-    )
-    advice = (
-        "Restore the newest backup that can be had, or the database file itself. If releases are missing, give a "
-        "repeat_reason for their people yourself."
-    )
-    yield Finding(Level.WARNING, "ledger", found, advice)
+    subject, last = "newer ledger", last_known(session)
+    advice = "Restore that one; or this one again, with --ledger and that one's path."
+    for path, known in newer_files(backup, session):
+        yield Finding(Level.WARNING, subject, f"{shortened(str(path))} ends with releases/{known}", advice)
+    if (known := last_marked(database, session)) > last:
+        found = f"the database that was here had made releases up to releases/{known}"
+        advice = "If its file is still somewhere, restore again with --ledger and its path."
+        yield Finding(Level.WARNING, subject, found, advice)
 
 
 def _damaged(backup: Path) -> TableveilError:

@@ -41,12 +41,12 @@ def insert(session: Session, until: int) -> None:
     session.execute("INSERT INTO tableveil.ledger_gaps VALUES (?, ?, ?)", [last_release(session), until, jobs.now()])
 
 
-def insert_unknown(session: Session, copy: str) -> None:
-    """Notes in a copy of this database, by its name, that it will not know what is released later."""
+def insert_unknown(session: Session, copy: str, made_at: datetime) -> None:
+    """Notes in a copy of a database, by its name, that it does not know what was released after it was made."""
     session.execute(
         f"INSERT INTO {copy}.tableveil.ledger_gaps "
         f"SELECT coalesce(max(number), 0), NULL, ? FROM {copy}.tableveil.releases",
-        [jobs.now()],
+        [made_at],
     )
 
 

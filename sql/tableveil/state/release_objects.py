@@ -31,6 +31,12 @@ class ReleaseObject:
 
 OBJECTS = Table("release_objects", ReleaseObject, "release")
 
+LATEST = (
+    "SELECT max(number) FROM tableveil.releases WHERE number IN (SELECT release FROM tableveil.release_objects) "
+    "GROUP BY target_schema, lower(target_name)"
+)
+"""The numbers of the latest release of each target. One whose entry a restore took over has no objects here."""
+
 
 def replace(session: Session, release: int, added: ReleaseObject) -> None:
     """Adds a public object to the release, in place of the one of its kind; call it in a transaction."""
@@ -42,8 +48,7 @@ def of_target(session: Session, schema: str, name: str) -> dict[str, int]:
     """The objects that the latest release of that target wrote, with their numbers of rows; none if it is withdrawn."""
     rows = session.rows(
         "SELECT name, row_count FROM tableveil.release_objects ANTI JOIN tableveil.withdrawals USING (release) "
-        "WHERE release = "
-        "(SELECT max(number) FROM tableveil.releases WHERE target_schema = ? AND lower(target_name) = lower(?))",
+        f"WHERE release IN ({LATEST} HAVING target_schema = ? AND lower(target_name) = lower(?))",
         [schema, name],
     )
     return dict(rows)

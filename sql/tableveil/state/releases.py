@@ -14,7 +14,7 @@ from tableveil.state import release_risks
 from tableveil.state.mapper import NumberedTable, Table
 from tableveil.state.release_attributes import ATTRIBUTES, AttributeResult
 from tableveil.state.release_explanations import NEIGHBOURS, Explanation
-from tableveil.state.release_objects import OBJECTS, ReleaseObject
+from tableveil.state.release_objects import LATEST, OBJECTS, ReleaseObject
 from tableveil.state.release_risks import AFTER, BEFORE
 from tableveil.state.withdrawals import WITHDRAWALS, Withdrawal
 
@@ -136,8 +136,7 @@ class _Releases(NumberedTable[Release]):
         risks = release_risks.of_releases(session, numbers)
         withdrawn = WITHDRAWALS.of(session, numbers)
         # Asked by itself: in the entries' own query it would take as long as the rest of that.
-        rows = session.rows("SELECT max(number) FROM tableveil.releases GROUP BY target_schema, lower(target_name)")
-        latest = {number for (number,) in rows}
+        latest = {number for (number,) in session.rows(LATEST)}
         neighbours = NEIGHBOURS.of(session, numbers if whole else [])
         guarantees = _GUARANTEES.of(session, numbers if whole else [])
 

@@ -122,7 +122,9 @@ def test_a_replaced_release_needs_no_objects(path: Path) -> None:
     with opened(path) as session:
         query = "SELECT * REPLACE (8 AS number, 4 AS job) FROM tableveil.releases"
         session.execute(f"INSERT INTO tableveil.releases {query}")
-        session.execute("DROP TABLE released")
+        query = "SELECT * REPLACE (8 AS release, 'later' AS name, '' AS mark) FROM tableveil.release_objects"
+        session.execute(f"INSERT INTO tableveil.release_objects {query}")
+        session.execute("ALTER TABLE released RENAME TO later")
     assert troubles(path) == []
 
 

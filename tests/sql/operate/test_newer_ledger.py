@@ -1,0 +1,144 @@
+"""What a restored backup forgot is known again from a newer file of the same database, and from no other."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tableveil.backend import Database, Session, Settings, read_only
+from tableveil.control import Control
+from tableveil.errors import InvalidError
+from tableveil.operate import Backups, Level, restore
+from tableveil.operate.newer_ledger import PARTS
+from tableveil.release import check_ledger
+from tableveil.state import sketches
+from tableveil.state.migrate import migrate
+from tableveil.state.releases import RELEASES
+from tests.sql.release.test_ledger import POLICY, read
+from tests.sql.release.test_lineage import release, served
+from tests.sql.state.release_samples import RELEASE, SIZES
+
+PEOPLE = "CREATE TABLE IF NOT EXISTS {} AS SELECT hash(i) AS id FROM range(200) r(i)"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with three releases, a backup after the first, and one after the second."""
+    directory = tmp_path_factory.mktemp("newer")
+    path = directory / "clinic.duckdb"
+    database = Database(Settings(path, threads=2, directories=(directory,)))
+    with database.session() as session:
+        migrate(session)
+        release(path, session)
+        Backups(database, directory).make("first", Control())
+        # Of people whose table is not in the first backup.
+        session.execute(PEOPLE.format("people"))
+        found = read(session, "people", _key(session))[1].sketch
+        assert found is not None
+        for _ in range(7):
+            jobs_taken = session.value("SELECT nextval('tableveil.job_numbers')")
+        number = release(path, session, "people")
+        sketches.insert(session, number, found)
+        Backups(database, directory).make("second", Control())
+        assert (release(path, session), jobs_taken) == (3, 7)
+    database.close()
+    return directory
+
+
+def _key(session: Session) -> bytes:
+    return bytes(session.value("SELECT value FROM tableveil.secrets"))
+
+
+def asked(session: Session, name: str) -> str:
+    session.execute(PEOPLE.format(name))
+    try:
+        check_ledger(session, POLICY, *read(session, name, _key(session)))
+    except InvalidError as error:
+        return error.faults[0].found
+    return ""
+
+
+@pytest.mark.parametrize(("newer", "until"), [("second", 2), ("clinic", 3)])
+def test_releases_that_a_backup_lacks(files: Path, tmp_path: Path, newer: str, until: int) -> None:
+    target = tmp_path / "clinic.duckdb"
+    findings = restore(files / "first.duckdb", target, files / f"{newer}.duckdb")
+    is_whole = newer == "clinic"
+    [found] = [finding for finding in findings if finding.subject == "ledger"]
+    assert found.level is (Level.OK if is_whole else Level.WARNING)
+    assert [path.name for path in tmp_path.iterdir()] == ["clinic.duckdb"]
+    with served(target) as session:
+        numbers = range(until, 1, -1)
+        taken = RELEASES.page(session, None, 10)
+        assert [each.number for each in taken] == [*numbers, 1]
+        # As they were but for what is not here; the release of the same target that is here stays the current one.
+        for each in taken[:-1]:
+            assert each.withdrawal is not None
+            assert "newer ledger" in each.withdrawal.reason
+            assert (each.records, each.objects, each.attributes) == (RELEASE.records, (), RELEASE.attributes)
+        assert (taken[-1].current, taken[-1].withdrawal) == (True, None)
+        assert "'id' has the same values as in releases/2" in asked(session, "renamed")
+        session.execute("CREATE TABLE others AS SELECT hash(i, 1) AS id FROM range(200) r(i)")
+        assert ("went back in time" in asked(session, "others")) == (not is_whole)
+        assert session.value("SELECT nextval('tableveil.job_numbers')") == 8
+        assert release(target, session, "later") == until + 1
+
+
+def test_newer_files_are_named(files: Path, tmp_path: Path) -> None:
+    target = tmp_path / "clinic.duckdb"
+    shutil.copyfile(files / ".clinic.duckdb.ledger", tmp_path / ".clinic.duckdb.ledger")
+    (tmp_path / "elsewhere.duckdb").write_text("no database")
+    found = [finding.found for finding in restore(files / "first.duckdb", target) if finding.subject == "newer ledger"]
+    assert len(found) == 3
+    assert any("second.duckdb' ends with releases/2" in each for each in found)
+    assert any("clinic.duckdb' ends with releases/3" in each for each in found)
+    assert "had made releases up to releases/3" in found[-1]
+    with served(target) as session:
+        assert "releases/2 to releases/3 were made" in asked(session, "others")
+    restored = restore(files / "clinic.duckdb", tmp_path / "again.duckdb")
+    assert not [finding for finding in restored if finding.subject == "newer ledger"]
+
+
+def test_a_file_that_was_copied_by_other_means_knows_it_then(files: Path, tmp_path: Path) -> None:
+    target = tmp_path / "copy.duckdb"
+    findings = restore(files / "clinic.duckdb", target)
+    assert any(finding.subject == "ledger" and finding.level is Level.WARNING for finding in findings)
+    with served(target) as session:
+        assert "when this copy was made" in asked(session, "others")
+
+
+def test_files_that_do_not_fit(files: Path, tmp_path: Path) -> None:
+    other, forked, old = (tmp_path / name for name in ("other.duckdb", "forked.duckdb", "old.duckdb"))
+    with served(other) as session:
+        release(other, session)
+    restore(files / "first.duckdb", forked)
+    with served(forked) as session:
+        made = replace(RELEASE, number=2, job=99)
+        with session.transaction():
+            RELEASES.write(session, made, SIZES, SIZES)
+    shutil.copyfile(files / "clinic.duckdb", old)
+    with duckdb.connect(old) as connection:
+        connection.execute("UPDATE tableveil.migrations SET name = 'another'")
+    for newer, words in (
+        (other, "of another database"),
+        (files / "first.duckdb", "lacks releases"),
+        (forked, "lacks releases"),
+        (old, "of another version"),
+    ):
+        target = tmp_path / "target.duckdb"
+        with pytest.raises(InvalidError) as raised:
+            restore(files / "second.duckdb", target, newer)
+        assert raised.value.code == "LEDGER_UNFIT"
+        assert words in raised.value.faults[0].found
+        assert not target.exists()
+
+
+def test_all_tables_of_a_release_are_taken_over(files: Path) -> None:
+    """But its objects, which are not here, and what other jobs found of it."""
+    left = {"release_objects", "job_outcomes", "classifications", "utility_reports"}
+    with read_only(files / "clinic.duckdb") as session:
+        found = session.rows("SELECT table_name FROM duckdb_columns() WHERE column_name = 'release'")
+    assert {name for (name,) in found} - left == set(PARTS)
