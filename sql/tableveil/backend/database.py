@@ -22,11 +22,11 @@ from tableveil.errors import BusyError, InternalError, InvalidError, TableveilEr
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the operator decides about the database.
+    """The operator's settings of the database.
 
     `memory_limit` is in DuckDB's notation ("2GiB"), None for its default of 80 % of the machine; `threads` None for all
-    cores. Files below `directories`, and no others, may be read and written by statements; none by default.
-    `spill_limit` bounds what is written to the disk for lack of memory; None for half of what is free there.
+    cores. Statements may read and write files below `directories`, and no others; by default there are none.
+    `spill_limit` bounds the data written to the disk for lack of memory; None for half of the free space.
     """
 
     path: Path
@@ -40,18 +40,18 @@ class Database:
     """An open database file. `session` gives each thread its own cursor."""
 
     def __init__(self, settings: Settings) -> None:
-        """Opens or creates the file and sweeps what an earlier process may have spilled.
+        """Opens or creates the file and removes data that an earlier process may have spilled.
 
         Raises:
             BusyError: another process has the file open.
-            InvalidError: the file cannot be opened, or a setting is not understood.
+            InvalidError: the file cannot be opened, or a setting cannot be understood.
         """
         self.path = settings.path.absolute()
         # Spilled data is raw data and survives kill -9: it lives in one known, private place, swept here.
         self.spill_directory = settings.path.with_name(f".{settings.path.name}.spill")
         self._connection = _connect(settings, self.spill_directory)
         self._file = _file_at(settings.path)
-        # The file's lock is ours now, so whatever lies in the directory is nobody's.
+        # The file's lock is ours now, so no process needs the files in the directory any more.
         self.sweep()
         self.spill_directory.mkdir(mode=0o700)
         self._interrupter = Interrupter()
@@ -62,7 +62,7 @@ class Database:
 
     def session(self) -> Session:
         """A new session; close it when done."""
-        # A connection is not to be used from several threads, not even to make cursors.
+        # A connection must not be used from several threads, not even to make cursors.
         try:
             with self._making_cursor:
                 return Session(self._connection.cursor(), self._interrupter, self._trials, self._require_file)
@@ -70,7 +70,7 @@ class Database:
             raise translated(error) from None
 
     def works(self) -> bool:
-        """Whether statements still run: a checkpoint that fails, as on a full disk, ends them until it is reopened."""
+        """Whether statements still run: a failed checkpoint, as on a full disk, ends them until the file reopens."""
         try:
             with self.session() as session:
                 session.execute("SELECT 1")
@@ -80,24 +80,25 @@ class Database:
 
     @property
     def replaced(self) -> bool:
-        """Whether the path names another file than the open one, or none: more that is written would be lost."""
+        """Whether the path names another file than the open one, or none: further writes would be lost."""
         return _file_at(self.path) != self._file
 
     def close(self) -> None:
-        """Closes the file, its log folded into it, and removes the spill directory. Close all sessions before.
+        """Closes the file, its log folded into it, and removes the spill directory.
 
-        If the path names another file, that file's log and spill directory are somebody else's and stay.
+        Close all sessions before calling it. If the path names another file, that file's log and spill directory belong
+        to another process and stay.
         """
         self._interrupter.close()
         if not self.replaced:
-            # What cannot be folded stays in the log, for the next start to replay.
+            # A log that cannot be folded stays, and the next start replays it.
             with suppress(duckdb.Error):
                 self._connection.execute("CHECKPOINT")
         self._connection.close()
         self.sweep()
 
     def sweep(self) -> None:
-        """Removes what was spilled, unless it is somebody else's: when the process ends without closing the file."""
+        """Removes spilled data, unless another process owns it: for a process that ends without closing the file."""
         if not self.replaced:
             shutil.rmtree(self.spill_directory, ignore_errors=True)
 
@@ -135,9 +136,9 @@ def read_only(path: Path) -> Iterator[Session]:
 
 
 def check_path(path: Path, field: str) -> None:
-    """Refuses a path beside which the database would not keep its log.
+    """Refuses a path that the database would not keep its log beside.
 
-    It takes what follows a question mark for options, and inserts `.wal` before it.
+    DuckDB takes the text after a question mark for options, and inserts `.wal` before it.
 
     Raises:
         InvalidError: there is a question mark in it.
@@ -151,7 +152,7 @@ def check_path(path: Path, field: str) -> None:
 def _connect(settings: Settings, spill_directory: Path) -> duckdb.DuckDBPyConnection:
     config: dict[str, str | bool | int | float | list[str]] = {
         "temp_directory": str(spill_directory),
-        # DuckDB would take nine tenths, and leave too little for what is committed meanwhile.
+        # DuckDB's default is nine tenths, which leaves too little room for commits meanwhile.
         "max_temp_directory_size": settings.spill_limit or f"{_free(spill_directory.parent) // 2}B",
     }
     if settings.memory_limit is not None:
@@ -163,10 +164,10 @@ def _connect(settings: Settings, spill_directory: Path) -> duckdb.DuckDBPyConnec
         connection = duckdb.connect(str(settings.path), config=config)
         # Set afterwards: at connect time the extension that knows time zones is not loaded yet. GLOBAL reaches cursors.
         connection.execute("SET GLOBAL TimeZone = 'UTC'")
-        # At its end DuckDB would remove the log by its path, which may be another database's by then: see `close`.
+        # At its end DuckDB would remove the log by its path, which may belong to another database by then: see `close`.
         connection.execute("PRAGMA disable_checkpoint_on_shutdown")
-        # SQL that the server runs must not reach other files. The database takes the exceptions only while it is open
-        # to all.
+        # SQL that the server runs must not reach other files. The database accepts these exceptions only before it is
+        # locked down.
         allowed = [f"{directory.resolve()}/" for directory in settings.directories]
         connection.execute("SET GLOBAL allowed_directories = ?", [allowed])
         connection.execute("SET GLOBAL enable_external_access = false")
@@ -177,7 +178,7 @@ def _connect(settings: Settings, spill_directory: Path) -> duckdb.DuckDBPyConnec
 
 
 def _free(directory: Path) -> int:
-    """Bytes, none if there is no such directory: opening a file in it says so."""
+    """Free bytes; 0 if there is no such directory: opening a file in it reports that."""
     try:
         return shutil.disk_usage(directory).free
     except OSError:

@@ -20,7 +20,7 @@ def column(name: str, of: str = "") -> exp.Column:
 
 
 def table(name: str, schema: str = "", catalog: str = "", alias: str = "") -> exp.Table:
-    """A table, by as many parts as are not empty."""
+    """A table, named by the parts that are not empty."""
     return exp.Table(
         this=identifier(name),
         db=identifier(schema) if schema else None,
@@ -55,7 +55,7 @@ def cast(expression: exp.Expr, type_: str) -> exp.Expr:
 
 
 def try_cast(expression: exp.Expr, type_: str) -> exp.Expr:
-    """`TRY_CAST(expression AS type_)`: NULL for what cannot be cast."""
+    """`TRY_CAST(expression AS type_)`: NULL for values that cannot be cast."""
     return exp.TryCast(this=expression, to=exp.DataType.build(type_, dialect=DIALECT))
 
 
@@ -64,7 +64,7 @@ def in_one_spelling(value: exp.Expr) -> exp.Expr:
 
     A NaN has 52 bits that nobody sees and that could mark a record. Whether a sort keeps them depends on the plan.
     """
-    # Of the shorter type, so that the result has the type of the value.
+    # In the shorter type, so that the result has the type of the value.
     spellings = [number(0), cast(text("NaN"), "FLOAT")]
     equal = [exp.If(this=exp.EQ(this=value.copy(), expression=one), true=one.copy()) for one in spellings]
     return exp.Case(ifs=equal, default=value)

@@ -1,4 +1,4 @@
-"""What the database's exceptions mean; their texts hold raw values ("Could not convert 'Smith' …") and go nowhere."""
+"""Translates the database's exceptions; their texts hold raw values ("Could not convert 'Smith' …") and are dropped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from tableveil.errors import BusyError, ConflictError, InternalError, TableveilE
 
 
 def translated(error: duckdb.Error) -> TableveilError | Stopped:
-    """Our error for one of DuckDB's. Raise it `from None`: the original must not be printed with it."""
+    """Translates an error of DuckDB into one of ours.
+
+    Raise it `from None`: the original must not be printed with it.
+    """
     if isinstance(error, duckdb.InterruptException):
         return Stopped()
     message = str(error)
@@ -34,7 +37,7 @@ def translated(error: duckdb.Error) -> TableveilError | Stopped:
         return InternalError(
             "DATABASE_INVALIDATED", f"{why}the database failed and must be reopened: restart the server"
         )
-    # A commit that cannot write the log says so as a transaction's error; nothing of it was committed.
+    # A commit that cannot write the log raises a transaction's error; nothing of it was committed.
     if "No space left" in message:
         return BusyError.of(
             "DISK_FULL",

@@ -1,4 +1,4 @@
-"""Interrupts running statements whose work was told to stop."""
+"""Interrupts running statements whose work has to stop."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Interrupter:
         try:
             yield
         finally:
-            # Taking the lock waits for an interrupt on its way, so that none hits a later, unguarded statement.
+            # Taking the lock waits for an interrupt that is on its way, so that none hits a later, unguarded statement.
             with self._lock:
                 del self._running[cursor]
 
@@ -55,7 +55,7 @@ class Interrupter:
                 threading.Event().wait(SECONDS_BETWEEN_LOOKS)
 
     def _interrupt_stopped(self) -> bool:
-        """Interrupts what was told to stop, and returns whether nothing runs.
+        """Interrupts statements that have to stop, and returns whether none runs.
 
         The loop itself must hold no cursor: a process may end without closing the database. Python never ends the
         frame of a daemon thread, and DuckDB would report the cursor in it as leaked, with all that it refers to.

@@ -1,4 +1,4 @@
-"""Statements as logs may have them: without literals, which may be values of a table."""
+"""Statements in a form for logs: without literals, which may be values of a table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LITERALS = {
 def without_literals(statement: str) -> str:
     """The beginning of a statement, in one line, with `?` for each literal; comments are gone.
 
-    A statement that cannot be read has no text: nobody knows where its literals are.
+    A statement that cannot be parsed has no text: its literals cannot be found.
     """
     try:
         tokens = DuckDB().tokenize(statement)
@@ -33,7 +33,7 @@ def without_literals(statement: str) -> str:
     words: list[str] = []
     end = -1
     for token in tokens:
-        # What follows a number without a space, such as the rest of 1_000, belongs to it.
+        # Characters that follow a number without a space, such as the rest of 1_000, belong to it.
         literal = token.token_type in _LITERALS or (
             words[-1:] == ["?"] and token.start == end + 1 and _is_word(token.text)
         )

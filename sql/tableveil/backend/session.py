@@ -30,8 +30,8 @@ Statement = exp.Expr | str
 class Session:
     """Runs statements on a cursor of its own. Use it from one thread at a time.
 
-    While `control` is set, a statement that runs when it says to stop ends with `Stopped`. `memory` is what its owner
-    may keep, in bytes, None for all that the database may take; the database does not know of it.
+    While `control` is set, a statement that runs when it says to stop ends with `Stopped`. `memory` is the memory that
+    its owner may use, in bytes, None for all that the database may use; the database itself does not enforce it.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Session:
         trials: Trials | None = None,
         require_file: Callable[[], None] = lambda: None,
     ) -> None:
-        """`require_file` raises if what is committed now would be lost."""
+        """`require_file` raises an error if a commit now would be lost."""
         self._cursor = cursor
         self._interrupter = interrupter
         self._trials = trials or Trials()
@@ -60,14 +60,14 @@ class Session:
         self.close()
 
     def execute(self, statement: Statement, parameters: Sequence[object] = ()) -> None:
-        """Runs a statement whose result nobody reads."""
+        """Runs a statement without reading its result."""
         with self._running(statement, parameters):
             pass
 
     def stage(self, name: str, query: Statement, parameters: Sequence[object] = ()) -> int:
         """Keeps the rows of a query in a temporary table of this session, and returns their number.
 
-        The name is one of our own: no name that a user chose.
+        The name is one of our own, never one that a user chose.
         """
         staged: int = self.value(f"CREATE TEMPORARY TABLE {name} AS {_text(query)}", parameters)
         return staged
@@ -89,21 +89,21 @@ class Session:
 
     @cached_property
     def catalog(self) -> str:
-        """What the database calls its file: the first part of every full name."""
+        """The database's name for its file: the first part of every full name."""
         name: str = self.value("SELECT current_database()")
         return name
 
     def described(self, query: Statement) -> list[tuple[str, str]]:
-        """The names and types of a query's columns; it is bound and not run, and no log has its text."""
+        """The names and types of a query's columns; the query is bound and not run, and no log has its text."""
         try:
-            # A tenth of what it costs to look through all columns of the database.
+            # This takes a tenth of the time of looking through all columns of the database.
             found = self._cursor.sql(_text(query))
             return list(zip(found.columns, map(str, found.types), strict=True))
         except duckdb.Error as error:
             raise translated(error) from None
 
     def tried(self, query: str, definitions: Sequence[str]) -> Exceeded | dict[str, Any] | None:
-        """None if a query binds within the limits of a trial, on tables that the definitions make; see `Trials`."""
+        """None if a query binds within the limits of a trial, on tables made by the definitions; see `Trials`."""
         return self._trials.run(query, definitions, self.control or Control())
 
     def arrays(self, statement: Statement, parameters: Sequence[object] = ()) -> dict[str, NDArray[Any]]:
@@ -122,9 +122,9 @@ class Session:
     def transaction(self, *, elsewhere: bool = False) -> Iterator[None]:
         """A transaction around the block: rolled back if the block raises, else committed.
 
-        It neither begins nor commits once the database's path names another file, unless it writes `elsewhere`.
-        Nothing stops the commit once it has begun: DuckDB cannot interrupt it. A commit's success is no proof that
-        something was written (an aborted transaction commits nothing and says nothing): look for it afterwards.
+        It neither begins nor commits once the database's path names another file, unless it writes `elsewhere`. Nothing
+        stops the commit once it has begun: DuckDB cannot interrupt it. A commit's success is no proof that anything was
+        written: an aborted transaction commits nothing and reports no error. Look for the result afterwards.
         """
         require_file = self._require_file if not elsewhere else lambda: None
         require_file()
@@ -150,8 +150,8 @@ class Session:
         try:
             yield
         finally:
-            # A transaction that was interrupted refuses this as well, and must not hide why the block ended; the name
-            # then goes with the cursor.
+            # An interrupted transaction refuses this as well, and must not hide the first error; the name then goes
+            # with the cursor.
             with suppress(duckdb.Error):
                 self._cursor.unregister(name)
 
@@ -167,7 +167,7 @@ class Session:
         except duckdb.Error as error:
             failure = translated(error)
             if not isinstance(failure, Stopped):
-                # The database's own text may hold values, and the statement's literals may be some.
+                # The database's own text may hold values, and so may the statement's literals.
                 logger.warning("statement failed: %s: %s", type(error).__name__, without_literals(text))
             raise failure from None
 

@@ -24,15 +24,15 @@ from tableveil.control import Control, Stopped
 from tableveil.errors import BusyError, InternalError
 
 CPU_SECONDS = 3
-"""So long may a statement take to be bound and planned; ordinary ones take milliseconds."""
+"""CPU seconds that binding and planning a statement may take; ordinary ones take milliseconds."""
 
 MOST_SECONDS = 30.0
-"""Wall-clock seconds after which a trial is ended, however little of the processor it had."""
+"""Wall-clock seconds after which a trial is ended, even if it had little CPU time."""
 
 MOST_BYTES = 512 * 2**20
 
 LARGEST_PLAN = 8 * 2**20
-"""Characters of a bound plan that the server looks through."""
+"""The most characters of a bound plan that the server looks through."""
 
 AT_ONCE = 2
 
@@ -43,7 +43,7 @@ _MOST_REMEMBERED = 1000
 
 @dataclass(frozen=True, slots=True)
 class Exceeded:
-    """A statement that takes more to bind than it may, and what of."""
+    """A statement that exceeds a limit when it is bound, and the limit."""
 
     found: str
 
@@ -56,11 +56,11 @@ class Trials:
         self._passed: set[bytes] = set()
 
     def run(self, statement: str, definitions: Sequence[str], control: Control) -> Exceeded | dict[str, Any] | None:
-        """Binds a statement on the tables that the definitions make: None if it binds, or DuckDB's error as an object.
+        """Binds a statement on tables made by the definitions: None if it binds, or DuckDB's error as an object.
 
         Raises:
             Stopped: `control` says so; the process was killed.
-            BusyError: other trials took too long to wait for them.
+            BusyError: other trials took too long.
         """
         asked = {"statement": statement, "definitions": definitions, "bytes": MOST_BYTES, "seconds": CPU_SECONDS}
         request = json.dumps(asked).encode()
@@ -91,7 +91,7 @@ class Trials:
 
 
 def _answer(request: bytes, control: Control) -> dict[str, Any] | Exceeded:
-    # Without the site's start-up, and with the modules found where this process finds them.
+    # Without Python's site start-up, and with the modules found where this process finds them.
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     command = [sys.executable, "-S", "-P", str(_SCRIPT)]
     with subprocess.Popen(
@@ -114,7 +114,7 @@ def _answer(request: bytes, control: Control) -> dict[str, Any] | Exceeded:
 
 
 def _communicated(process: subprocess.Popen[bytes], request: bytes, control: Control) -> bytes | None:
-    """What the process writes, None if it writes nothing in time."""
+    """The process's output; None if it writes nothing in time."""
     deadline = time.monotonic() + MOST_SECONDS
     data: bytes | None = request
     while time.monotonic() < deadline:

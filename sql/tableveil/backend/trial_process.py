@@ -1,6 +1,6 @@
-"""The process in which a statement is tried: it binds and plans it on empty tables, within limits of its own.
+"""The process that tries a statement: it binds and plans it on empty tables, within limits of its own.
 
-It is run as a script and imports no other module of Tableveil, so that it starts quickly. It reads a JSON object from
+It runs as a script and imports no other module of Tableveil, so that it starts quickly. It reads a JSON object from
 standard input and writes one to standard output.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 
 TOO_MUCH_MEMORY = 3
-"""The exit code of a process that ended itself because it had more memory than it may."""
+"""The exit code of a process that ended itself because it exceeded its memory."""
 
 _SECONDS_BETWEEN_LOOKS = 0.01
 
@@ -43,7 +43,7 @@ def _tried(connection: duckdb.DuckDBPyConnection, statement: str) -> dict[str, A
         return {"error": json.loads(plan)}
     # The rows decide whether the statement fails; it binds.
     with suppress(duckdb.Error):
-        # This runs the optimizer as well, which computes constants and writes common table expressions out.
+        # This also runs the optimizer, which computes constants and expands common table expressions.
         connection.execute(f"PREPARE tried AS {statement}")
     return {"plan_size": len(plan)}
 
@@ -55,8 +55,8 @@ def _limit(further_bytes: int, seconds: int) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     end = int(used.ru_utime + used.ru_stime) + 1 + seconds
     resource.setrlimit(resource.RLIMIT_CPU, (end, end))
-    # RLIMIT_AS would not do: DuckDB goes on where an allocation fails while it computes a constant, and the server,
-    # where it would not fail, would compute it.
+    # RLIMIT_AS would not do: if an allocation fails while DuckDB computes a constant, it goes on; in the server the
+    # allocation would succeed, and DuckDB would compute the constant.
     if _MEMORY.exists():
         threading.Thread(target=_watch, args=[_resident() + further_bytes], daemon=True).start()
 

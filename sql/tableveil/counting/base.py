@@ -26,7 +26,7 @@ class Histogram:
     """The distinct combinations of codes in some records: a temporary table with columns `c0`, `c1`, … and `n`.
 
     `levels` has the groups of each column's codes. Rows in which column j has the code c, for any (j, c) of `withheld`,
-    are in no class. `name` tells a job's histograms apart; the table has `rows` rows, withheld ones included.
+    are in no class. `name` distinguishes a job's histograms; the table has `rows` rows, withheld ones included.
     """
 
     name: str
@@ -55,10 +55,10 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BaseHistogram:
-    """The source's records by their combinations of codes, and everything that searches count from.
+    """The source's records by their combinations of codes; all searches count from it.
 
-    `records` counts all of the source; `withheld` of them have a NULL which the policy suppresses, those set aside
-    among them. `by_value` has, per sensitive column, then per aggregated one, then per joint dictionary, the source's
+    `records` counts all of the source; `withheld` of them have a NULL which the policy suppresses, including those set
+    aside. `by_value` has, per sensitive column, then per aggregated one, then per joint dictionary, the source's
     combinations extended by the code of its value as one more attribute, the last, of a single level. `population` has
     the combinations of the population's rows, of which there are `population_records`.
     """
@@ -76,7 +76,7 @@ class BaseHistogram:
 
     @property
     def counted(self) -> tuple[SensitiveColumn, ...]:
-        """The columns of `by_value`, as classes tell their values."""
+        """The columns of `by_value`, as columns whose values are counted in classes."""
         return (
             *(dictionary.values for dictionary in self.sensitive),
             *(dictionary.counted for dictionary in self.aggregated),
@@ -90,7 +90,7 @@ class BaseHistogram:
 
     @property
     def combinations(self) -> int:
-        """How many distinct combinations there are."""
+        """The number of distinct combinations."""
         return self.histogram.rows
 
 
@@ -105,7 +105,7 @@ def build_base(
 ) -> BaseHistogram:
     """Counts the distinct combinations, each histogram in one pass; they spill if they do not fit into memory.
 
-    `set_aside` is the number of records that `source` is without.
+    `set_aside` is the number of records left out of `source`.
     """
     histogram = _counted(session, BASE, source.table("source"), dictionaries)
     records, searchable = _totals(session, histogram)
@@ -170,7 +170,7 @@ def _counted(
 
 
 def _totals(session: Session, histogram: Histogram) -> tuple[int, int]:
-    """The number of records, and that of those which are not withheld."""
+    """The number of records, and the number of those that are not withheld."""
     totals = exp.select(
         exp.Coalesce(this=exp.Sum(this=column("n")), expressions=[number(0)]),
         exp.Coalesce(
@@ -183,7 +183,7 @@ def _totals(session: Session, histogram: Histogram) -> tuple[int, int]:
 
 
 def counted_keys(rows: exp.Select, codes: Sequence[exp.Expr], layout: KeyLayout) -> exp.Select:
-    """The distinct combinations of the rows' codes, packed into words `w0`, `w1`, …, and how many rows have each, `n`.
+    """The distinct combinations of the rows' codes, packed into words `w0`, `w1`, …; `n` rows have each.
 
     `rows` has no select list yet.
     """
@@ -207,14 +207,14 @@ def _single_level(values: SensitiveColumn) -> AttributeLevels:
 
 
 def class_size_histogram(session: Session) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The sizes of the source's classes at level 0, ascending, and how many classes have each."""
+    """The sizes of the source's classes at level 0, ascending, and the number of classes of each size."""
     return _sizes(session, table(f"{BASE}_histogram"))
 
 
 def equal_records_histogram(
     session: Session, source: Source, columns: Sequence[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same of the groups of records that are equal in these columns, NULL being equal to NULL."""
+    """The sizes of groups of records that are equal in these columns (NULL equals NULL), and their numbers."""
     names = [column(name, "source") for name in columns]
     counted = exp.select(alias(exp.Count(this=exp.Star()), "n")).from_(source.table("source")).group_by(*names)
     return _sizes(session, counted.subquery("equal"))
@@ -234,9 +234,9 @@ def _sizes(session: Session, groups: exp.Expr) -> tuple[NDArray[np.int64], NDArr
 def joined_code(
     query: exp.Select, dictionary: Dictionary, of: str, as_: str, level: int
 ) -> tuple[exp.Select, exp.Expr]:
-    """The query joined to the dictionary under the alias `as_`, and each row's group number at the level.
+    """Joins the query to the dictionary under the alias `as_`; returns it and each row's group number at the level.
 
-    NULL matches no dictionary row in an equality; its group, the one of the last code, is filled in.
+    NULL matches no dictionary row in an equality; its group, that of the last code, is filled in.
     """
     null_code = dictionary.levels.null_code
     null_group = None if null_code is None else int(dictionary.levels.groups[level][null_code])
@@ -246,7 +246,7 @@ def joined_code(
 def joined_value(
     query: exp.Select, dictionary: SensitiveDictionary | AggregatedDictionary, of: str, as_: str
 ) -> tuple[exp.Select, exp.Expr]:
-    """The query joined to the dictionary under the alias `as_`, and the code of each row's value, NULL's included."""
+    """Joins the query to the dictionary under the alias `as_`; returns it and the code of each row's value or NULL."""
     null_code = dictionary.values.null_code if isinstance(dictionary, SensitiveDictionary) else None
     return _joined(query, dictionary, "code", null_code, of, as_)
 
@@ -276,7 +276,7 @@ def _joined_jointly(query: exp.Select, dictionary: JointDictionary, of: str, as_
 
 
 def unpacked(layout: KeyLayout, attribute: int) -> exp.Expr:
-    """The group number of an attribute out of the key words `w0`, `w1`, …, in the smallest type that holds it."""
+    """An attribute's group number, taken out of the key words `w0`, `w1`, …, in the smallest type that holds it."""
     radix = max(layout.radices[attribute], 1)
     shifted = exp.IntDiv(this=column(f"w{layout.word[attribute]}"), expression=number(layout.stride[attribute]))
     type_ = "UTINYINT" if radix <= 2**8 else "USMALLINT" if radix <= 2**16 else "UINTEGER"

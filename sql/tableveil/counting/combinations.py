@@ -1,4 +1,4 @@
-"""The distinct combinations of values of source and population together: as arrays, and who is missing in which."""
+"""The distinct combinations of values of source and population together, as arrays; and people missing in some."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def merged(base: BaseHistogram) -> exp.Select:
 
 
 def missing_people(session: Session, base: BaseHistogram) -> tuple[int, int]:
-    """How many combinations have more records in the source than people in the population, and how many more in all."""
+    """How many combinations have more records in the source than people in the population, and the excess in all."""
     missing = exp.Sub(this=column("n"), expression=column("population"))
     total = exp.Coalesce(this=exp.Sum(this=missing), expressions=[number(0)])
     query = (

@@ -21,17 +21,17 @@ from tableveil.lattice import Transformation
 SHARE = 0.25
 """The tables of roll-ups may take this share of the database's memory limit, so that they need not spill.
 
-Arrays may take as much beside it, and numpy as much again for as long as it counts. If there is more to count than the
-source's combinations, half is for them, and the rest is divided between the others.
+Arrays may take as much beside it, and numpy takes as much again while it counts. If there are other histograms than
+that of the source's combinations, half is for these combinations, and the rest is divided between the others.
 """
 
 
 class DuckDBCounter:
-    """Counts what stays in the database, for as long as the session lives: a `ClassCounter` of `HistogramCounter`s.
+    """Counts in the database while the session lives: a `ClassCounter` made of `HistogramCounter`s.
 
     The source's combinations are counted by one of them. The values of a sensitive column are one more attribute, the
     last of the key: the classes of that histogram are, in key order, the entries of `ClassValues`. The population is
-    counted by itself, and its classes are found by their keys. These others are made when they are first asked.
+    counted by itself, and its classes are found by their keys. Each of these others is made on its first use.
     """
 
     def __init__(
@@ -43,7 +43,10 @@ class DuckDBCounter:
         memory: int | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """`memory` is in bytes, None for the session's memory limit. The rest is as for `HistogramCounter`."""
+        """`memory` is in bytes, None for the session's memory limit.
+
+        The other parameters are as for `HistogramCounter`.
+        """
         self._session = session
         self._base = base
         self._hand_over_rows = hand_over_rows
@@ -54,19 +57,19 @@ class DuckDBCounter:
         self._budget_of_others = budget // 2 // others if others else 0
         self.combinations = self._counting(base.histogram, budget // 2 if others else budget)
         self.others: dict[str, HistogramCounter] = {}
-        # What is asked of classes is asked right after they were counted.
+        # Details of classes are requested right after the classes were counted.
         self._last: tuple[Transformation, EquivalenceClasses] | None = None
         self._last_values: dict[int, tuple[Transformation, ClassValues]] = {}
         self._last_population: tuple[Transformation, PopulationCounts] | None = None
 
     @property
     def name(self) -> str:
-        """Who counts, for the evidence."""
+        """The counter's name, for the evidence."""
         return "duckdb"
 
     @property
     def account(self) -> str:
-        """What was counted from what so far, in one sentence; about the source's combinations."""
+        """How the source's combinations were counted so far, in one sentence."""
         return self.combinations.account
 
     @property
@@ -91,7 +94,7 @@ class DuckDBCounter:
 
     @property
     def population(self) -> int | None:
-        """Records of the population, those in no class included; None if it is not counted."""
+        """Records of the population, including those in no class; None if the population is not counted."""
         return self._base.population_records
 
     def marginals(self) -> Marginals:
@@ -109,7 +112,7 @@ class DuckDBCounter:
     def records_in(self, transformation: Transformation, mask: NDArray[np.bool_]) -> Marginals:
         """The records in some of the classes at the transformation, by their groups there.
 
-        A roll-up could tell their finer groups, but then the bounds drawn from them would depend on which one was used.
+        A roll-up knows finer groups, but then the bounds drawn from them would depend on the roll-up that was used.
         """
         if self._last is None or self._last[0] != transformation:
             self.classes(transformation)

@@ -1,4 +1,4 @@
-"""What classes counted in the database tell beyond their sizes, from histograms of other records or columns."""
+"""Details of classes counted in the database beyond their sizes, from histograms of other records or columns."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tableveil.lattice import Transformation
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PopulationCounts:
-    """Per class of the source the population's `records`; `others` is how many classes only the population has."""
+    """Per class of the source the population's `records`; `others` is the number of the population's other classes."""
 
     records: NDArray[np.int64]
     others: int
 
 
 class DetailsSource(Protocol):
-    """Whoever counts values and the population of all classes at a transformation."""
+    """Counts values and the population in all classes at a transformation."""
 
     def values_at(self, transformation: Transformation, attribute: int) -> ClassValues:
         """The values of a sensitive column."""
@@ -34,7 +34,7 @@ class DetailsSource(Protocol):
 
 
 class DuckDBDetails:
-    """The details of the `chosen` ones among all classes at a transformation, or of all; counted when asked for."""
+    """The details of the `chosen` classes, or of all, at a transformation; they are counted on demand."""
 
     def __init__(
         self, source: DetailsSource, classes: EquivalenceClasses, chosen: NDArray[np.bool_] | None = None
@@ -45,7 +45,7 @@ class DuckDBDetails:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the choice: what was counted is the source's, and the classes are kept anyway."""
+        """Bytes of the choice: the counted arrays belong to the source, and the classes are kept anyway."""
         return 0 if self._chosen is None else self._chosen.nbytes
 
     def values(self, attribute: int) -> ClassValues:
@@ -63,7 +63,7 @@ class DuckDBDetails:
         return records if self._chosen is None else records[self._chosen]
 
     def population_only(self) -> int:
-        """Classes of the population of which the source has no record."""
+        """Classes of the population without a record in the source."""
         return self._source.population_of(self._classes).others
 
     def selected(self, mask: NDArray[np.bool_]) -> DuckDBDetails:
@@ -76,10 +76,10 @@ class DuckDBDetails:
 
 
 def class_values(by_value: EquivalenceClasses) -> ClassValues:
-    """The values in the classes that `by_value` are, but for their last attribute, the code of the value.
+    """The values in classes, from the classes of `by_value`, whose last attribute is the code of the value.
 
-    The last attribute has stride 1 in the last word, so that a division takes it out of the key; classes come in the
-    order of their keys, so that those with the same rest of the key follow each other, by code.
+    The last attribute has stride 1 in the last word, so that a division takes it out of the key. Classes come in the
+    order of their keys, so that those that differ only in it follow each other, by code.
     """
     last = len(by_value.layout.radices) - 1
     words = list(by_value.words)
@@ -102,7 +102,7 @@ def population_counts(classes: EquivalenceClasses, population: EquivalenceClasse
 
 
 def _differ(words: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
-    """Per row, whether its key differs from that of the row before; that of the first does."""
+    """Per row, whether its key differs from that of the row before; true for the first row."""
     differs = np.zeros(len(words[0]), np.bool_)
     differs[:1] = True
     for word in words:

@@ -1,4 +1,4 @@
-"""The distinct combinations of columns' values as arrays, for the analysis of risks: one scan counts them all."""
+"""The distinct combinations of columns' values as arrays, for the analysis of risks: one scan counts all of them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tableveil.risk.frequencies import MOST_RECORDS
 from tableveil.source import Analyzed, Column
 
 MOST_COMBINATIONS = 30_000_000
-"""More take gigabytes as arrays, and as many again while subsets of the columns are counted."""
+"""More would take gigabytes as arrays, and as many again while subsets of the columns are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class CountedFrequencies:
 
 
 def weight_facts(session: Session, analyzed: Analyzed) -> WeightFacts:
-    """What is wrong with the weights; nothing if there are none."""
+    """Defects of the weights; none if there are no weights."""
     if analyzed.weight is None:
         return WeightFacts(0, 0, 0)
     weight = cast(column(analyzed.weight.name), "DOUBLE")
@@ -75,10 +75,10 @@ def weight_facts(session: Session, analyzed: Analyzed) -> WeightFacts:
 def count_frequencies(session: Session, analyzed: Analyzed) -> CountedFrequencies:
     """Counts the combinations. The codes of each column are in the smallest type that holds them.
 
-    Weights have been found to be in order.
+    The weights must have been checked.
 
     Raises:
-        InvalidError: there are more than `MOST_COMBINATIONS`, or more rows than can be told apart.
+        InvalidError: there are more than `MOST_COMBINATIONS`, or more rows than the arrays can number.
     """
     rows = session.value(exp.select(exp.Count(this=exp.Star())).from_(analyzed.source.table()))
     if rows >= MOST_RECORDS:
@@ -90,7 +90,7 @@ def count_frequencies(session: Session, analyzed: Analyzed) -> CountedFrequencie
             "Analyze a sample of the rows, and say so by population.sampling_fraction.",
         )
     values = tuple(_distinct_values(session, analyzed, j) for j in range(len(analyzed.quasi_identifiers)))
-    # By powers of two, so that codes come out of keys by shifts: dividing takes three times as long.
+    # Powers of two, so that shifts take codes out of keys: dividing takes three times as long.
     layout = KeyLayout.of([1 << max(known.codes - 1, 0).bit_length() for known in values])
     keys = _keys(analyzed.source.table("source"), values, layout)
     if analyzed.weight is not None:
@@ -127,9 +127,9 @@ class _Combinations:
 
 
 def _by_sorting(session: Session, keys: exp.Select, weighted: bool) -> _Combinations:
-    """Reads the key of every row: where combinations are nearly as many as rows, this takes a fraction of grouping."""
+    """Reads the key of every row: with nearly as many combinations as rows, this is much faster than grouping."""
     if weighted:
-        # What moves weights along with keys is slower in numpy than in the database, which sorts on all cores.
+        # Moving weights along with keys is slower in numpy than in the database, which sorts on all cores.
         keys = exp.select("*").from_(keys.subquery("packed")).order_by(column("w0"))
     found = session.arrays(keys)
     word = found["w0"].astype(np.int64, copy=False)
@@ -144,7 +144,7 @@ def _by_sorting(session: Session, keys: exp.Select, weighted: bool) -> _Combinat
 
 
 def _codes(layout: KeyLayout, words: Sequence[NDArray[np.int64]], attribute: int) -> NDArray[np.int64]:
-    """What `layout.unpack` tells, of one whose radices are powers of two."""
+    """Equals `layout.unpack`, for a layout whose radices are powers of two."""
     shift, radix = layout.stride[attribute].bit_length() - 1, layout.radices[attribute]
     return (words[layout.word[attribute]] >> shift) & (radix - 1)
 
@@ -169,7 +169,7 @@ def _by_grouping(session: Session, keys: exp.Select, layout: KeyLayout, weighted
 
 
 def _people(session: Session, combinations: _Combinations, keys: exp.Select) -> NDArray[np.int64]:
-    """Per combination the population's rows that have it; those with a value that the table lacks have no key."""
+    """Per combination the number of the population's rows with it; rows with a value outside the table have no key."""
     names = [f"w{word}" for word in range(len(combinations.words))]
     arrays = {name: pa.array(words) for name, words in zip(names, combinations.words, strict=True)}
     arrays["position"] = pa.array(np.arange(len(combinations.records)))
@@ -190,15 +190,15 @@ def _people(session: Session, combinations: _Combinations, keys: exp.Select) -> 
 def write_frequencies(
     session: Session, target: exp.Table, counted: CountedFrequencies, measures: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Writes a table of all combinations with their values, and for each what `measures` has, under its name.
+    """Writes a table of all combinations with their values, and the columns of `measures` under their names.
 
-    A measure that is called as a column of the table is, gets underscores.
+    A measure with the name of a column of the table gets underscores.
     """
     names = {known.column.name.casefold() for known in counted.values}
     arrays = {f"c{j}": pa.array(codes) for j, codes in enumerate(counted.frequencies.codes)}
     arrays |= {f"m{i}": pa.array(array) for i, array in enumerate(measures.values())}
     query = exp.select(
-        # Not as an ENUM, whose type is the owner's to drop.
+        # Not as an ENUM, whose type the owner may drop.
         *(
             alias(cast(column("value", f"d{j}"), known.column.released_type), known.column.name)
             for j, known in enumerate(counted.values)
@@ -223,7 +223,7 @@ def _distinct_values(session: Session, analyzed: Analyzed, position: int) -> Val
     name = f"risk_values_{position}"
     value = alias(column(found.name), "value")
     distinct = exp.select(value).distinct().from_(analyzed.source.table()).subquery("found")
-    # Which sign a zero has is not said by grouping.
+    # Grouping leaves open which sign a zero has.
     shown = in_one_spelling(column("value")) if found.kind is ValueKind.FLOAT else column("value")
     code = exp.Sub(this=row_number([exp.Ordered(this=column("value"), nulls_first=False)]), expression=number(1))
     query = exp.select(alias(shown, "value"), alias(code, "code")).from_(distinct)

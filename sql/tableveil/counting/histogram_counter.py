@@ -1,4 +1,4 @@
-"""Counting a histogram that is in the database: from it, or from roll-ups kept there or in numpy."""
+"""Counting a histogram that is in the database: from the histogram itself, or from roll-ups kept there or in numpy."""
 
 from __future__ import annotations
 
@@ -19,23 +19,22 @@ from tableveil.counting.roll_ups import REGION, RollUp, RollUps
 from tableveil.lattice import Transformation
 
 WORKING_BYTES = 70
-"""Bytes per row that numpy takes for as long as it counts: places of rows, sizes of all places, classes."""
+"""Bytes per row that numpy takes while it counts: places of rows, sizes of all places, classes."""
 
 WORTH_MAKING = 0.5
-"""A roll-up is made only if it has at most this share of the rows it is made from."""
+"""A roll-up is made only if it has at most this share of its source's rows."""
 
 
 class HistogramCounter:
-    """Counts classes of a histogram that stays in the database, for as long as the session lives.
+    """Counts classes of a histogram that stays in the database, while the session lives.
 
-    A search asks for transformations around one region of the lattice for long. When several were counted from the same
-    histogram, a roll-up is made at their meet, the most general transformation that is fine enough for all of them;
-    whatever lies above the meet can be counted from there. What fits may become arrays, on which numpy counts.
+    A search asks for transformations around one region of the lattice for a long time. When several were counted from
+    one histogram, a roll-up is made at their meet, the most general transformation that is fine enough for all of them;
+    everything above the meet can be counted from there. Roll-ups that fit may become arrays, on which numpy counts.
 
-    What to count from, whether by a statement or in numpy, and when a roll-up or arrays are worth making is decided by
-    seconds, measured all the time: something is made once having had it would have saved what making it takes. The
-    choices show in `account` only: answers, their order included, are the same whatever was asked before and however
-    fast it was.
+    Measured seconds decide on the histogram to count from, on a statement or numpy, and on when a roll-up or arrays are
+    worth making: they are made once they would have saved their own cost. Only `account` shows these choices: answers,
+    including their order, do not depend on earlier requests or on speed.
     """
 
     def __init__(
@@ -49,16 +48,17 @@ class HistogramCounter:
     ) -> None:
         """`bottom` is the least transformation that will be asked for, if it is known.
 
-        Tables of roll-ups may take `budget` bytes, and arrays as many beside them; numpy takes as many again for as
-        long as it counts. Histograms of more than `hand_over_rows` are never handed over to numpy: 0 keeps all counting
-        in the database. `clock` returns seconds.
+        Tables of roll-ups may take `budget` bytes, and arrays as many beside them; numpy takes as many again while it
+        counts. Histograms of more than `hand_over_rows` are never handed over to numpy: 0 keeps all counting in the
+        database. `clock` returns seconds.
         """
         self._levels = histogram.levels
         self._tables = HistogramTables(session, histogram.name, self._levels)
         self._hand_over_rows = hand_over_rows
         self._clock = clock
         self.costs = Costs()
-        # Until there are some: eight bytes for the count, and two for each group as if none were packed together.
+        # Before there is a measurement: eight bytes for the count, and two for each group as if none were packed
+        # together.
         self._bytes_per_row = 8.0 + 2.0 * len(self._levels)
         self._checks = self._in_numpy = 0
         name = f"searchable_{histogram.name}"
@@ -72,7 +72,7 @@ class HistogramCounter:
 
     @property
     def account(self) -> str:
-        """What was counted from what so far, in one sentence."""
+        """How classes were counted so far, in one sentence."""
         made, kept = self.roll_ups.made, self.roll_ups.kept
         base = "DuckDB and numpy" if self.roll_ups.base.in_arrays else "DuckDB"
         return (
@@ -101,12 +101,12 @@ class HistogramCounter:
         return classes
 
     def _source(self, transformation: Transformation) -> RollUp:
-        """The cheapest histogram to count the transformation from, made now if that pays."""
+        """The cheapest histogram to count the transformation from; it is made now if that pays."""
         source = min(self.roll_ups.finer(transformation), key=self._seconds)
         if len(source.recent) < REGION:
             return source
         most = max(source.recent.values())
-        # As many checks as there have been are expected to come.
+        # The expectation is that as many checks follow as there have been.
         saved = source.since * (self._seconds(source) - self._least_seconds(most))
         if most > WORTH_MAKING * source.rows or saved < self._cost_of_roll_up(source).seconds(source.rows):
             return source
@@ -142,16 +142,16 @@ class HistogramCounter:
         return self.costs.count_in_arrays.seconds(source.rows) <= self.costs.count_in_table.seconds(source.rows)
 
     def _seconds(self, source: RollUp) -> float:
-        """What counting from it takes."""
+        """Seconds of counting from it."""
         costs = self.costs
         return (costs.count_in_arrays if self._counts_in_numpy(source) else costs.count_in_table).seconds(source.rows)
 
     def _least_seconds(self, rows: int) -> float:
-        """What counting from so many rows takes at best."""
+        """The least seconds of counting from so many rows."""
         return min(self.costs.count_in_arrays.seconds(rows), self.costs.count_in_table.seconds(rows))
 
     def _cost_of_roll_up(self, source: RollUp) -> Cost:
-        """Of whoever makes one faster."""
+        """The cost of the faster way to make one."""
         costs = [self.costs.roll_up_table] if source.table_name is not None else []
         costs += [self.costs.roll_up_arrays] if source.arrays is not None else []
         return min(costs, key=lambda cost: cost.seconds(source.rows))
@@ -162,8 +162,8 @@ class HistogramCounter:
         return rows * WORKING_BYTES <= self._budget and self.roll_ups.fits(int(rows * self._bytes_per_row), True)
 
     def _rolled_up(self, source: RollUp, at: Transformation) -> RollUp | None:
-        """A roll-up at the transformation, kept, unless it is not much smaller than its source or does not fit."""
-        # What is finer than a refused one has more rows still.
+        """Makes and keeps a roll-up at the transformation, unless it does not fit or is not much smaller."""
+        # A roll-up that is finer than a refused one has more rows still.
         if at == source.at or any(all(map(int.__le__, at, refused)) for refused in source.refused):
             return None
         cost, started = self._cost_of_roll_up(source), self._clock()
@@ -201,7 +201,7 @@ class HistogramCounter:
         return made
 
     def _hand_over(self, source: RollUp) -> None:
-        """Makes arrays of a table; of a roll-up's table nothing is left."""
+        """Turns a table into arrays, and drops a roll-up's table."""
         assert source.table_name is not None
         started = self._clock()
         self._set_arrays(source, *self._tables.columns(source.table_name))

@@ -19,9 +19,10 @@ from tableveil.lattice import Transformation
 
 
 class HistogramTables:
-    """What is asked of tables that have columns `c<j>` (the groups of attribute j at some level) and `n`.
+    """Operations on tables with columns `c<j>` (the groups of attribute j at some level) and `n`.
 
-    Tables are temporary and go with the session. `name` tells those made for one histogram from those for another.
+    Tables are temporary and go with the session. `name` distinguishes the tables of one histogram from those of
+    another.
     """
 
     def __init__(self, session: Session, name: str, levels: Sequence[AttributeLevels]) -> None:
@@ -42,7 +43,7 @@ class HistogramTables:
         return EquivalenceClasses(layout, words, found["n"].astype(np.int64), transformation)
 
     def estimated_rows(self, name: str, at: Transformation, transformation: Transformation) -> int:
-        """About how many classes there are at the transformation, for less than half of what counting them takes."""
+        """An estimate of the number of classes at the transformation, in less than half of the time of counting."""
         query, words = self._keyed(name, at, transformation, self._layout(transformation))
         key = words[0] if len(words) == 1 else row_hash(*words)
         return int(self._session.value(query.select(exp.ApproxDistinct(this=key))))
@@ -58,7 +59,7 @@ class HistogramTables:
         return made, self._session.value(exp.select(exp.Count(this=exp.Star())).from_(table(made)))
 
     def size(self, at: Transformation, rows: int) -> int:
-        """Bytes of a histogram's columns, not compressed."""
+        """Bytes of a histogram's columns, uncompressed."""
         layout = self._layout(at)
         return rows * (8 + sum(1 if radix <= 2**8 else 2 if radix <= 2**16 else 4 for radix in layout.radices))
 
@@ -67,7 +68,7 @@ class HistogramTables:
         self._session.execute(drop("TABLE", table(name)))
 
     def columns(self, name: str) -> tuple[list[NDArray[np.integer[Any]]], NDArray[np.int64]]:
-        """All of the table: the groups of each quasi-identifier, and `n`."""
+        """The whole table: the groups of each quasi-identifier, and `n`."""
         names = [f"c{j}" for j in range(len(self._levels))]
         found = self._session.arrays(exp.select(*map(column, names), column("n")).from_(table(name)))
         return [found[name] for name in names], found["n"].astype(np.int64)
@@ -94,7 +95,7 @@ class HistogramTables:
     def _keyed(
         self, name: str, at: Transformation, transformation: Transformation, layout: KeyLayout
     ) -> tuple[exp.Select, list[exp.Expr]]:
-        """The table under the alias `r` with what its key words need joined, and the key words."""
+        """The table under the alias `r`, joined to the tables that its key words need; and the key words."""
         query = exp.select().from_(table(name, alias="r"))
         words: list[exp.Expr] = [cast(number(0), "BIGINT") for _ in range(layout.words)]
         for j, (low, high) in enumerate(zip(at, transformation, strict=True)):

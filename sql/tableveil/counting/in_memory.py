@@ -34,7 +34,7 @@ def combination_rows(session: Session, base: BaseHistogram) -> CombinationRows:
 
 
 def in_memory(session: Session, base: BaseHistogram) -> NumpyCounter:
-    """The counter over arrays of all that is not withheld."""
+    """The counter over arrays of all rows that are not withheld."""
     names = base.histogram.columns
     rows = merged(base)
     # Rows of values are found by their order.

@@ -1,11 +1,11 @@
-"""How much memory counting may take."""
+"""The memory that counting may take."""
 
 from __future__ import annotations
 
 from tableveil.backend import Session
 
 UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
-"""The units in which DuckDB tells its settings."""
+"""The units in which DuckDB shows its settings."""
 
 
 def memory_limit(session: Session) -> int:

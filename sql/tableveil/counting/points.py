@@ -1,4 +1,4 @@
-"""Reads what is clustered: the distinct combinations of values of aggregated and sensitive columns, as arrays."""
+"""Reads the points to cluster: the distinct combinations of values of aggregated and sensitive columns, as arrays."""
 
 from __future__ import annotations
 

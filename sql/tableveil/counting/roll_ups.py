@@ -19,11 +19,11 @@ In the recorded checks of searches on adult, fars, mach2019 and 10 million disch
 class RollUp:
     """A histogram at `at`: a table with columns `c<j>` (groups) and `n`, or arrays; the base may be both.
 
-    `size` is in bytes, of the arrays if there are any. `used` is when it was last counted from, in checks.
+    `size` is in bytes, of the arrays if there are any. `used` is the number of the check that last counted from it.
 
-    What was counted from it tells whether to make more of it: `since` counts the transformations since a roll-up was
-    last considered, `recent` are the last ones with their numbers of classes. At `refused` a roll-up would not have
-    been much smaller. `regret` is how many seconds arrays would have saved so far.
+    The transformations counted from it decide whether another roll-up is made of it: `since` counts those since a
+    roll-up was last considered, `recent` are the last ones with their numbers of classes. At `refused` a roll-up would
+    not have been much smaller. `regret` is how many seconds arrays would have saved so far.
     """
 
     at: Transformation
@@ -38,7 +38,7 @@ class RollUp:
     regret: float = 0.0
 
     def counted(self, transformation: Transformation, classes: int) -> None:
-        """So many classes were counted from it."""
+        """Notes that so many classes were counted from it."""
         self.since += 1
         self.recent[transformation] = classes
         if len(self.recent) > REGION:
@@ -50,26 +50,26 @@ class RollUp:
 
     @property
     def in_arrays(self) -> bool:
-        """Whether it takes of the budget for arrays; else of that for tables."""
+        """Whether it counts against the budget for arrays; else it counts against that for tables."""
         return self.arrays is not None
 
 
 class RollUps:
     """The base, which is never dropped, and the roll-ups made from it: arrays up to one budget, tables up to another.
 
-    Over a budget, the roll-up least worth keeping goes: the one that saves the fewest rows, compared with the next best
-    source for the same transformations, divided by how many checks ago it was last counted from.
+    Over a budget, the least useful roll-up is dropped: the one that saves the fewest rows, compared with the next best
+    source for its transformations, divided by the number of checks since it was last used.
     """
 
     def __init__(self, base: RollUp, budget_for_arrays: int, budget_for_tables: int) -> None:
-        """Budgets are in bytes. The base's table has to be there anyway and takes of none."""
+        """Budgets are in bytes. The base's table is needed anyway and counts against no budget."""
         self.base = base
         self.kept: list[RollUp] = []
         self.made = 0
         self._budget = {True: budget_for_arrays, False: budget_for_tables}
 
     def finer(self, transformation: Transformation) -> list[RollUp]:
-        """All that the transformation can be counted from."""
+        """All histograms from which the transformation can be counted."""
         return [self.base, *(roll_up for roll_up in self.kept if roll_up.serves(transformation))]
 
     def fits(self, size: int, in_arrays: bool) -> bool:
@@ -89,7 +89,7 @@ class RollUps:
         return self.drop(now, spared=made)
 
     def drop(self, now: int, spared: RollUp) -> list[RollUp]:
-        """Keeps to the budget of the spared one's kind; returns what is dropped."""
+        """Keeps to the budget of the spared one's kind; returns the dropped ones."""
         others = [r for r in self.kept if r.in_arrays == spared.in_arrays and r is not spared]
         dropped: list[RollUp] = []
         while others and self.held(spared.in_arrays) > self._budget[spared.in_arrays]:

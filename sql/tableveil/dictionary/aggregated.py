@@ -26,8 +26,8 @@ class AggregatedDictionary:
     """The dictionary of one aggregated column.
 
     `table_name` is a temporary table: `value` (the column's type, floats in one spelling), `code` from 0 in the order
-    of the values, `n`, the records that have it; no NULL. `set_aside` records have a NULL. `hierarchy` says in the
-    evidence what was used, if anything.
+    of the values, `n`, the records that have it; no NULL. `set_aside` records have a NULL. `hierarchy` names the used
+    hierarchy for the evidence, if there is one.
     """
 
     attribute: AttributePolicy
@@ -39,7 +39,7 @@ class AggregatedDictionary:
 
     @property
     def counted(self) -> SensitiveColumn:
-        """The column as classes tell its values."""
+        """The column, as a column whose values are counted in classes."""
         return SensitiveColumn(self.values.column, self.values.counts, levels=self.values.levels, protected=False)
 
     @property
@@ -49,7 +49,7 @@ class AggregatedDictionary:
 
     @property
     def released_type(self) -> str:
-        """The type of what replaces the values: that of the column, but of intervals, labels, and averages of numbers.
+        """The type of the aggregates: that of the column, except for intervals, labels, and averages of numbers.
 
         An average of dates is a day, that of timestamps has the precision of their type, up to microseconds.
         """
@@ -103,7 +103,7 @@ def build_aggregated(
 def _check_kinds(
     attribute: AttributePolicy, source_column: Column, hierarchy: InlineLevels | RuleHierarchy | None, field: str
 ) -> list[Fault]:
-    """What shows by the column's type."""
+    """Faults of the column's type."""
     assert attribute.aggregation is not None
     match attribute.aggregation.scale:
         case Scale.NUMERIC:
@@ -123,7 +123,7 @@ def _values(
     table_name: str,
     field: str,
 ) -> tuple[AggregatedColumn | None, list[Fault]]:
-    """What aggregates look at of the values whose codes are in the table."""
+    """The input of the aggregates, for the values whose codes are in the table."""
     aggregation = attribute.aggregation
     assert aggregation is not None
     counts = _array(session, table_name, column("n")).astype(np.int64)
@@ -148,7 +148,7 @@ def _values(
 def _numeric(
     session: Session, aggregation: Aggregation, source_column: Column, table_name: str, field: str
 ) -> tuple[NDArray[np.float64], tuple[float, float], list[Fault]]:
-    """The positions after coding, those of the codings, and all faults."""
+    """The positions after coding, the positions of the codings, and all faults."""
     coded, faults = positions.read_codings(session, aggregation, source_column, field)
     found = _array(session, table_name, positions.position_of(column("value"), source_column.kind))
     faults += positions.check_positions(aggregation, source_column, found, field)
@@ -167,7 +167,7 @@ def _array(session: Session, table_name: str, expression: exp.Expr) -> NDArray[n
 def _check_one_meaning(
     session: Session, source_column: Column, levels: AttributeLevels, table_name: str, field: str
 ) -> list[Fault]:
-    """A label that stands for different values: classes are released at levels of their own."""
+    """The fault of a label that stands for different values: classes are released at levels of their own."""
     text_of = exp.select(cast(column("value"), "VARCHAR")).from_(table(table_name)).order_by("code")
     same = ambiguous_levels(levels, [text for (text,) in session.rows(text_of)], range(levels.top + 1))
     if same is None:

@@ -1,4 +1,4 @@
-"""Builds a quasi-identifier's dictionary table and the arrays that the search needs of it."""
+"""Builds a quasi-identifier's dictionary table and its arrays for the search."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Dictionary:
     """The dictionary of one quasi-identifier.
 
     `table_name` is a temporary table: `value` (the column's type), `code`, and per level i >= 1 `l<i>` (label) and
-    `g<i>` (group number); NULL, if it occurs, has the last code. Values that only the population has are in it as well.
-    `nulls` counts the source's records with NULL, `distinct` its distinct values, NULL included; `hierarchy` says in
-    the evidence what was used; `top_label` is what every value ends as.
+    `g<i>` (group number); NULL, if it occurs, has the last code. It also has the values that only the population has.
+    `nulls` counts the source's records with NULL, `distinct` its distinct values, including NULL; `hierarchy` names the
+    used hierarchy for the evidence; `top_label` is the top's label for every value.
     """
 
     attribute: AttributePolicy
@@ -45,7 +45,7 @@ class Dictionary:
 
     @property
     def withholds(self) -> bool:
-        """Whether records with a NULL here, the source's or the population's, are in no class."""
+        """Whether records with a NULL here, in the source or the population, are in no class."""
         return self.levels.null_code is not None and self.attribute.nulls is NullHandling.SUPPRESS
 
     def label_name(self, level: int) -> str:
@@ -68,8 +68,8 @@ def build_dictionary(
 ) -> tuple[Dictionary | None, list[Fault]]:
     """The dictionary, or the faults that prevent it, such as values that the hierarchy does not cover.
 
-    `hierarchy` is the attribute's, with its rows if it is a listed one, and `reference` what the evidence calls it;
-    `number_` tells the dictionaries of a job apart; `field` is the attribute's path in the policy.
+    `hierarchy` is the attribute's, with its rows if it is a listed one, and `reference` is its name in the evidence;
+    `number_` distinguishes the dictionaries of a job; `field` is the attribute's path in the policy.
     """
     source_column = source.column(attribute.column)
     faults = check_fit(attribute, hierarchy, source_column.kind, f"{field}.hierarchy")
@@ -84,7 +84,7 @@ def build_dictionary(
     rows = session.rows(read)
     null_records = [records for _, text, records in rows[-1:] if text is None]
     rows = rows[: len(rows) - len(null_records)]
-    # |H| is about the source: a value that only the population has is none that a record could have had.
+    # |H| is about the source: no record could have had a value that only the population has.
     own = np.fromiter((records > 0 for _, _, records in rows), np.bool_, len(rows))
     labelled = label_values(hierarchy, source_column.kind, [row[0] for row in rows], [row[1] for row in rows], own)
     faults = _check_covered(source, attribute.column, f"{field}.hierarchy", rows, labelled.covered)
@@ -131,7 +131,7 @@ def _distinct_values(session: Session, source: Source, name: str, number_: int) 
 def _check_covered(
     source: Source, name: str, field: str, rows: Sequence[tuple[object, str, int]], covered: NDArray[np.bool_]
 ) -> list[Fault]:
-    """The values without labels, of the source and of the rest of the population; rows are (value, text, records)."""
+    """The fault of values without labels, in the source or the population; rows are (value, text, records)."""
     without = [row for row, has_labels in zip(rows, covered, strict=True) if not has_labels]
     faults = []
     own = [text for _, text, records in without if records]

@@ -1,4 +1,4 @@
-"""Builds the dictionary of several columns together: features and a class that a classifier tells by them."""
+"""Builds the dictionary of several columns together: features and a class that a classifier predicts from them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tableveil.hierarchy import ValueKind
 from tableveil.source import Column, Source
 
 MOST_CLASSES = 10_000
-"""A column of more values is no class."""
+"""A column of more values cannot be a class."""
 
 FEW_CLASSES = 100
-"""So many values may be more than half as many as the records, in tables of few."""
+"""In small tables, up to this number of values is allowed even if it is more than half of the records."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointDictionary:
-    """The combinations of values that occur in `columns`, of which the last is a class and the others are features.
+    """The combinations of values that occur in `columns`; the last is a class and the others are features.
 
     `table_name` is a temporary table: `v0`, `v1`, … (the columns' values, NULL being one), `code` from 0 in the order
     of the values, NULLs last, and `n`, the records that have the combination. `features` and `classes` number, per
@@ -41,9 +41,9 @@ class JointDictionary:
 def build_joint(
     session: Session, source: Source, columns: tuple[Column, ...], number_: int, field: str
 ) -> tuple[JointDictionary | None, list[Fault]]:
-    """The dictionary of the columns, or the fault of a class that has too many values to be told.
+    """The dictionary of the columns, or the fault of a class with too many values to predict.
 
-    `number_` tells the dictionaries of a job apart, `field` is the policy's that names the class.
+    `number_` distinguishes the dictionaries of a job, `field` is the policy's field that names the class.
     """
     names = [f"v{j}" for j in range(len(columns))]
     values = [alias(_value(found), name) for found, name in zip(columns, names, strict=True)]
@@ -70,7 +70,7 @@ def _value(found: Column) -> exp.Expr:
 
 
 def _rank(names: Sequence[str], as_: str) -> exp.Expr:
-    """The number of the values among those of all rows, from 0; without names, of nothing at all."""
+    """The number of the values among those of all rows, from 0; a constant without names."""
     order = [exp.Ordered(this=column(name), nulls_first=False) for name in names]
     ranked = exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=order)) if order else number(1)
     return alias(cast(exp.Sub(this=ranked, expression=number(1)), "INTEGER"), as_)

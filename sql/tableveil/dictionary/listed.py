@@ -1,4 +1,4 @@
-"""Hierarchies as rows: written out in the policy, a table or the server's own store, or as Safe Harbor has them."""
+"""Hierarchies as rows: written out in the policy, from a table or the server's own store, or by Safe Harbor."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from tableveil.state import hierarchies
 def listed_levels(
     session: Session, definition: ListedHierarchy, field: str, name: str, store: bool = True
 ) -> tuple[InlineLevels | None, str, list[Fault]]:
-    """The written-out rows, how the evidence calls the hierarchy (`name@version`), and all faults found.
+    """The written-out rows, the hierarchy's name in the evidence (`name@version`), and all faults found.
 
-    Rows that are not in the store yet are stored under `name`, so that a release can name what it used; not if `store`
-    is False, as for a mere check.
+    Rows that are not in the store yet are stored under `name`, so that a release can name the hierarchy it used; not if
+    `store` is False, as for a mere check.
     """
     field = f"{field}.{field_of(definition)}"
     if isinstance(definition, StoredLevels):
@@ -55,7 +55,7 @@ def listed_levels(
 
 
 def _origin(definition: InlineLevels | TableLevels | SafeHarborHierarchy) -> str:
-    """Where the rows come from, for those who look at the store later."""
+    """The origin of the rows, for people who look at the store later."""
     match definition:
         case InlineLevels():
             return "a policy"
@@ -124,6 +124,6 @@ def _zip_levels(session: Session, definition: SafeHarborZip, field: str) -> tupl
 
 
 def _ordered(reference: TableReference, columns: list[exp.Expr]) -> exp.Select:
-    """Ordered, so that the same table gives the same stored version."""
+    """Ordered, so that one table gives one stored version."""
     rows = exp.select(*columns).from_(table(reference.table, reference.schema, reference.catalog))
     return rows.order_by(*(wanted.copy() for wanted in columns))

@@ -1,4 +1,4 @@
-"""Whether labels of different levels that look alike mean the same, where a column has labels of several levels."""
+"""Whether labels that look alike have one meaning, where a column has labels of several levels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Signature = tuple[int, int, float]
 
 
 def ambiguous_levels(levels: AttributeLevels, texts: Sequence[str | None], among: range) -> tuple[int, int] | None:
-    """Two levels with a label in common that stands for different values; `texts` are the codes' own, for level 0."""
+    """Two levels with a common label that stands for different values; `texts` are the codes' own, for level 0."""
     meanings: dict[str, tuple[Signature, int]] = {}
     for level in among:
         labels = levels.labels[level - 1] if level else texts

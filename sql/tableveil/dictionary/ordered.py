@@ -1,4 +1,4 @@
-"""Places the distinct values of a column in the order that a policy gives them, and numbers them by it."""
+"""Places the distinct values of a column in a policy's order, and numbers them by it."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from tableveil.source.tables import shown_type
 
 NUMBERS = r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?"
 DATES = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-"""What text has to look like: DuckDB's casts take more, such as spaces around a number or a month of one digit."""
+"""The pattern of text: DuckDB's casts accept more, such as spaces around a number or a month of one digit."""
 
 _NUMERIC = (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT)
 _TEMPORAL = (ValueKind.DATE, ValueKind.TIMESTAMP)
 
 SEE_VALUES = "`tableveil describe --values` shows some."
-"""Faults count values and show none: they are kept with their job, whoever looks at that."""
+"""Faults count values and show none: they are kept with their job, where others may read them."""
 
 
 def check_kind(order: ValueOrder, source_column: Column, field: str) -> list[Fault]:
-    """An order by number or date of a column of another type."""
+    """The fault of an order by number or date on a column of another type."""
     fitting = {OrderBy.NUMBER: _NUMERIC, OrderBy.DATE: _TEMPORAL}.get(order.by)
     if fitting is None or source_column.kind in (ValueKind.TEXT, *fitting):
         return []
@@ -41,7 +41,7 @@ def check_kind(order: ValueOrder, source_column: Column, field: str) -> list[Fau
 
 
 def place_values(session: Session, source: Source, source_column: Column, order: ValueOrder, name: str) -> None:
-    """A temporary table of the distinct values: `value`, `text`, `n` and `place`, by which they are ordered."""
+    """A temporary table of the distinct values: `value`, `text`, `n` and `place`, which orders them."""
     value: exp.Expr = column(source_column.name)
     if source_column.kind is ValueKind.FLOAT:
         value = in_one_spelling(value)
@@ -77,7 +77,7 @@ def _place(kind: ValueKind, by: OrderBy) -> exp.Expr:
 
 
 def check_places(session: Session, placed: str, attribute: AttributePolicy, field: str) -> list[Fault]:
-    """Values that the order has no place for."""
+    """The fault of values without a place in the order."""
     order, name = attribute.order, shortened(attribute.column)
     if order.by is OrderBy.TYPE and not order.values:
         return []
@@ -96,7 +96,7 @@ def check_places(session: Session, placed: str, attribute: AttributePolicy, fiel
 
 
 def check_distinct(session: Session, placed: str, attribute: AttributePolicy, field: str) -> list[Fault]:
-    """Texts that are the same number have no order, and are two values to every model."""
+    """The fault of texts that are one number: they have no order, and are two values to every model."""
     if attribute.order.by is OrderBy.TYPE:
         return []
     shared = (
@@ -115,7 +115,7 @@ def check_distinct(session: Session, placed: str, attribute: AttributePolicy, fi
 
 
 def write_codes(session: Session, table_name: str, placed: str) -> None:
-    """A temporary table of the values that were placed: `value`, `code` from 0 in their order, NULL last, and `n`."""
+    """A temporary table of the values with a place: `value`, `code` from 0 in their order, NULL last, and `n`."""
     order = [exp.Ordered(this=column("place"), nulls_first=False)]
     code = cast(exp.Sub(this=row_number(order), expression=number(1)), "INTEGER")
     query = exp.select(column("value"), alias(code, "code"), column("n")).from_(table(placed))
@@ -125,7 +125,7 @@ def write_codes(session: Session, table_name: str, placed: str) -> None:
 def levels_of(
     session: Session, table_name: str, source_column: Column, hierarchy: InlineLevels | RuleHierarchy, field: str
 ) -> tuple[AttributeLevels | None, list[Fault]]:
-    """The groups of the codes; the values are read for it."""
+    """The groups of the codes, computed from the values."""
     read = exp.select(column("value"), alias(cast(column("value"), "VARCHAR"), "text"), column("code"))
     read = exp.select(readable(source_column), column("text")).from_(read.from_(table(table_name)).subquery("coded"))
     rows = session.rows(read.order_by("code"))

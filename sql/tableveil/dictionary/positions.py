@@ -1,4 +1,4 @@
-"""Positions of numbers, dates and timestamps as 64-bit floats, by which they are aggregated, and what has none."""
+"""Positions of numbers, dates and timestamps as 64-bit floats, for aggregating; and values without one."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ NOTATIONS = {
     ValueKind.DATE: Notation.DATE,
     ValueKind.TIMESTAMP: Notation.TIMESTAMP,
 }
-"""The kinds of columns whose values have positions, and how bounds of them are written."""
+"""The kinds of columns whose values have positions, with the notation of their bounds."""
 
 MOST_STEPS = 2**45
-"""Steps of a grid from 0 to a position: a quotient of them has seven binary digits after the point."""
+"""The most steps of a grid from 0 to a position: a quotient of them has seven binary digits after the point."""
 
 LARGEST = 1e140
-"""Of numbers up to here the squares of more records than there are can be summed."""
+"""Up to this number, the squares of the numbers of more records than any table has can be summed."""
 
 _DAY = 86_400
 _UNITS = {
@@ -39,7 +39,7 @@ _UNITS = {
     ValueKind.DATE: (Fraction(1), "whole days"),
     ValueKind.TIMESTAMP: (Fraction(1, 10**6), "seconds, in whole microseconds"),
 }
-"""What the grid of an interval must be a multiple of."""
+"""The number that the grid of an interval must be a multiple of."""
 
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 """The years from 1 to 9999, in days since 1970-01-01."""
@@ -48,7 +48,7 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 def position_of(value: exp.Expr, kind: ValueKind) -> exp.Expr:
     """The position of a value: numbers as they are, dates in days and timestamps in seconds since 1970-01-01.
 
-    That of an infinite date is NaN.
+    The position of an infinite date is NaN.
     """
     if kind in (ValueKind.INTEGER, ValueKind.DECIMAL, ValueKind.FLOAT):
         return cast(value, "DOUBLE")
@@ -58,7 +58,7 @@ def position_of(value: exp.Expr, kind: ValueKind) -> exp.Expr:
 
 
 def check_kind(aggregation: Aggregation, source_column: Column, field: str) -> list[Fault]:
-    """A column that has no positions, or is not of numbers where only these have an aggregate."""
+    """The fault of a column without positions, or without numbers if the aggregate needs numbers."""
     name, kind = shortened(source_column.name), source_column.kind
     if kind not in NOTATIONS:
         found = f"NUMERIC for {name}, a column of type {shown_type(source_column.type)}"
@@ -73,7 +73,7 @@ def check_kind(aggregation: Aggregation, source_column: Column, field: str) -> l
 def read_codings(
     session: Session, aggregation: Aggregation, source_column: Column, field: str
 ) -> tuple[tuple[float, float], list[Fault]]:
-    """The positions of bottom and top coding, infinite where there is none, and what is wrong with them."""
+    """The positions of bottom and top coding, infinite without coding, and the faults of these."""
     faults = []
     positions = {"bottom_coding": -math.inf, "top_coding": math.inf}
     for name in positions:
@@ -105,7 +105,7 @@ def _read_coding(session: Session, coding: str, source_column: Column, field: st
 def check_positions(
     aggregation: Aggregation, source_column: Column, positions: NDArray[np.float64], field: str
 ) -> Iterator[Fault]:
-    """Values that have no position; positions are as they were before coding."""
+    """The fault of values without a position; positions are those before coding."""
     name, kind = shortened(source_column.name), source_column.kind
     finite = np.isfinite(positions)
     strange = int((~finite).sum())
@@ -119,7 +119,7 @@ def check_positions(
 
 
 def _beyond(kind: ValueKind, positions: NDArray[np.float64]) -> tuple[int, str]:
-    """How many values are too far from zero, and what is expected."""
+    """How many values are too far from zero, and the expected range."""
     match kind:
         case ValueKind.INTEGER:
             return int((np.abs(positions) >= 2.0**53).sum()), "whole numbers between -2^53 and 2^53"
@@ -134,7 +134,7 @@ def _beyond(kind: ValueKind, positions: NDArray[np.float64]) -> tuple[int, str]:
 def check_function(
     aggregation: Aggregation, source_column: Column, positions: NDArray[np.float64], field: str
 ) -> Iterator[Fault]:
-    """What does not fit the aggregate that is asked for; positions are as they are after coding."""
+    """The fault of values that do not fit the aggregate; positions are those after coding."""
     name = shortened(source_column.name)
     if aggregation.function is AggregateFunction.GEOMETRIC_MEAN:
         without = int((positions <= 0).sum())

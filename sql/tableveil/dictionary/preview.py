@@ -1,4 +1,4 @@
-"""A look at a hierarchy before it is used: what its levels make of a column, and what of the column it leaves out."""
+"""A preview of a hierarchy before it is used: the labels of a column at its levels, and values without labels."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from tableveil.state import hierarchies
 from tableveil.state.hierarchies import Stored
 
 FIELD = "hierarchy"
-"""Path of the definition in what is asked."""
+"""Path of the definition in the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewRequest:
-    """What to look at: a hierarchy, beside a column of a table or by itself, and how much of it to tell.
+    """The request of a preview: a hierarchy, beside a column of a table or by itself, and how much to show.
 
-    `most_groups` of each level are told; single values of the column only `with_values`.
+    Up to `most_groups` of each level are shown; single values of the column only `with_values`.
     """
 
     definition: HierarchyDefinition
@@ -54,7 +54,7 @@ class PreviewRequest:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Values of a column, without NULL, and their rows; how many the hierarchy has no labels for, and some of these."""
+    """Values of a column, without NULL, and their rows; how many have no labels in the hierarchy, and some of these."""
 
     values: int
     rows: int
@@ -66,9 +66,9 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The levels from 0, or from 1 of a rule by itself, to the top; `stored` is the version, of a stored hierarchy.
+    """The levels from 0 (from 1 for a rule by itself) to the top; `stored` is the version of a stored hierarchy.
 
-    `domain_size` and `continuous` are as in `LabelledValues`; there is a coverage beside a column only.
+    `domain_size` and `continuous` are as in `LabelledValues`; coverage exists only beside a column.
     """
 
     stored: Stored | None
@@ -90,11 +90,11 @@ class _Values:
 
 
 def preview_hierarchy(session: Session, request: PreviewRequest) -> Preview:
-    """Looks at a hierarchy; nothing is stored.
+    """Previews a hierarchy; nothing is stored.
 
     Raises:
-        InvalidError: with everything that is wrong with the hierarchy, or with using it on the column.
-        NotFoundError: a stored one, the table or the column is not there, and nothing else is wrong.
+        InvalidError: with all faults of the hierarchy, or of using it on the column.
+        NotFoundError: a stored hierarchy, the table or the column does not exist, and there is no other fault.
     """
     faults = list(check_hierarchy(request.definition, FIELD))
     stored, hierarchy, unread = _hierarchy(session, request.definition) if not faults else (None, None, [])
@@ -103,7 +103,7 @@ def preview_hierarchy(session: Session, request: PreviewRequest) -> Preview:
         if hierarchy is None:
             raise _invalid(request, unread, faults)
         return _alone(request, stored, hierarchy)
-    # One transaction, so that NULLs are counted in the rows that the values are of.
+    # One transaction, so that NULLs are counted in the rows that the values come from.
     with session.transaction():
         values, found = _values(session, request.table, request.column)
     faults += found
@@ -129,14 +129,14 @@ def preview_hierarchy(session: Session, request: PreviewRequest) -> Preview:
 def _hierarchy(
     session: Session, definition: HierarchyDefinition
 ) -> tuple[Stored | None, InlineLevels | RuleHierarchy | None, list[Fault]]:
-    """The stored version that is meant, if one is, the hierarchy with its rows if it is listed, and all faults."""
+    """The stored version, if one is referred to; the hierarchy, with its rows if it is listed; and all faults."""
     if isinstance(definition, InlineLevels) or not isinstance(definition, ListedHierarchy):
         return None, definition, []
     stored = None
     if isinstance(definition, StoredLevels):
         with suppress(NotFoundError):
             stored = hierarchies.find(session, definition.name, definition.version)
-            # The newest version may be another one in a moment.
+            # Another version may become the newest in a moment.
             definition = replace(definition, version=stored.version)
     levels, _, faults = listed_levels(session, definition, FIELD, "", store=False)
     return stored, levels, faults
@@ -151,7 +151,7 @@ def _alone(request: PreviewRequest, stored: Stored | None, hierarchy: InlineLeve
         raise InvalidError.of("TABLE_NEEDED", f"{FIELD}.{rule}", "no table to look at", expected, hint)
     labelled = label_values(hierarchy, found.kind, found.values, found.texts)
     told = _told(request, stored, labelled, found.texts, np.zeros(len(found.texts), dtype=np.int64), None)
-    # What stands for the labels of a rule is not all of its values.
+    # The representatives of a rule's labels are not all of its values.
     return told if isinstance(hierarchy, InlineLevels) else replace(told, levels=told.levels[1:])
 
 

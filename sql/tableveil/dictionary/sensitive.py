@@ -22,7 +22,8 @@ class SensitiveDictionary:
     """The dictionary of one sensitive column.
 
     `table_name` is a temporary table: `value` (the column's type), `code` from 0 in the order of the values, NULL last,
-    and `n`, the records of the whole source that have it. `hierarchy` says in the evidence what was used, if anything.
+    and `n`, the records of the whole source that have it. `hierarchy` names the used hierarchy for the evidence, if
+    there is one.
     """
 
     attribute: AttributePolicy
@@ -42,7 +43,7 @@ def build_sensitive(
     field: str,
     ordered: bool = False,
 ) -> tuple[SensitiveDictionary | None, list[Fault]]:
-    """The dictionary, or the faults that prevent it, such as values that have no place in the order.
+    """The dictionary, or the faults that prevent it, such as values without a place in the order.
 
     The arguments are those of `build_dictionary`; `ordered` says that a privacy model measures distances by the order,
     so that NULL needs a place in it.
@@ -82,7 +83,7 @@ def build_sensitive(
 
 
 def _check_nulls(session: Session, placed: str, attribute: AttributePolicy, field: str) -> list[Fault]:
-    """Distances by the order need to know where NULL stands."""
+    """The fault of a missing place for NULL, which distances by the order need."""
     if attribute.order.nulls is not None:
         return []
     nulls = session.rows(exp.select(column("n")).from_(table(placed)).where(column("value").is_(exp.null())))

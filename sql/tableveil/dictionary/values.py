@@ -1,4 +1,4 @@
-"""The distinct values of a column, as dictionaries number and hierarchies read them."""
+"""The distinct values of a column, in the form that dictionaries number and hierarchies read."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _DIGITS_OF_MICROSECONDS = len("2024-12-31 23:59:59.999999")
 
 
 def readable(found: Column) -> exp.Expr:
-    """The value in a form that Python reads without further modules and that loses nothing the rules look at.
+    """The value in a form that Python reads without further modules and without losing anything that rules look at.
 
-    It is of a relation with the column's `value` and, as `text`, what it is cast to as VARCHAR.
+    The expression is for a relation with the column's `value` and its cast to VARCHAR, `text`.
     """
     if found.type == "TIMESTAMP_NS":
         # A cast rounds to microseconds, which moves the last moment of a day into the next one.
@@ -42,7 +42,7 @@ def readable(found: Column) -> exp.Expr:
 def check_fit(
     attribute: AttributePolicy, hierarchy: InlineLevels | RuleHierarchy, kind: ValueKind, field: str
 ) -> list[Fault]:
-    """The faults of using the attribute's hierarchy on a column of that kind; with rows, any column fits by itself."""
+    """The faults of using the attribute's hierarchy on a column of that kind; written-out rows fit any column."""
     if isinstance(attribute.hierarchy, SafeHarborHierarchy):
         return safe_harbor.check_kind(attribute.hierarchy, field, kind)
     if isinstance(hierarchy, InlineLevels):
@@ -51,9 +51,9 @@ def check_fit(
 
 
 def uncovered(name: str, field: str, texts: Sequence[str], among: str = "") -> Fault:
-    """The fault of values that the hierarchy has no labels for; `among` says whose, if not the source's.
+    """The fault of values without labels in the hierarchy; `among` names their table, if it is not the source.
 
-    It counts them and shows none: a fault is kept with its job, whoever looks at that.
+    It counts them and shows none: a fault is kept with its job, where others may read it.
     """
     whose = f"{shortened(name)} {among}" if among else shortened(name)
     return Fault(

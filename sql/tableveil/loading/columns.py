@@ -13,7 +13,7 @@ from tableveil.source.tables import kind_of, shown_type
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raises `InvalidError` if there are none, or some are empty, or equal but for their case."""
+    """Raises `InvalidError` if there are no names, or some are empty, or equal apart from their case."""
     faults = [] if names else [Fault("columns", "none", "at least one")]
     faults += [
         Fault(f"column {position}", "no name", "a name for every column")
@@ -34,7 +34,7 @@ def check_types(session: Session, query: exp.Select) -> tuple[tuple[str, str], .
     """The columns of a query as (name, type).
 
     Raises:
-        InvalidError: with every column whose values are made of others.
+        InvalidError: with every column whose values are nested.
     """
     columns = tuple((name, type_) for name, type_, *_ in session.rows(f"DESCRIBE {render(query)}"))
     faults = [

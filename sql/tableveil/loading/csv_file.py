@@ -30,7 +30,7 @@ _REASONS = {
     "INVALID ENCODING": "bytes that are not of the encoding",
 }
 
-# What lies behind a quote that is never closed cannot be told, so that no number of lines may be left out for it.
+# The text behind a quote that is never closed is unknown, so it cannot be left out as a number of lines.
 _NEVER_LEFT_OUT = "UNQUOTED VALUE"
 
 _numbers = itertools.count()
@@ -40,12 +40,12 @@ Result = TypeVar("Result")
 
 @contextmanager
 def csv_rows(session: Session, path: Path, how: CsvFormat, directory: Path | None = None) -> Iterator[Rows]:
-    """The rows of a CSV file, with the types that are stated or found; to be read while the block runs.
+    """The rows of a CSV file, with stated or found types; to be read while the block runs.
 
-    A copy in UTF-8, if one is needed, lies in the directory, by default in one of the system.
+    A copy in UTF-8, if one is needed, lies in the directory, or else in the system's temporary directory.
 
     Raises:
-        InvalidError: it cannot be read as it is said to be written, or more lines than may be are no rows.
+        InvalidError: it cannot be read in the stated format, or more lines than allowed are rejected.
     """
     _check_format(how)
     with unpacked(path, how.encoding, directory, session.control) as readable:
@@ -86,8 +86,8 @@ def _check_format(how: CsvFormat) -> None:
 def _scan(
     path: Path, how: CsvFormat, types: Mapping[str, str]
 ) -> tuple[exp.Expr, Callable[[Session], tuple[RejectedLine, ...]]]:
-    """The file in a FROM clause, and what asks which of its lines were rejected once it has been read."""
-    # Of its own, because the file may be read again by the same session.
+    """The file in a FROM clause, and a function that lists its rejected lines after it was read."""
+    # A table of its own, because one session may read the file again.
     table = f"tableveil_rejected_{next(_numbers)}"
     most = min(max((how.max_rejected + 1) * len(types), MOST_LINES_LISTED), 2**62)
     options: dict[str, exp.Expr] = {
@@ -123,7 +123,7 @@ def _scan(
 
 
 def _rejected(session: Session, table: str, types: Mapping[str, str], how: CsvFormat) -> list[tuple[RejectedLine, str]]:
-    """One entry per line, with the kind of what is wrong first with it."""
+    """One entry per line, with the kind of its first fault."""
     rows = session.rows(
         f"SELECT DISTINCT ON (line) line, coalesce(column_name, ''), error_type::VARCHAR FROM {table} "
         "ORDER BY line, column_name"
@@ -168,13 +168,13 @@ def _hint(reason: str, most: int) -> str:
 
 
 def _check_stated_types(types: Mapping[str, str], names: Sequence[str]) -> dict[str, int]:
-    """The digits behind the point that whole numbers and decimals hold, by the columns that are to be such."""
+    """Digits behind the point that stated whole numbers and decimals hold, by column."""
     hint = Nearest(names)
     faults = [
         Fault("types", shortened(name), "a column of the file", hint(name)) for name in types if name not in names
     ]
     scales = {}
-    # A database of its own, so that a type that somebody made is none here: the file may be read on another machine.
+    # A database of its own, so that a user's type does not exist here: the file may be read on another machine.
     with duckdb.connect() as connection:
         for name, type_ in types.items():
             try:
@@ -183,7 +183,7 @@ def _check_stated_types(types: Mapping[str, str], names: Sequence[str]) -> dict[
                 known = ""
             if exact := re.fullmatch(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|DECIMAL\(\d+,(\d+)\)", known):
                 scales[name] = int(exact[1] or 0)
-            # Nothing would be left of a collation.
+            # A collation would be lost.
             if not known or "collate" in type_.casefold():
                 found = f"{shortened(type_)} for column {shortened(name)}"
                 faults.append(Fault("types", found, "a type of DuckDB, such as BIGINT, DECIMAL(10, 2) or VARCHAR"))
@@ -193,7 +193,7 @@ def _check_stated_types(types: Mapping[str, str], names: Sequence[str]) -> dict[
 
 
 def _readable(read: Callable[[], Result]) -> Result:
-    """What `read` returns; how the database fails to read a file says nothing about it but values."""
+    """Returns the result of `read`; a database error about a file may hold values, and is replaced."""
     try:
         return read()
     except InternalError as error:

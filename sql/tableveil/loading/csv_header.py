@@ -1,4 +1,4 @@
-"""The columns of a CSV file by its first line, with all that usually goes wrong there."""
+"""The columns of a CSV file, read from its first line, with checks of frequent mistakes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DEFAULT_DELIMITER, DEFAULT_QUOTE = ",", '"'
 
 _USUAL_DELIMITERS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a bar"}
 
-# A first line longer than this is no line.
+# A longer first line is not accepted as a line.
 _MOST_CHARACTERS = 10_000_000
 
 
@@ -29,7 +29,7 @@ def csv_columns(path: Path, how: CsvFormat) -> tuple[str, ...]:
     try:
         cells: list[str] = next(_reader(text, how), [])
     except csv.Error:
-        # What may follow a quote that is never closed is cut off: it is the rest of the file.
+        # The text after a quote that is never closed is cut off: it is the rest of the file.
         raise InvalidError.of(
             "CSV_INVALID", "line 1", "a quoted name that does not end", "quotes in pairs", "Is --quote right?"
         ) from None
@@ -49,7 +49,7 @@ def _reader(text: str, how: CsvFormat) -> csv._reader:  # type: ignore[name-defi
 
 
 def _check_delimiter(first: str, cells: list[str], how: CsvFormat) -> None:
-    """A single column whose name has another delimiter in it was meant to be several."""
+    """A single column whose name contains another delimiter was meant to be several."""
     used = how.delimiter or DEFAULT_DELIMITER
     others = [name for delimiter, name in _USUAL_DELIMITERS.items() if delimiter != used and delimiter in first]
     if len(cells) == 1 and others and not how.delimiter:

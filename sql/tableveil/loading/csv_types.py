@@ -1,7 +1,7 @@
 """Types of a CSV file's columns, found by looking at all values.
 
-A column is of the first type below that at least half of its values are of; those that are not are then rejected, line
-by line, instead of making text of numbers in silence. Numbers that no type holds as they are, because they have leading
+A column gets the first type below that fits at least half of its values; values that do not fit are then rejected, line
+by line, instead of making text of numbers in silence. Numbers that no type holds exactly, because they have leading
 zeros or too many digits, are names of something: their column is text.
 """
 
@@ -15,7 +15,7 @@ from sqlglot import exp
 from tableveil.backend import Session, alias, column, is_finite, number, text, try_cast
 from tableveil.errors import Fault, InvalidError, shortened
 
-# What a value may be: a pattern for the whole of it, and the type that it must fit as well.
+# The kinds of values: a pattern for the whole value, and the type that it must fit as well.
 _KINDS: tuple[tuple[str, str, str], ...] = (
     ("integer", r"[+-]?(0|[1-9][0-9]{0,17})", ""),
     ("code", r"[+-]?([0-9]+|0[0-9]+\.[0-9]*)", ""),
@@ -30,7 +30,7 @@ _KINDS: tuple[tuple[str, str, str], ...] = (
 
 _NUMBERS = ("integer", "decimal", "exponent")
 
-# Types by what their values may be; which type numbers are of depends on their digits.
+# Types by the kinds of their values; the type of numbers depends on their digits.
 _TYPES = (
     ("BIGINT", ("integer",)),
     ("number", _NUMBERS),
@@ -41,7 +41,7 @@ _TYPES = (
     ("BOOLEAN", ("boolean",)),
 )
 
-# A DOUBLE holds any number of so many digits as it is.
+# A DOUBLE holds any number with so many digits exactly.
 _ALWAYS_EXACT = 15
 
 
@@ -56,12 +56,12 @@ class _Found:
 
 
 def found_types(session: Session, rows: exp.Expr, names: Sequence[str]) -> Mapping[str, str]:
-    """The types of the columns `names` of a FROM clause that has them all as text.
+    """The types of the columns `names` in a FROM clause that has all of them as text.
 
     Raises:
-        InvalidError: some have NUL bytes.
+        InvalidError: some values have NUL bytes.
     """
-    # One below another, so that one expression does for thousands of columns.
+    # Values are unpivoted into rows, so that one expression suffices for thousands of columns.
     positions = exp.Explode(this=exp.GenerateSeries(end=number(len(names)), is_end_exclusive=True))
     values = exp.Explode(this=exp.Array(expressions=[column(name) for name in names]))
     listed = exp.select(alias(positions, "position"), alias(values, "value")).from_(rows).subquery("listed")
@@ -113,7 +113,7 @@ def check_digits(session: Session, rows: exp.Expr, scales: Mapping[str, int], ty
 
 
 def _is_rounded(value: exp.Expr, type_: str, scale: int) -> exp.Expr:
-    """Whether a cast leaves digits behind the point out; what cannot be cast is not rounded."""
+    """Whether a cast drops digits behind the point; values that cannot be cast are not rounded."""
     behind = exp.Trim(
         this=exp.SplitPart(this=exp.Trim(this=value.copy()), delimiter=text("."), part_index=number(2)),
         expression=text("0"),
@@ -141,14 +141,14 @@ def _check_text(names: Sequence[str], kinds: Sequence[Mapping[str, _Found]]) -> 
 
 
 def _kind(value: exp.Expr) -> exp.Expr:
-    """What a value is, as one of the names above, or else `text`, or `nul` if it has such a byte."""
+    """The kind of a value, as one of the names above, or else `text`, or `nul` if it has such a byte."""
     case = exp.Case()
     for name, pattern, type_ in _KINDS:
         matches: exp.Expr = exp.RegexpFullMatch(this=value.copy(), expression=text(pattern))
         if type_:
             matches = exp.and_(matches, try_cast(value.copy(), type_).is_(exp.null()).not_())
         case = case.when(matches, text(name), copy=False)
-    # What the database would take for a number although it is not written as one: with spaces or underscores.
+    # Texts that the database would accept as numbers although they are not written as such: with spaces or underscores.
     lax = is_finite(try_cast(value.copy(), "DOUBLE"))
     nul = exp.Contains(this=value, expression=exp.Chr(expressions=[number(0)]))
     return case.when(nul, text("nul"), copy=False).when(lax, text("code"), copy=False).else_(text("text"), copy=False)
@@ -174,7 +174,7 @@ def _exact() -> exp.Expr:
 
 
 def _significant(value: exp.Expr) -> exp.Expr:
-    """The digits of a number, but for its exponent and zeros at both ends."""
+    """The digits of a number, without its exponent and zeros at both ends."""
     mantissa = exp.RegexpReplace(this=value, expression=text("[eE].*"), replacement=text(""))
     digits = exp.RegexpReplace(this=mantissa, expression=text("[^0-9]"), replacement=text(""))
     return exp.Trim(this=digits, expression=text("0"))
@@ -192,10 +192,10 @@ def _type(kinds: Mapping[str, _Found]) -> str:
 
 
 def _number_type(numbers: Sequence[_Found], kinds: Mapping[str, _Found]) -> str:
-    """A type that holds the numbers as they are."""
+    """A type that holds the numbers exactly."""
     scale = max(found.fraction for found in numbers)
     precision = max(found.whole for found in numbers) + scale
     if "exponent" not in kinds and precision <= 38:
-        # With room for numbers to come, as BIGINT has for whole ones.
+        # With room for numbers to come, as BIGINT has for whole numbers.
         return f"DECIMAL({18 if precision <= 18 else 38},{scale})"
     return "DOUBLE" if all(found.exact for found in numbers) else "VARCHAR"

@@ -1,4 +1,4 @@
-"""What is loaded: how a file is written, what its rows are, and which of its lines were left out."""
+"""The input of a load: the format of a file, its rows, and its rejected lines."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sqlglot import exp
 from tableveil.backend import Session
 
 MOST_LINES_LISTED = 20
-"""Rejected lines that an error lists; a report of lines that may be left out lists all."""
+"""The most rejected lines that an error lists; a report of lines that may be left out lists all."""
 
 
 class CsvEncoding(StrEnum):
-    """How a file spells characters, where it is not by a name that Python knows."""
+    """Encodings of a file that are not chosen by a name that Python knows."""
 
     UTF_8 = "utf-8"
     LATIN_1 = "latin-1"
@@ -24,11 +24,11 @@ class CsvEncoding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CsvFormat:
-    """How a CSV file is written.
+    """The format of a CSV file.
 
-    `encoding` is a name that Python knows.
-    An empty `delimiter` or `quote` is the usual one. `types` are those of columns that the user states; what is not
-    stated is text if `all_text`, else found by looking at all values. Up to `max_rejected` lines may be left out.
+    `encoding` is a name that Python knows. An empty `delimiter` or `quote` means the usual one. `types` are the column
+    types that the user states; other columns are text if `all_text`, else their types are found by looking at all
+    values. Up to `max_rejected` lines may be left out.
     """
 
     delimiter: str = ""
@@ -44,7 +44,7 @@ class CsvFormat:
 
 @dataclass(frozen=True, slots=True)
 class ParquetFormat:
-    """A Parquet file says itself how it is written."""
+    """A Parquet file describes its own format."""
 
 
 FileFormat = CsvFormat | ParquetFormat
@@ -52,7 +52,7 @@ FileFormat = CsvFormat | ParquetFormat
 
 @dataclass(frozen=True, slots=True)
 class RejectedLine:
-    """A line that was left out: its number from 1, the header included, and why; `column` may be empty.
+    """A line that was left out: its number from 1, counting the header, and the reason; `column` may be empty.
 
     A line break within quotes begins no line.
     """
@@ -64,9 +64,9 @@ class RejectedLine:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows to be loaded: the query for them, and what asks, once it has been read, which lines were left out.
+    """Rows to be loaded: the query for them, and a function that lists the rejected lines after they were read.
 
-    `rejected` raises `InvalidError` if those are more than may be. `columns` are (name, type).
+    `rejected` raises `InvalidError` if more lines are rejected than allowed. `columns` are (name, type).
     """
 
     query: exp.Select

@@ -27,7 +27,7 @@ def parquet_rows(session: Session, path: Path) -> Rows:
         names = pq.read_schema(path).names
     except (pa.ArrowException, OSError):
         raise _unreadable() from None
-    # The database renames, in silence, what differs from another name in case only.
+    # The database silently renames columns that differ from another only in case.
     check_names(names)
     # Folders called year=2020 are no columns of the file.
     option = exp.EQ(this=exp.to_identifier("hive_partitioning"), expression=exp.false())
@@ -37,10 +37,10 @@ def parquet_rows(session: Session, path: Path) -> Rows:
 
 @contextmanager
 def reading_parquet(path: Path) -> Iterator[None]:
-    """While the block reads the rows, an error of the database is the file's, if it is damaged.
+    """While the block reads the rows, an error of the database is blamed on the file if it is damaged.
 
     Raises:
-        InvalidError: it is.
+        InvalidError: the file is damaged.
     """
     try:
         yield
@@ -51,7 +51,7 @@ def reading_parquet(path: Path) -> Iterator[None]:
 
 
 def _check_whole(path: Path) -> None:
-    """Reads everything by other means: the database does not tell a file's faults from its own."""
+    """Reads everything with another library: the database does not distinguish a file's faults from its own."""
     try:
         with pq.ParquetFile(path) as file:
             for _ in file.iter_batches():

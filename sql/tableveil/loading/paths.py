@@ -11,12 +11,12 @@ from pathlib import Path
 from tableveil.errors import ConflictError, InvalidError, TableveilError, shortened
 
 _DESCRIPTORS = Path("/proc/self/fd")
-"""Where Linux has a link to each file that is open."""
+"""The place where Linux has a link to each open file."""
 
 
 @contextmanager
 def allowed_file(path: str, directories: Sequence[Path]) -> Iterator[Path]:
-    """The file that is meant, all links followed, by a path that leads to it whatever is put in its place meanwhile.
+    """Opens the requested file, follows links, and gives a path that leads to it even if another file takes its place.
 
     A path that is not absolute begins in any of the directories.
 
@@ -28,10 +28,10 @@ def allowed_file(path: str, directories: Sequence[Path]) -> Iterator[Path]:
     try:
         before = _state(descriptor)
         try:
-            # The database is given a path and opens it several times: this one leads to what is open here.
+            # The database opens a path several times: this path leads to the file that is open here.
             yield _link(descriptor)
         except TableveilError:
-            # What cannot be read may be unreadable because it is not the same any more.
+            # A file may be unreadable because it was changed or replaced meanwhile.
             _check_unchanged(path, before, _state(descriptor))
             raise
         _check_unchanged(path, before, _state(descriptor))
@@ -61,7 +61,7 @@ def _opened(path: str, directories: Sequence[Path]) -> int:
     if not path or "\0" in path:
         raise InvalidError.of("FILE_NOT_FOUND", "file.path", shortened(path) if path else "nothing", expected)
     roots = [directory.resolve() for directory in directories]
-    # A file that there is but must not be read is not told from one that there is not.
+    # The error for a file that must not be read is that for a missing one.
     for root in roots:
         if (descriptor := _opened_below(root / path, roots)) is not None:
             return descriptor
@@ -69,15 +69,15 @@ def _opened(path: str, directories: Sequence[Path]) -> int:
 
 
 def _opened_below(path: Path, roots: Sequence[Path]) -> int | None:
-    """The file behind all links; None if there is none below the roots, or none that the system opens."""
+    """The opened file behind all links; None if there is none below the roots, or none that the system opens."""
     try:
         found = path.resolve()
         if not (found.is_file() and _is_below(found, roots)):
             return None
-        # Something else may be in its place by now: a link, a pipe that would keep us waiting, or a file elsewhere.
+        # Another thing may be in its place by now: a link, a pipe that would block, or a file elsewhere.
         descriptor = os.open(found, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, RuntimeError):
-        # Too long, links in a circle, or what must not be looked into.
+        # The path is too long, has links in a circle, or leads through a closed directory.
         return None
     if stat.S_ISREG(os.fstat(descriptor).st_mode) and _is_below(_link(descriptor).readlink(), roots):
         return descriptor
@@ -90,12 +90,12 @@ def _is_below(path: Path, roots: Sequence[Path]) -> bool:
 
 
 def _link(descriptor: int) -> Path:
-    """What the system keeps as a link to the file that is open: what it says is the file's path as of now."""
+    """The system's link to the open file: reading it gives the file's path as of now."""
     return _DESCRIPTORS / str(descriptor)
 
 
 def _state(descriptor: int) -> tuple[Path, int, int]:
-    """What differs once the file is changed, moved, replaced or deleted."""
+    """Values that differ once the file is changed, moved, replaced or deleted."""
     status = os.fstat(descriptor)
     return _link(descriptor).readlink(), status.st_size, status.st_mtime_ns
 
@@ -112,5 +112,5 @@ def _check_unchanged(path: str, before: tuple[Path, int, int], after: tuple[Path
 
 
 def pattern(path: Path) -> str:
-    """The path as the database takes it, which would read `*`, `?` and `[` as wildcards."""
+    """The path with escapes for the database, which would read `*`, `?` and `[` as wildcards."""
     return "".join(f"[{c}]" if c in "*?[" else c for c in str(path))

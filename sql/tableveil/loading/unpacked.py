@@ -1,4 +1,4 @@
-"""CSV files as the database reads them: in UTF-8 and not packed, whatever they are in."""
+"""CSV files in the form that the database reads: in UTF-8 and uncompressed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tableveil.control import Control
 from tableveil.errors import BusyError, InvalidError, shortened
 
 _GZIP = b"\x1f\x8b"
-# By what begins, at a place, the files that are taken for CSV by mistake.
+# The first bytes, with their place, of other kinds of files that are often taken for CSV.
 _OTHER_KINDS = (
     (8, b"DUCK", "a DuckDB database"),
     (0, b"PAR1", "a Parquet file"),
@@ -32,17 +32,17 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _PIECE = 1 << 20
-# Bytes whose NULs tell of an encoding; those behind them are of single values.
+# NULs among this number of first bytes reveal an encoding; later NULs belong to single values.
 _LOOKED_AT = 1 << 16
 
 
 @contextmanager
 def unpacked(path: Path, encoding: str, directory: Path | None, control: Control | None) -> Iterator[Path]:
-    """The file, or a copy of it in UTF-8 that is there while the block runs, in this directory or one for such files.
+    """The file, or a copy of it in UTF-8 that exists while the block runs, in this directory or a temporary one.
 
     Raises:
         InvalidError: it is not text in this encoding, or there is no such encoding.
-        Stopped: the control said so while it was copied.
+        Stopped: `control` says so while the file is copied.
         BusyError: there is no room for the copy.
     """
     codec = _codec(encoding)
@@ -115,7 +115,7 @@ def _check_start(start: bytes, encoding: str) -> None:
 
 
 def _check_latin_1(text: str, codec: str, line: int) -> None:
-    """Every byte is a character of latin-1, so that others' are taken for control characters that nobody writes."""
+    """Every byte is a character of latin-1, so that other encodings show as control characters that nobody writes."""
     if codec != "iso8859-1":
         return
     if found := re.search("[\x80-\x9f]", text):
@@ -129,7 +129,7 @@ def _wrong(found: str, likely: str = "cp1252") -> InvalidError:
 
 
 def first_lines(path: Path, most: int) -> str:
-    """The first characters of a file in UTF-8, without translation of line ends, which may be within quotes.
+    """The first characters of a file in UTF-8, without translating line ends, which may be within quotes.
 
     Raises:
         InvalidError: it is not in UTF-8.

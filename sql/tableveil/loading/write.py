@@ -1,4 +1,4 @@
-"""Rows into a table: a new one, or one that is there, whose types they must fit without loss."""
+"""Writes rows into a table: a new one, or an existing one, whose types they must fit without loss."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _numbers = itertools.count()
 
 
 def create(session: Session, target: TableReference, query: exp.Select) -> int:
-    """Creates the table with the query's rows, and returns how many they are; call it in a transaction."""
+    """Creates the table with the query's rows, and returns their number; call it in a transaction."""
     session.execute(create_table(_named(target), query))
     return _count(session, _named(target))
 
 
 def append(session: Session, target: TableReference, query: exp.Select, columns: Sequence[tuple[str, str]]) -> int:
-    """Appends the query's rows by the names of their columns, and returns how many; call it in a transaction.
+    """Appends the query's rows by the names of their columns, and returns their number; call it in a transaction.
 
     Raises:
-        InvalidError: the columns are others, or values do not fit the table's types.
+        InvalidError: the columns differ, or values do not fit the table's types.
         ConflictError: the rows break a constraint of the table.
     """
     into = described_table(session, target)
     _check_columns([name for name, _ in columns], [name for name, _ in into])
-    # Read once, before anything is compared: the rows may come from a stream.
+    # The query is read once, before anything is compared: the rows may come from a stream.
     name = f"tableveil_staged_{next(_numbers)}"
     rows = session.stage(name, query)
     staged = table(name, "", "temp")
@@ -63,7 +63,7 @@ def _check_columns(names: Sequence[str], there: Sequence[str]) -> None:
 
 
 def _check_fit(session: Session, staged: exp.Table, columns: Sequence[tuple[str, str, str]]) -> None:
-    """Refuses values that would not come back from the table's type as they were."""
+    """Refuses values that would come back changed from the table's type."""
     changed = [(name, from_, to) for name, from_, to in columns if from_ != to]
     if not changed:
         return
@@ -86,12 +86,12 @@ def _check_fit(session: Session, staged: exp.Table, columns: Sequence[tuple[str,
 
 
 def check_place(session: Session, target: TableReference, existing: bool) -> None:
-    """Raises an error if the table is not there but must be, or is there but must not.
+    """Raises an error if the table is missing but must exist, or exists but must not.
 
     Raises:
         InvalidError: there is no such schema, or no name.
         NotFoundError: there is no such table to append to.
-        ConflictError: there is something of that name already, or the table is a release's.
+        ConflictError: something of that name exists already, or the table belongs to a release.
     """
     found = catalog.listed(session, target.schema)
     kinds = {one.name.casefold(): one.kind for one in found}

@@ -1,4 +1,4 @@
-"""Backups of a database that is in use: a copy as of one moment, checked before it gets its name."""
+"""Backups of a database in use: a copy as of one moment, checked before it gets its name."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _PARTIAL, _LOCK = ".partial", "lock"
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A finished backup: its file, bytes, and how many tables with how many rows in all it holds."""
+    """A finished backup: its file, its bytes, and its numbers of tables and of rows."""
 
     path: Path
     size: int
@@ -46,12 +46,12 @@ class Backups:
     """Makes backups, one at a time, in a directory of the operator's. May be used from any thread."""
 
     def __init__(self, database: Database, directory: Path | None) -> None:
-        """Removes what earlier processes may have left half-written; None as directory: there are no backups.
+        """Removes half-written files of earlier processes; if the directory is None there are no backups.
 
-        Another server may write its backups there as well, also of a database of that name.
+        Another server may write its backups to this directory, even for a database of this name.
 
         Raises:
-            InvalidError: the directory is none that can be written.
+            InvalidError: the directory cannot be written.
         """
         self._database = database
         self._directory = directory.resolve() if directory else None
@@ -62,10 +62,10 @@ class Backups:
                 _sweep(left)
 
     def make(self, name: str, control: Control) -> Backup:
-        """Writes the backup `name`, and ends early when `control` says so; jobs go on meanwhile.
+        """Writes the backup `name`, and ends early when `control` says so; jobs continue meanwhile.
 
         Raises:
-            InvalidError: the name is none for a file, or the server has no directory for backups.
+            InvalidError: the name cannot be a file's, or the server has no directory for backups.
             ConflictError: there is a backup of that name.
             BusyError: another backup is being made, or the disk is full.
         """
@@ -112,7 +112,7 @@ class Backups:
 
 @contextmanager
 def _workplace(directory: Path, name: str) -> Iterator[Path]:
-    """A directory for what is half-written, in that of the backups; nobody sweeps it while the block runs."""
+    """A directory for half-written files, below that of the backups; only this process removes it meanwhile."""
     place = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=_PARTIAL, dir=directory))
     try:
         with (place / _LOCK).open("wb") as lock:
@@ -123,23 +123,23 @@ def _workplace(directory: Path, name: str) -> Iterator[Path]:
 
 
 def _sweep(place: Path) -> None:
-    """Removes what was left half-written, unless the process that writes it still runs: the lock goes with it."""
+    """Removes half-written files, unless the process that writes them still runs: its lock ends with it."""
     try:
         with (place / _LOCK).open("rb+") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return
     except FileNotFoundError:
-        # Killed before there was one.
+        # The process was killed before there was a lock.
         pass
     shutil.rmtree(place, ignore_errors=True)
 
 
 def _copy(session: Session, copy: str) -> dict[tuple[str, str], int]:
-    """Copies everything as of one moment, and returns the numbers of rows of the tables, once they are checked."""
+    """Copies everything as of one moment, and returns the tables' numbers of rows after checking them."""
     own = session.catalog
     with session.transaction(elsewhere=True):
-        # Sequences do not belong to the transaction: read before, they are at least what the copy's must reach.
+        # Sequences do not belong to the transaction: values read before are lower bounds for the copy's.
         least = catalog.next_values(session, own)
         session.execute(f"COPY FROM DATABASE {render(identifier(own))} TO {copy}")
         rows = row_counts(session, own)
@@ -170,14 +170,14 @@ def _check(what: str, equal: bool) -> None:
 
 @contextmanager
 def _attached(session: Session, path: Path) -> Iterator[str]:
-    """A new database file under a name that nothing else has, while the block runs; folded into one file at its end."""
+    """A new database file with a unique name while the block runs; its log is folded into it at the end."""
     name = f"backup_{secrets.token_hex(8)}"
     session.execute(f"ATTACH {render(text(str(path)))} AS {name}")
     try:
         path.chmod(0o600)
         yield name
     except BaseException:
-        # Whatever keeps it from being folded does not matter any more.
+        # A failure to fold it does not matter any more.
         session.control = None
         _detach_anyway(session, name)
         raise
@@ -194,7 +194,7 @@ def _detach_anyway(session: Session, name: str) -> None:
 
 
 def _finish(partial: Path, path: Path) -> None:
-    """Gives a written file its name, when it is safe on the disk; never that of another."""
+    """Renames a written file, once it is safe on the disk; never over another file."""
     if partial.with_name(f"{partial.name}.wal").exists():
         raise InternalError("BACKUP_DIFFERS", "the copy was not folded into one file; it was removed")
     try:

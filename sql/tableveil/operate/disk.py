@@ -1,4 +1,4 @@
-"""Room on the disk: whether there is enough to begin something, said before it fails in the middle."""
+"""Checks that the disk has enough room before something begins, so that it does not fail in the middle."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from pathlib import Path
 from tableveil.errors import BusyError, InternalError, TableveilError, shortened
 
 LEAST_FREE_BYTES = 64 * 2**20
-"""What nothing is begun below. DuckDB folds a log of 16 MiB into the file now and then, and a database in which that
-fails is lost until the server starts again."""
+"""Nothing begins with less free room than this.
+
+DuckDB folds a log of 16 MiB into the file now and then. If that fails, the database is lost until the server starts
+again.
+"""
 
 
 def check_free_space(place: Path, what: str, wanted: int = 0) -> None:
-    """Raises `BusyError` if where `place` is there is no room for `wanted` bytes beside the least that stays free."""
+    """Raises `BusyError` without room for `wanted` bytes on the disk of `place`, beside the least that stays free."""
     free, least = free_bytes(place), LEAST_FREE_BYTES + wanted
     if free < least:
         raise BusyError.of(
@@ -28,7 +31,7 @@ def check_free_space(place: Path, what: str, wanted: int = 0) -> None:
 
 
 def free_bytes(place: Path) -> int:
-    """What may still be written to the file system of a directory."""
+    """Bytes that may still be written to the file system of a directory."""
     return shutil.disk_usage(place).free
 
 
@@ -42,10 +45,10 @@ def in_bytes(count: int) -> str:
 
 
 def publish_file(partial: Path, path: Path) -> None:
-    """Gives a whole file on the same file system its name, once it is safe on the disk.
+    """Renames a complete file within its file system, once it is safe on the disk.
 
     Raises:
-        FileExistsError: there is one of that name; it stays.
+        FileExistsError: a file of that name exists; it stays.
     """
     _sync(partial)
     os.link(partial, path)
@@ -53,7 +56,7 @@ def publish_file(partial: Path, path: Path) -> None:
 
 
 def failed_writing(path: Path, error: OSError) -> TableveilError:
-    """What to tell of a file that could not be written; nothing of it is left."""
+    """The error for a file that could not be written; the partial file is removed."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         hint = "Free space on that file system, then try again."
         return BusyError.of("DISK_FULL", "file", f"no space left for {shortened(str(path))}", "free space", hint)

@@ -1,4 +1,4 @@
-"""The examination of a database: its file, and what Tableveil keeps in it. Nothing is written."""
+"""The examination of a database: its file, and the state that Tableveil keeps in it. Nothing is written."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tableveil.state.jobs import unfinished
 from tableveil.state.migrate import SCHEMA, migrations
 
 MOST_NAMED = 5
-"""How many of many things a finding names."""
+"""The most things that a finding names."""
 
 
 def examine_file(path: Path, served: bool, replaced: bool = False) -> Iterator[Finding]:
-    """The file, what lies beside it, and the room for it.
+    """Examines the file, the files beside it, and the room for it.
 
-    `served`: a server has it open; `replaced`: the server has another one open that was there before.
+    `served`: a server has it open; `replaced`: the server has an earlier file open.
     """
     if replaced:
         advice = "Make a backup, which has all that the server holds; then stop it, and put the backup in the place."
@@ -45,7 +45,7 @@ def examine_file(path: Path, served: bool, replaced: bool = False) -> Iterator[F
 
 
 def examine_state(session: Session, at_work: Callable[[], Collection[int]] = tuple) -> Iterator[Finding]:
-    """Versions, migrations, jobs and releases of an open database; `at_work` names the jobs that a process runs."""
+    """Examines versions, migrations, jobs and releases of an open database; `at_work` names the running jobs."""
     yield _versions(session)
     migrated = _migrations(session)
     yield migrated
@@ -105,7 +105,7 @@ def _spill(directory: Path, served: bool) -> Finding:
 
 def _sizes(directory: Path) -> Iterator[int]:
     for file in directory.iterdir():
-        # What a statement has spilled goes with it, at any moment.
+        # Spilled files go with their statement, at any moment.
         with suppress(FileNotFoundError):
             yield file.stat().st_size
 
@@ -178,7 +178,7 @@ def _name(session: Session) -> Finding:
 
 
 def _jobs(session: Session, at_work: Callable[[], Collection[int]]) -> Finding:
-    # Looked at again afterwards: a job may have ended in between.
+    # Checked a second time: a job may have ended in between.
     stale = set(unfinished(session)) - set(at_work())
     stale &= set(unfinished(session))
     if not stale:

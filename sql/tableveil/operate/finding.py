@@ -1,4 +1,4 @@
-"""What an examination found: one thing each, how it is, and what to do about it."""
+"""The findings of an examination: each has a subject, its state, and advice."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How bad it is: all right, worth knowing, or in need of somebody."""
+    """The level of a finding: all right, worth knowing, or in need of action."""
 
     OK = "OK"
     WARNING = "WARNING"
@@ -16,7 +16,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: `subject` names it, `found` says how it is, `advice` what to do, if anything."""
+    """One examined thing: `subject` names it, `found` describes its state, `advice` says what to do, if anything."""
 
     level: Level
     subject: str

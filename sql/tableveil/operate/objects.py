@@ -1,4 +1,4 @@
-"""What the state says is in the database against what is there: the objects of releases, and tables of the state."""
+"""Compares the state with the objects that exist: those of releases, and tables of the state."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tableveil.release.target import count_rows
 from tableveil.state.migrate import SCHEMA
 from tableveil.state.release_objects import LATEST
 
-# Neither withdrawn nor replaced by a later one. Only the rows of a release can be a view.
+# Releases that are neither withdrawn nor replaced by a later one. Only the rows of a release can be a view.
 _CURRENT = f"""
     SELECT r.number, r.target_schema, o.name, CASE WHEN o.kind = 'ROWS' THEN r.kind ELSE 'TABLE' END, o.row_count,
         CASE WHEN r.versions['duckdb'] = ? THEN o.mark END
@@ -24,14 +24,14 @@ _CURRENT = f"""
     WHERE r.number IN ({LATEST})
     ORDER BY r.number, o.name"""
 
-# Tables that are numbered, and the table in which what they belong to has its number.
+# Numbered tables, and the table that has the number of their owner.
 _NUMBERED = {"hierarchy": "hierarchies", "snapshot": "releases", "record_risks": "risk_analyses"}
 
 
 def examine_releases(session: Session) -> Iterator[Finding]:
-    """A finding per object of a current release that is not as it was written.
+    """A finding per object of a current release that was changed after it was written.
 
-    The values of tables are compared by their marks, if this version of DuckDB made those; of views only the kind.
+    Tables are compared by their marks, if this version of DuckDB made those; views only by their kind.
     """
     kinds = {(found.schema, found.name): found.kind.upper() for found in catalog.listed(session)}
     objects = session.rows(_CURRENT, [duckdb.__version__])
@@ -44,7 +44,7 @@ def examine_releases(session: Session) -> Iterator[Finding]:
 
 
 def orphans(session: Session) -> list[str]:
-    """Numbered tables of the state that belong to nothing."""
+    """Numbered tables of the state without an owner."""
     found = []
     for name, numbering in _NUMBERED.items():
         known = {number for (number,) in session.rows(f"SELECT number FROM {SCHEMA}.{numbering}")}
@@ -60,7 +60,7 @@ def _wrong(session: Session, schema: str, name: str, kind: str, rows: int, made:
         return "is gone"
     if found != kind:
         return f"is a {found.lower()}, not a {kind.lower()}"
-    # A view is to be read by those who want to know, not by whoever looks after the server.
+    # Analysts may need to read a view, so the operator is only told its kind.
     if kind != "TABLE":
         return ""
     count = count_rows(session, name, schema)

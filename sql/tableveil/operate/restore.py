@@ -1,4 +1,4 @@
-"""Restoring a backup: a new database file, which gets its name when it was read from end to end."""
+"""Restoring a backup: a new database file, which gets its name after it was read from end to end."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from tableveil.state.migrate import SCHEMA
 
 
 def restore(backup: Path, database: Path, ledger: Path | None = None) -> list[Finding]:
-    """Makes a new database file of a backup, which stays as it is, and returns what an examination of it finds.
+    """Makes a new database file of a backup, which stays unchanged, and returns the findings of examining it.
 
     From `ledger`, a newer file of the same database, it takes over the entries of the releases that the backup lacks.
 
     Raises:
         NotFoundError: there is no such backup.
-        ConflictError: there is something in the place of the new file; nothing is ever overwritten.
+        ConflictError: something exists at the path of the new file; nothing is ever overwritten.
         InvalidError: the backup is damaged, unfinished, or no database; or the newer file does not fit it.
         BusyError: the disk is full, or a process has the backup open.
     """
     _check(backup, database)
     try:
-        # Under its own name, by which its views may know it, in a directory that others may not look into.
+        # With the database's own name, which its views may refer to, in a directory that other users cannot read.
         with tempfile.TemporaryDirectory(prefix=f".{database.name}.", dir=database.parent) as directory:
             partial = Path(directory) / database.name
             shutil.copyfile(backup, partial)
@@ -84,7 +84,7 @@ def _check_whole(copy: Path, backup: Path) -> None:
         with read_only(copy) as session:
             _read_all(session)
     except InternalError:
-        # A block that is not what it was when it was written shows when it is read, in many ways.
+        # A damaged block shows in many ways when it is read.
         raise _damaged(backup) from None
     except InvalidError as error:
         raise _damaged(backup) if error.code == "DATABASE_UNREADABLE" else error from None

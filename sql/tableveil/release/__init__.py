@@ -1,4 +1,4 @@
-"""Releases: checked against what is there, written in one transaction, verified by other code, then looked for."""
+"""Releases: checked against the database, written in one transaction, verified by other code, then looked for."""
 
 from tableveil.release.disclosure import check_disclosure
 from tableveil.release.ledger import check_ledger

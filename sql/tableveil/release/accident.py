@@ -1,4 +1,4 @@
-"""How little of an accident it is that two tables have values in common, each as often."""
+"""How improbable it is that two tables share values, with equal frequencies, by accident."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _EXPONENTS = 2.0 ** np.arange(-3, 6)
 
 
 def surprise(likeness: Likeness, records: int) -> float:
-    """-log2 of a bound on the probability that other people's table has so many of these values as often.
+    """-log2 of a bound on the probability that a table of other people shares so many of these values equally often.
 
-    A value that c of one table's records have is in c of another's with a probability of at most c^c e^-c / c!, that of
-    a Poisson number with the likeliest mean. Values that one record has are rarer by chance where hardly any is in two:
-    Good (1953) gives their expected number. Whole numbers without gaps, by which rows are numbered, are in each other's
-    range anyway: the share of the range that the other column fills is their probability.
+    A value that c records of one table have is in c of another's with a probability of at most c^c e^-c / c!, that of a
+    Poisson number with the likeliest mean. Values that one record has are shared by chance more rarely where hardly any
+    value is in two records: Good (1953) gives their expected number. Whole numbers without gaps, which number rows, are
+    in each other's range anyway: their probability is the share of the range that the other column fills.
 
     The shared values are weighed by these probabilities, and the bound on the tail of the weights' sum is Chernoff's.
     Both directions are tried: one table may hold the other. If all values were counted, one of the counts follows from
@@ -48,13 +48,13 @@ def _of_shared(shared: Sizes, tried: Sizes, once: float, filled: float) -> float
     weight = sum(shared[int(size)] * bits[i] for i, size in enumerate(sizes))
     with np.errstate(divide="ignore"):
         missed = np.log2(-np.expm1(-bits * math.log(2)))
-    # Of each value: log2 E[2^(t·bits)], where it is shared with the probability 2^-bits.
+    # Per value log2 E[2^(t·bits)], if it is shared with the probability 2^-bits.
     means = np.logaddexp2(missed, np.outer(_EXPONENTS - 1, bits))
     return float(np.max(_EXPONENTS * weight - means @ numbers))
 
 
 def _bits(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """-log2 of the probability of a number whose mean it is."""
+    """-log2 of the probability of a number equal to its mean."""
     different, index = np.unique(sizes, return_inverse=True)
     # Without scipy, which takes longer to load than a small release takes.
     factorials = np.array([math.lgamma(size + 1) for size in different.tolist()])[index]

@@ -1,4 +1,4 @@
-"""Rows whose quasi-identifiers are aggregated: who is in which class, and what replaces the values there."""
+"""Rows with aggregated quasi-identifiers: the members of each class, and the aggregates of their values."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tableveil.release.plan import Aggregated, Members, ReleasePlan
 from tableveil.verification.written import AGGREGATES, MEMBERS
 
 _STEPS = {"TIMESTAMP_S": 1, "TIMESTAMP_MS": 10**3}
-"""Steps in a second of the types that have not a million of them."""
+"""Steps per second, for types with other than a million."""
 
 
 def stage_aggregates(session: Session, plan: ReleasePlan, aggregated: Aggregated) -> None:
-    """Makes the tables of the released classes' aggregates and, if there are any, of their members."""
+    """Makes the tables of the released classes' aggregates and, if there are clusters, of their members."""
     kept = plan.kept
     if aggregated.members is None:
         keys = {f"w{word}": pa.array(found[kept]) for word, found in enumerate(plan.classes.words)}
@@ -46,17 +46,17 @@ def stage_aggregates(session: Session, plan: ReleasePlan, aggregated: Aggregated
 
 
 def aggregated_label(attribute: int) -> exp.Expr:
-    """What replaces the values of an aggregated column, of rows that are joined to their class's aggregates."""
+    """The aggregate that replaces the values of a column, for rows that are joined to their class's aggregates."""
     return column(f"a{attribute}", AGGREGATES)
 
 
-# --- what replaces the values ---------------------------------------------------------------------------------------
+# --- aggregates -----------------------------------------------------------------------------------------------------
 
 
 def _aggregates(
     session: Session, dictionary: AggregatedDictionary, aggregates: Aggregates, kept: NDArray[np.bool_]
 ) -> pa.Array:
-    """Per released class what it has, in a type that the database casts to the released one; of `MODE` codes."""
+    """Per released class its aggregate, in a type that the database casts to the released one; for `MODE` codes."""
     match aggregates:
         case Numbers(values):
             return _numbers(dictionary, values[kept])
@@ -71,7 +71,7 @@ def _aggregates(
 
 
 def _numbers(dictionary: AggregatedDictionary, values: NDArray[np.float64]) -> pa.Array:
-    """Averages of dates and timestamps are rounded to the nearest that their type has, halves to the even one."""
+    """Averages of dates and timestamps are rounded to the nearest value of their type, halves to the even one."""
     match dictionary.column.kind:
         case ValueKind.DATE:
             return pa.array(np.rint(values).astype(np.int32)).cast(pa.date32())
@@ -85,7 +85,7 @@ def _numbers(dictionary: AggregatedDictionary, values: NDArray[np.float64]) -> p
 
 
 def _coded(dictionary: AggregatedDictionary, value: exp.Expr) -> exp.Expr:
-    """The value of a member, or the bound of the coding that it is beyond."""
+    """The value of a member, or the bound of the coding that it lies beyond."""
     aggregation, type_ = dictionary.values.aggregation, dictionary.column.type
     beyond = []
     for coding, comparison in ((aggregation.bottom_coding, exp.LT), (aggregation.top_coding, exp.GT)):
@@ -108,7 +108,7 @@ def _common_labels(
     return every.take(pa.array(starts[levels] + groups))
 
 
-# --- who is in which class ------------------------------------------------------------------------------------------
+# --- members --------------------------------------------------------------------------------------------------------
 
 
 def _stage_members(session: Session, members: Members) -> None:
@@ -119,7 +119,7 @@ def _stage_members(session: Session, members: Members) -> None:
     last = np.cumsum(counts)
     new = np.ones(len(order), np.bool_)
     new[1:] = np.any([of[1:] != of[:-1] for of in sorted_codes], axis=0)
-    # Records are numbered anew for every combination of codes.
+    # Each combination of codes numbers its records from the beginning.
     before = (last - counts)[new]
     last -= np.repeat(before, np.diff(np.append(np.flatnonzero(new), len(order))))
     columns = {f"c{i}": pa.array(of) for i, of in enumerate(sorted_codes)}
@@ -134,7 +134,7 @@ def _stage_members(session: Session, members: Members) -> None:
 
 
 def split(session: Session) -> bool:
-    """Whether any records with the same codes are in different classes."""
+    """Whether any records with equal codes are in different classes."""
     several = exp.GT(this=column("first"), expression=number(1))
     found: bool = session.value(exp.select(exp.Exists(this=exp.select("1").from_(table(MEMBERS)).where(several))))
     return found
@@ -143,8 +143,8 @@ def split(session: Session) -> bool:
 def member_rows(plan: ReleasePlan, members: Members, released: Sequence[exp.Expr], numbered: bool) -> exp.Select:
     """The rows of the source, joined to the aggregates of their classes; `released` are their own columns, by position.
 
-    These are called `v0`, `v1`, … of the alias `rows`. If `numbered`, records with the same codes are told apart by
-    them, never by where they stand in the source: those that are alike in all of it are alike in the release.
+    These are named `v0`, `v1`, … of the alias `rows`. If `numbered`, these columns order records with equal codes, and
+    never their place in the source: records that are equal in all of them are equal in the release.
     """
     query = exp.select().from_(plan.source.table("source"))
     codes = []

@@ -1,4 +1,4 @@
-"""Whether columns released as they are give away what a quasi-identifier's label hides."""
+"""Whether columns that are released unchanged reveal values that a quasi-identifier's label hides."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from tableveil.release.plan import ReleasedColumn, ReleasePlan
 from tableveil.source.spelling import spelling
 
 EFFECTIVE_K = "effective_k"
-"""What the evidence calls it."""
+"""Its name in the evidence."""
 
 _ENDS = {"min": exp.Min, "max": exp.Max}
-"""Values are all alike if both ends of them are."""
+"""Values are all alike if both ends are equal."""
 
 DETERMINED = 0.9
-"""Share of the records from which a column counts as determining a quasi-identifier: fewer are coincidence."""
+"""A column determines a quasi-identifier if it does for this share of the records; less is coincidence."""
 
 
 def check_disclosure(session: Session, plan: ReleasePlan) -> None:
     """Raises `InvalidError` for every unacknowledged insensitive column that determines a quasi-identifier.
 
-    It does if, for at least `DETERMINED` of the records that have a value in it, that value occurs with only one group
-    of the quasi-identifier on the highest level that tells more than the released one. Where records have levels of
-    their own that is the highest of them: what determines a label below it, determines the one there as well. Of an
-    aggregated quasi-identifier, which hides any values that differ, it is the value itself. Suppressed records that are
-    shown have no labels: then every quasi-identifier counts as released at its top.
+    It does if, for at least `DETERMINED` of the records with a value in it, that value occurs with only one group of
+    the quasi-identifier on the highest level that distinguishes more than the released one. Where records have levels
+    of their own, the highest of them counts: a column that determines a label below it also determines the one there.
+    For an aggregated quasi-identifier, which hides any values that differ, the value itself counts. Suppressed records
+    that are shown have no labels: then every quasi-identifier counts as released at its top.
     """
     identifiers = plan.quasi_identifiers()
     if plan.shows_suppressed:
@@ -60,7 +60,7 @@ def check_disclosure(session: Session, plan: ReleasePlan) -> None:
 
 
 def hides(released: ReleasedColumn) -> bool:
-    """Whether values that differ are not told apart."""
+    """Whether the release hides differences between values."""
     if released.aggregated is not None:
         return released.aggregated.distinct > 1
     return _finer_level(released) is not None
@@ -68,7 +68,7 @@ def hides(released: ReleasedColumn) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What released columns tell, for the owner: the effective k of each, and what is worth a warning."""
+    """The findings on released columns for the owner: the effective k of each, and warnings."""
 
     guarantees: tuple[Guarantee, ...]
     warnings: tuple[str, ...]
@@ -77,12 +77,12 @@ class Measured:
 def check_effective_k(session: Session, plan: ReleasePlan) -> Measured:
     """Raises `InvalidError` for insensitive columns that are not acknowledged and leave fewer rows than the policy's k.
 
-    Call it once the plan is staged. Without a k, and of sensitive columns, it is a warning.
+    Call it after the plan is staged. Without a k, and for sensitive columns, it only warns.
     """
     singly, together = effective_ks(session, plan, [hides(released) for released in plan.quasi_identifiers()])
     faults, warnings = [], []
     k = plan.policy.k
-    # Without a k, what the classes have anyway is what a column must not lower.
+    # Without a k, a column must not lower the least class size.
     least = k or int(min(plan.classes.counts[plan.kept], default=0))
     low = [found for found in singly if found.least < least and not found.columns[0].acknowledged]
     for found in low:
@@ -127,7 +127,7 @@ def _refused(plan: ReleasePlan, attribute: AttributePolicy, found: str) -> Fault
 
 
 def single_valued(session: Session, plan: ReleasePlan, rows: exp.Table) -> Iterator[str]:
-    """Warnings of the sensitive columns that no model names: in which share of the released classes all are alike."""
+    """Warnings about sensitive columns that no model names: the share of released classes with a single value."""
     for attribute in plan.policy.unprotected:
         value = spelling(column(attribute.column), plan.source.column(attribute.column))
         labels = [column(released.name) for released in plan.quasi_identifiers()]
@@ -151,7 +151,7 @@ def _at_top(released: ReleasedColumn) -> ReleasedColumn:
 
 
 def _finer_level(released: ReleasedColumn) -> int | None:
-    """The highest level on which there are more groups than on the released one, if the released one hides anything."""
+    """The highest level with more groups than the released one, if the released one hides anything."""
     assert released.dictionary is not None
     groups = [len(leaves) for leaves in released.dictionary.levels.leaves]
     finer = [level for level in range(released.level) if groups[level] > groups[released.level]]

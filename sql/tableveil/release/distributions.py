@@ -1,4 +1,4 @@
-"""Keeps how the source spreads over the values of the sensitive columns: what models and verification judge by."""
+"""Stores how the source spreads over the values of the sensitive columns: models and verification judge by it."""
 
 from __future__ import annotations
 

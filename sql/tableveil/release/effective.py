@@ -1,8 +1,8 @@
-"""How many records a released column leaves for each: the effective k of columns that are released as they are.
+"""How many records a released column leaves for each person: the effective k of columns released unchanged.
 
-Somebody who knows a person's own value of a quasi-identifier looks for it among the released rows of the person's
-class. Rows are left out whose value of the column the source never has together with that own value. The rows that
-remain are counted; the least count over quasi-identifiers and records is the column's effective k.
+An attacker who knows a person's own value of a quasi-identifier looks for it among the released rows of the person's
+class. The attacker leaves out rows with a value of the column that never occurs in the source together with that own
+value. The remaining rows are counted; the least count over quasi-identifiers and records is the column's effective k.
 """
 
 from __future__ import annotations
@@ -24,12 +24,15 @@ from tableveil.release.write import clustered_rows
 from tableveil.verification.written import MEMBERS, OWN_LEVELS
 
 ACCIDENT, OF_CHANCE = 0.01, 0.1
-"""A pair of values does not count if it is in less than the first share of the records with the quasi-identifier's own
-value, and in less than the second share of those that it would be in if the columns had nothing to do with each other:
-a mistyped year must not make it look possible, and a column of many rare values must not look telling."""
+"""A pair of values does not count if it is below both of these shares.
+
+The first is a share of the records with the quasi-identifier's own value, the second a share of the number expected for
+independent columns. So a mistyped year does not make a pair look possible, and a column of many rare values does not
+look informative.
+"""
 
 MOST_TRIPLES = 20_000_000
-"""Triples of class, own value and value of the column that are looked at; of more, only an even part of the records."""
+"""The most triples of class, own value and value of the column; beyond it, only an even part of the records is used."""
 
 _ROWS = "effective_rows"
 _KEPT, _POOL = range(2)
@@ -40,10 +43,9 @@ _FITTING_VALUES = (
     "found AS (SELECT people.class, people.p, held.v, held.n, paired, own, total FROM effective_people AS people "
     "JOIN held USING (class) LEFT JOIN counted ON counted.p = people.p AND counted.v = held.v)"
 )
-"""Of every class, own value `p` and value `v` of the column: how many records of the source are `paired` so, and how
-many have the one or the other."""
+"""Per class, own value `p` and value `v`: the number of `paired` records, and those with one or the other."""
 
-# Running totals: the records with an own value in a range are the difference of two.
+# Running totals: the number of records with an own value in a range is the difference of two.
 _FITTING_RANGES = (
     "own AS (SELECT p, sum(sum(n)) OVER (ORDER BY p) AS upto FROM pairs GROUP BY p), "
     "of_value AS (SELECT v, p, sum(n) OVER (PARTITION BY v ORDER BY p) AS upto, sum(n) OVER (PARTITION BY v) AS total "
@@ -55,12 +57,12 @@ _FITTING_RANGES = (
     "ASOF LEFT JOIN of_value AS upper ON triples.v = upper.v AND triples.high >= upper.p "
     "ASOF LEFT JOIN of_value AS lower ON triples.v = lower.v AND triples.low > lower.p)"
 )
-"""The same, where an own value stands for all from `low` to `high`."""
+"""These queries are for own values that stand for all from `low` to `high`."""
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveK:
-    """The effective k of released columns, by the quasi-identifier `by` which they tell most about."""
+    """The effective k of released columns, with the quasi-identifier `by` that they reveal most about."""
 
     columns: tuple[AttributePolicy, ...]
     least: int
@@ -70,10 +72,10 @@ class EffectiveK:
 def effective_ks(
     session: Session, plan: ReleasePlan, hides: Sequence[bool]
 ) -> tuple[list[EffectiveK], EffectiveK | None]:
-    """Of every sensitive and insensitive column, and of all insensitive ones together that are not acknowledged.
+    """The effective k of every sensitive and insensitive column, and of all unacknowledged insensitive ones together.
 
-    `hides` says of each of the plan's quasi-identifiers whether its labels hide anything; call it once the plan is
-    staged. A release that is empty, or hides nothing, has none.
+    `hides` says for each of the plan's quasi-identifiers whether its labels hide anything; call it after the plan is
+    staged. An empty release has none, nor one that hides nothing.
     """
     roles = (Role.INSENSITIVE, Role.SENSITIVE)
     measured = [attribute for attribute in plan.policy.attributes if attribute.role in roles]
@@ -87,7 +89,7 @@ def effective_ks(
     for j, (released, hidden) in enumerate(zip(plan.quasi_identifiers(), hides, strict=True)):
         if not hidden and not pool:
             continue
-        # Suppressed records that are shown have no label: of them every quasi-identifier is hidden.
+        # Suppressed records that are shown have no label: every quasi-identifier of theirs is hidden.
         shown = f"({_KEPT}, {_POOL})" if hidden and pool else f"({_KEPT})" if hidden else f"({_POOL})"
         _stage_people(session, j, shown, "(max(p) - min(p))" if _ordered(released) else "0")
         leasts, telling = {}, []
@@ -153,7 +155,7 @@ def _labelled(session: Session, plan: ReleasePlan) -> exp.Select:
             for j, d in enumerate(plan.dictionaries)
         )
         query = query.join(table(OWN_LEVELS), on=conjunction(same), join_type="LEFT")
-        # A level says which column of groups a number is from.
+        # Each level reads its group numbers from another column.
         labels = [part for j, label in enumerate(labels) for part in (column(f"l{j}", OWN_LEVELS), label)]
         kept = column("l0", OWN_LEVELS).is_(exp.null()).not_()
     else:
@@ -191,7 +193,7 @@ def _clustered(
 
 
 def _place(session: Session, j: int, aggregated: AggregatedDictionary) -> None:
-    """Codes of ordered values give way to their positions, by which a class has a width."""
+    """Codes of ordered values are replaced by their positions, which give a class its width."""
     positions = aggregated.values.positions
     codes = pa.table({"code": pa.array(range(len(positions))), "position": pa.array(positions)})
     with session.relation("positions", codes):
@@ -199,7 +201,7 @@ def _place(session: Session, j: int, aggregated: AggregatedDictionary) -> None:
 
 
 def _stage_people(session: Session, j: int, shown: str, width: str) -> None:
-    """Whose own values are looked for: a row per class and own value, with the range that stands for the value."""
+    """The own values to look for: a row per class and own value, with the range that the value stands for."""
     session.stage(
         "effective_people",
         "WITH people AS ("
@@ -211,7 +213,7 @@ def _stage_people(session: Session, j: int, shown: str, width: str) -> None:
 
 
 def _stage_fits(session: Session, j: int, i: int, shown: str, ordered: bool) -> tuple[int, bool]:
-    """Which values of a column fit which own values; the least number of rows that fit, and whether any does not."""
+    """Which values of a column fit which own values; the least number of fitting rows, and whether any do not fit."""
     fitting = _FITTING_RANGES if ordered else _FITTING_VALUES
     session.stage(
         f"effective_fits_{i}",

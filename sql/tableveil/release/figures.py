@@ -1,4 +1,4 @@
-"""The public table of a classifier assessment's figures, beside the release that they are of."""
+"""The public table of a classifier assessment's figures, beside its release."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Figure = tuple[str, str, str, str | None, float | None]
 
 
 def check_figures(session: Session, release: Release) -> None:
-    """Raises `ConflictError` if something else than earlier figures of the release has the table's name."""
+    """Raises `ConflictError` if the table's name belongs to anything but earlier figures of the release."""
     target = _target(release)
     existing = objects_called(session, target.schema, [target.classification_name])
     owned = release_objects.of_target(session, target.schema, target.name)
@@ -43,7 +43,7 @@ def write_figures(session: Session, release: Release, assessments: Sequence[Asse
     """
     check_figures(session, release)
     target = _target(release)
-    # By its full name: with less, a temporary table of the same name would be meant.
+    # By its full name: a shorter one could mean a temporary table.
     figures = table(target.classification_name, target.schema, session.catalog)
     for name in objects_called(session, target.schema, [target.classification_name]):
         session.execute(drop("TABLE", table(name, target.schema, session.catalog)))

@@ -1,4 +1,4 @@
-"""The labels of intervals of aggregated columns, worded as those of interval hierarchies."""
+"""The labels of intervals of aggregated columns, worded like those of interval hierarchies."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def interval_labels(
 ) -> pa.StringArray:
     """The labels of intervals that hold low <= position < high; both are multiples of the grid, or infinite.
 
-    Of whole numbers and dates both bounds are in the interval: `[20, 29]`. Others are half-open: `[20.5, 30.5)`; of
-    timestamps the bounds are as in ISO 8601, in UTC. `< 20` and `>= 30` are open at one end, and `*` at both.
+    For whole numbers and dates both bounds are in the interval: `[20, 29]`. Others are half-open: `[20.5, 30.5)`;
+    bounds of timestamps are in ISO 8601, in UTC. `< 20` and `>= 30` are open at one end, and `*` at both.
     """
     both, number = np.unique(np.column_stack([low, high]), axis=0, return_inverse=True)
     labels = [_label(kind, grid, *bounds) for bounds in both.tolist()]
@@ -47,7 +47,7 @@ def _label(kind: ValueKind, grid: Decimal, low: float, high: float) -> str:
 
 
 def _multiple(grid: Decimal, bound: float) -> Decimal:
-    """The multiple of the grid that is meant: 0.3 of 0.1, where 64-bit floats say 0.30000000000000004."""
+    """The exact multiple of the grid: 0.3 for 0.1, where 64-bit floats give 0.30000000000000004."""
     with decimal.localcontext(prec=_PRECISION):
         return round(bound / float(grid)) * grid
 
@@ -60,6 +60,6 @@ def _text(kind: ValueKind, bound: Decimal) -> str:
             time = str(np.datetime64(int(bound * 10**6), "us"))
             return time.rstrip("0").rstrip(".") if "." in time else time
         case _:
-            # Of a Decimal, a format without an exponent; it keeps the sign of a zero.
+            # A Decimal's format without an exponent; it keeps the sign of a zero.
             text = f"{bound + 0:f}"
             return text.rstrip("0").rstrip(".") if "." in text else text

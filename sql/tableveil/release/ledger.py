@@ -1,4 +1,4 @@
-"""Whether the records of a source were released before, and why it looks so."""
+"""Whether the records of a source were released before, and the reasons for thinking so."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tableveil.state import ledger_gaps, releases, sketches
 from tableveil.state.sketches import Likeness
 
 _ENOUGH_BITS = 14
-"""What is less likely than one in 2^14 = 16,384 is no accident."""
+"""An event less likely than one in 2^14 = 16,384 is no accident."""
 
 LEAST_SHARED = 0.05
-"""Share of the smaller sample's values below which two tables are not taken for one of the same people."""
+"""Below this share of the smaller sample's values, two tables do not count as having common people."""
 
 _MOST_RELEASES = 5
 _MOST_COLUMNS = 3
@@ -31,9 +31,9 @@ _MOST_REASONS = 3
 def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: Fingerprint | None) -> None:
     """Raises `InvalidError` if the records were released before and the policy gives no reason to do so again.
 
-    They were if a table that is read was, or the same rows, or if rows or the values of columns are those of an earlier
-    source so often that it is no accident. Without a fingerprint nothing but tables are compared. Where the ledger went
-    back in time nobody knows, so that the first release of each source needs a reason then.
+    They were released before if one of the tables was, or equal rows, or if rows or the values of columns equal those
+    of an earlier source too often for an accident. Without a fingerprint only tables are compared. Where the ledger
+    went back in time nobody knows, so that the first release of each source needs a reason then.
     """
     if says_something(policy.repeat_reason):
         return
@@ -60,7 +60,7 @@ def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: 
 
 
 def _same_people(session: Session, sketch: Sketch, known: Collection[int]) -> Iterator[tuple[int, str]]:
-    """Other releases whose sources had these people, each with what says so."""
+    """Other releases whose sources had these people, each with the evidence for it."""
     own_columns = sum(sample.column != ROWS for sample in sketch.samples)
     for release, found in groupby(sketches.alike(session, sketch, known), key=lambda likeness: likeness.release):
         bits: dict[str, float] = {}
@@ -71,7 +71,7 @@ def _same_people(session: Session, sketch: Sketch, known: Collection[int]) -> It
             if weighed > bits.get(likeness.column, 0.0):
                 bits[likeness.column], best[likeness.column] = weighed, likeness
         of_rows = bits.pop(ROWS, 0.0)
-        # Columns whose values recur alike may be one column in two codes: they count once.
+        # Columns whose values recur equally may be one column in two codes: they count once.
         if sum({round(each, 3) for each in bits.values()}) >= _ENOUGH_BITS:
             yield release, _shared_by([best[name] for name in bits])
         elif of_rows >= _ENOUGH_BITS:
@@ -101,7 +101,7 @@ def _named(numbers: Sequence[int]) -> str:
 
 
 def _shared_by(columns: Sequence[Likeness]) -> str:
-    """Names those of which most is shared."""
+    """Names the columns that share most."""
     if equal := [likeness.column for likeness in columns if _is_equal(likeness)]:
         return f"{_listed(equal)} as in"
     most = max(map(_percent, columns))

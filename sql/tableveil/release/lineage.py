@@ -21,8 +21,8 @@ logger = logging.getLogger(__name__)
 def remember_release(path: Path, session: Session) -> None:
     """Writes the number of the last release beside the database; call it after the commit, one at a time.
 
-    A process that ends in between leaves a lower number, which is true as well. That it cannot be written undoes no
-    release, and is logged.
+    A process that ends in between leaves a lower number, which is true as well. A failure to write it
+    undoes no release, and is logged.
     """
     key, number = fingerprint_key(session), ledger_gaps.last_release(session)
     marks = _read(path)

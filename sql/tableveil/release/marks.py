@@ -1,4 +1,4 @@
-"""Marks of public objects, by which they are known again: whether one is still what was written."""
+"""Marks of public objects, which show whether an object was changed after it was written."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tableveil.backend import Session, column, row_hash, table
 def mark(session: Session, schema: str, name: str) -> str:
     """SHA-256 in hexadecimal over the columns, types, number and hashes of the rows of a table or view, in any order.
 
-    The hashes are DuckDB's: marks that different versions of it made cannot be compared.
+    The hashes are DuckDB's: marks made by different versions of it cannot be compared.
     """
-    # By its full name: a job's own temporary table may be called the same.
+    # By its full name: a job's own temporary table may have the short name.
     found = table(name, schema, session.catalog)
     columns = session.described(exp.select("*").from_(found))
     hashes = exp.select(exp.alias_(row_hash(*(column(column_name) for column_name, _ in columns)), "h"))

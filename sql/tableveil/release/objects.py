@@ -1,4 +1,4 @@
-"""All public objects of a release: writes them, and says where they are."""
+"""All public objects of a release: writes them, and lists them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write_objects(
 ) -> tuple[tuple[ReleaseObject, ...], ClassSizes, ProsecutorRisk]:
     """Writes the public objects of the release of that number, and the distributions that its evidence needs.
 
-    Returns the objects, the sizes of the released classes, and their risks. `write.stage` comes before.
+    Returns the objects, the sizes of the released classes, and their risks. Call `write.stage` before.
     """
     target = plan.policy.release
     rows, classes = public(plan, target.name), public(plan, target.classes_name)
@@ -51,7 +51,7 @@ def write_objects(
 
 
 def written_objects(session: Session, plan: ReleasePlan, number: int) -> Written:
-    """What the verification has to know of them."""
+    """The description of the written objects for the verification."""
     target, rows = plan.policy.release, plan.source.rows
     types = [(released.name, released.type) for released in plan.columns()]
     if plan.marker:
@@ -111,7 +111,7 @@ def _labels(plan: ReleasePlan, released: ReleasedColumn) -> Labels:
 
 
 def public(plan: ReleasePlan, name: str) -> exp.Table:
-    """A public object by its full name: with less, a temporary table of the same name would be meant."""
+    """A public object by its full name: a shorter one could mean a temporary table."""
     return table(name, plan.policy.release.schema, plan.source.reference.catalog)
 
 

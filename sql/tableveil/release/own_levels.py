@@ -1,4 +1,4 @@
-"""Rows whose combinations of values have levels of their own: where they are kept, and what labels then must not do."""
+"""Rows whose combinations of values have levels of their own: their table of levels, and checks of their labels."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def stage_own_levels(session: Session, own: OwnLevels) -> None:
 
 
 def with_own_levels(query: exp.Select, codes: Mapping[int, exp.Expr]) -> exp.Select:
-    """The rows that are released, joined to their levels by their codes; those of a single code may be left out."""
+    """The released rows, joined to their levels by their codes; quasi-identifiers of a single code may be left out."""
     same = (exp.EQ(this=column(f"c{j}", OWN_LEVELS), expression=code) for j, code in codes.items())
     return query.join(table(OWN_LEVELS), on=conjunction(same))
 
 
 def label_at_own_level(labels: Mapping[int, exp.Expr], attribute: int) -> exp.Expr:
-    """The label of a quasi-identifier that rows have at different levels, given by level."""
+    """The label of a quasi-identifier that rows have at different levels; `labels` are given by level."""
     level = column(f"l{attribute}", OWN_LEVELS)
     at = [exp.If(this=exp.EQ(this=level.copy(), expression=number(n)), true=label) for n, label in labels.items()]
     return exp.Case(ifs=at)
 
 
-# --- what labels mean -----------------------------------------------------------------------------------------------
+# --- meanings of labels ----------------------------------------------------------------------------------------------
 
 
 def check_one_meaning(
@@ -49,8 +49,8 @@ def check_one_meaning(
 ) -> None:
     """Raises `InvalidError` for every hierarchy in which one label stands for different values at different levels.
 
-    Where levels are mixed, nobody could tell from the label which of them are meant. The levels are those that the
-    lattice has, whichever of them will be used.
+    With mixed levels, readers could not know the meaning of such a label. All levels of the lattice are checked, used
+    or not.
     """
     faults = []
     for j, (dictionary, attribute) in enumerate(zip(dictionaries, policy.quasi_identifiers, strict=True)):
@@ -71,7 +71,7 @@ def check_one_meaning(
 
 
 def _texts(session: Session, dictionary: Dictionary) -> list[str | None]:
-    """Per code, what its value is at level 0 among labels."""
+    """Per code, its value as a label at level 0."""
     value: exp.Expr = column("value")
     if dictionary.column.kind is ValueKind.FLOAT:
         value = in_one_spelling(value)
@@ -79,7 +79,7 @@ def _texts(session: Session, dictionary: Dictionary) -> list[str | None]:
     return [label for (label,) in session.rows(query)]
 
 
-# --- what people are told -------------------------------------------------------------------------------------------
+# --- warnings for people ---------------------------------------------------------------------------------------------
 
 
 def mixed_levels(plan: ReleasePlan) -> tuple[str, ...]:

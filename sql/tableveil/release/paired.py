@@ -1,6 +1,6 @@
-"""Records of a source paired with what a release makes of them: each value, and what is released in its place.
+"""Records of a source paired with their release: each value, and the label or aggregate that replaces it.
 
-A record that is suppressed has labels too: those it would have been released with.
+A suppressed record has labels, too: those it would have been released with.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tableveil.release.sampled import Sample, labels_of
 from tableveil.source import Column
 
 _UNKNOWN = -1
-"""Instead of a code: the dictionary does not have the value, because the record was set aside."""
+"""Replaces a code: the dictionary lacks the value, because the record was set aside."""
 
 _SECONDS_PER_DAY = 86_400.0
 
@@ -40,8 +40,8 @@ _SECONDS_PER_DAY = 86_400.0
 class Paired:
     """The records of a sample by the codes of a plan's columns; -1 where the plan has no code for the value.
 
-    `generalized[j]` and `aggregated[j]` belong to the plan's dictionaries, `members` to the sensitive columns by which
-    the members of clusters are known. `values` are those of the generalized columns' dictionaries as numbers, NaN where
+    `generalized[j]` and `aggregated[j]` belong to the plan's dictionaries, `members` to the sensitive columns that
+    identify the members of clusters. `values` are those of the generalized columns' dictionaries as numbers, NaN where
     there is none, None for a column without numbers; `plain` are other released columns.
     """
 
@@ -93,7 +93,7 @@ class Paired:
         return aggregated is not None and name in [found.column.name for found in aggregated.dictionaries]
 
     def released_at(self, name: str, transformation: Transformation) -> Values:
-        """The column of that name, which is not aggregated, as a transformation would release it."""
+        """The values of a column, which must not be aggregated, as a transformation would release them."""
         if name in self.plain:
             return self.plain[name]
         j = [found.column.name for found in self.plan.dictionaries].index(name)
@@ -102,7 +102,7 @@ class Paired:
 
 
 def pair(session: Session, plan: ReleasePlan, sample: Sample, names: Sequence[str]) -> Paired:
-    """The records of the sample, and the columns of these names; others only as far as classes need them."""
+    """Pairs the records of the sample, for the columns of these names, and others that classes need."""
     aggregated = plan.aggregated.dictionaries if plan.aggregated is not None else ()
     members = plan.aggregated.members if plan.aggregated is not None else None
     by = members.by if members is not None else ()
@@ -146,7 +146,7 @@ def _null_code(dictionary: Dictionary | AggregatedDictionary | SensitiveDictiona
 
 
 def _values(session: Session, dictionary: Dictionary) -> NDArray[np.float64] | None:
-    """Per code of the dictionary its value as a number; NULL and what is infinite have none."""
+    """Per code of the dictionary its value as a number; NULL and infinite values have none."""
     kind = dictionary.column.kind
     if middle_reader(kind) is None:
         return None
@@ -159,13 +159,13 @@ def _number(value: exp.Expr, kind: ValueKind) -> exp.Expr:
 
 
 def _finite(numbers: NDArray[np.float64], kind: ValueKind) -> NDArray[np.float64]:
-    """Timestamps in days, as labels tell them."""
+    """Timestamps in days, as in labels."""
     in_unit = numbers / _SECONDS_PER_DAY if kind is ValueKind.TIMESTAMP else numbers
     return np.where(np.isfinite(in_unit), in_unit, np.nan)
 
 
 def _plain(session: Session, sample: Sample, found: Column) -> Values:
-    """A column that is released as it is."""
+    """A column that is released unchanged."""
     labels = labels_of(session, sample, found.name)
     if middle_reader(found.kind) is None:
         return _categories(labels.codes, labels.texts)
@@ -178,7 +178,7 @@ def _plain(session: Session, sample: Sample, found: Column) -> Values:
 def _positions(
     classes: EquivalenceClasses, groups: Sequence[NDArray[np.int32]], known: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
-    """Per record the position of the class with its groups, and -1 where there is none, or not all are known."""
+    """Per record the position of the class with its groups; -1 if there is none, or if groups are unknown."""
     if not groups:
         return np.where(known & bool(len(classes.counts)), 0, -1)
     words = classes.layout.pack([np.where(known, group, 0) for group in groups])
@@ -193,8 +193,8 @@ def _positions(
 def _clusters(members: Members, codes: Sequence[NDArray[np.int32]]) -> NDArray[np.intp]:
     """Per record the cluster it is in, -1 if it was set aside.
 
-    Records with the same codes are shared out among the clusters that have such records, in the sample's order, as the
-    clusters have them in the source.
+    Records with equal codes are divided among the clusters with such records, in the sample's order, in the source's
+    proportions.
     """
     entries = np.stack([*members.codes, *members.sensitive], axis=1)
     known = np.all([code != _UNKNOWN for code in codes], axis=0)
@@ -237,7 +237,7 @@ def _as_it_is(dictionary: AggregatedDictionary, codes: NDArray[np.int32]) -> Val
 
 
 def _told(levels: AttributeLevels, level: int) -> list[str | None]:
-    """The labels of a level, None for those that tell nothing."""
+    """The labels of a level, None for those that say nothing."""
     if level == levels.top:
         return [None] * len(levels.labels[level - 1])
     return [None if label == TOP_LABEL else label for label in levels.labels[level - 1]]
@@ -246,7 +246,7 @@ def _told(levels: AttributeLevels, level: int) -> list[str | None]:
 def _middles(
     levels: AttributeLevels, level: int, labels: Sequence[str | None], values: NDArray[np.float64], kind: ValueKind
 ) -> NDArray[np.float64] | None:
-    """The number that stands for each group: what its label says, or the middle between its least and greatest value.
+    """The number that stands for each group: read from its label, or the middle between its least and greatest value.
 
     None if groups do not follow one another on the line of numbers: then they are categories.
     """
@@ -301,7 +301,7 @@ def _numeric(codes: NDArray[np.int32], numbers: NDArray[np.float64]) -> Values:
 
 
 def _categories(codes: NDArray[np.int32], labels: Sequence[str | None]) -> Values:
-    """All that is not known, labels that are None among them, has one code."""
+    """All unknown values, including labels that are None, have one code."""
     unknown = len(labels)
     kept = np.array([unknown if label is None else code for code, label in enumerate(labels)] + [unknown], np.int32)
     return Values(kept[codes], unknown + 1, None, unknown)

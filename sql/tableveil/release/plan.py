@@ -1,4 +1,4 @@
-"""What a release will look like: its columns, their types, and which classes are suppressed."""
+"""The plan of a release: its columns, their types, and the suppressed classes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ReleasedColumn:
     `dictionary` and `level` are set for quasi-identifiers that are generalized, `aggregated` for those whose values are
     aggregated.
 
-    At the record level `level` is the highest that a released record has, and `levels` are all of them, ascending.
+    At the record level `level` is the highest level of a released record, and `levels` are all of them, ascending.
     """
 
     column: Column
@@ -48,7 +48,7 @@ class ReleasedColumn:
 
     @property
     def type(self) -> str:
-        """Its type: the source's at level 0, VARCHAR for labels; of aggregates what they are."""
+        """Its type: the source's at level 0, VARCHAR for labels, the aggregate's type for aggregates."""
         if self.aggregated is not None:
             return self.aggregated.released_type
         return self.column.released_type if self.level == 0 else "VARCHAR"
@@ -67,7 +67,7 @@ class OwnLevels:
 
     @property
     def kept(self) -> NDArray[np.bool_]:
-        """Per combination, whether it is released: with those of the population, whether it would be."""
+        """Per combination, whether it is released; for combinations of the population only, whether it would be."""
         kept: NDArray[np.bool_] = self.chosen != SUPPRESSED
         return kept
 
@@ -78,7 +78,7 @@ class OwnLevels:
 
     @cached_property
     def records_at(self) -> tuple[tuple[tuple[int, int], ...], ...]:
-        """Per quasi-identifier, the levels at which records are released, ascending, each with how many are."""
+        """Per quasi-identifier, the levels at which records are released, ascending, with their numbers of records."""
         released = self.combinations.records * self.kept
         counts = [np.bincount(self.levels(j), weights=released) for j in range(len(self.combinations.codes))]
         return tuple(tuple((int(level), int(of[level])) for level in np.flatnonzero(of)) for of in counts)
@@ -86,11 +86,11 @@ class OwnLevels:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Members:
-    """Which records are in which class where clusters take the place of a transformation.
+    """The members of each class where clusters replace the transformation.
 
     Entry i: `counts[i]` records with the code `codes[j][i]` of each aggregated column j, and `sensitive[s][i]` of each
-    of the sensitive columns `by`, are in the class `classes[i]`, its position among the plan's. Which of the records
-    with the same codes is left to the writer; it must not depend on their order in the source.
+    of the sensitive columns `by`, are in the class `classes[i]`, its position among the plan's. The writer chooses
+    among records with equal codes; the choice must not depend on their order in the source.
     """
 
     by: tuple[SensitiveDictionary, ...]
@@ -102,9 +102,9 @@ class Members:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aggregated:
-    """The aggregated columns, in policy order, and what replaces their values in each of the plan's classes.
+    """The aggregated columns, in policy order, and their aggregates in each of the plan's classes.
 
-    `aggregates[j]` has an entry per class, suppressed ones included. `members` says who is in which class; None: the
+    `aggregates[j]` has an entry per class, suppressed ones included. `members` assigns records to classes; None: the
     labels of the generalized columns do.
     """
 
@@ -117,11 +117,11 @@ class Aggregated:
 class ReleasePlan:
     """Everything the writer needs: `policy` has a role for every column, `classes` are those at `transformation`.
 
-    `kept` says per class whether it is released; `records` counts the source. `sensitive` are the sensitive columns.
-    At the record level combinations have `own_levels`: then `classes` are those at level 0, and `transformation` has
-    the highest level that a released record has of each quasi-identifier. `aggregated` are the columns that are not
-    generalized but aggregated; where clusters take the place of a transformation, all quasi-identifiers are, `classes`
-    are the clusters, keyed by their number, and all are kept.
+    `kept` says per class whether it is released; `records` counts the source. `sensitive` are the sensitive columns. At
+    the record level combinations have `own_levels`: then `classes` are those at level 0, and `transformation` has, for
+    each quasi-identifier, the highest level of a released record. `aggregated` are the columns that are aggregated
+    instead of generalized; where clusters replace the transformation, these are all quasi-identifiers, `classes` are
+    the clusters, keyed by their number, and all are kept.
     """
 
     policy: Policy
@@ -137,12 +137,12 @@ class ReleasePlan:
 
     @property
     def kept_records(self) -> int:
-        """Records that are released."""
+        """The number of released records."""
         return int(self.classes.counts[self.kept].sum())
 
     @property
     def suppressed_records(self) -> int:
-        """Records that are not."""
+        """The number of suppressed records."""
         return self.records - self.kept_records
 
     @property
@@ -175,7 +175,7 @@ class ReleasePlan:
         return () if self.aggregated is None else self.aggregated.dictionaries
 
     def levels_of(self, attribute: int) -> tuple[int, ...]:
-        """The different levels, ascending, at which records have a quasi-identifier."""
+        """The different levels of a quasi-identifier in records, ascending."""
         used = () if self.own_levels is None else self.own_levels.records_at[attribute]
         return tuple(level for level, _ in used) or (self.transformation[attribute],)
 

@@ -1,4 +1,4 @@
-"""Publishes a release: one transaction that checks, writes, verifies, records, and is looked for afterwards."""
+"""Publishes a release: one transaction checks, writes, verifies and records it; then it is looked for."""
 
 from __future__ import annotations
 
@@ -40,11 +40,12 @@ from tableveil.verification import verify
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the job knows about a release before it is written.
+    """The job's knowledge about a release before it is written.
 
     `parts` are those of the score, `losses` the loss of each quasi-identifier: generalized ones first. The rules of the
     explanation are those of the models in `chosen_by`. `document` is the policy as JSON; `elapsed` gives the seconds
-    since the job started, `phases` the seconds of the phases so far; `guarantees` are what every privacy model reaches.
+    since the job started, `phases` the seconds of the phases so far; `guarantees` are the strictest parameters that
+    hold for every privacy model.
     """
 
     job: int
@@ -68,12 +69,13 @@ class Evidence:
 def publish(
     database: Database, session: Session, plan: ReleasePlan, evidence: Evidence, verifying: Callable[[], None]
 ) -> int:
-    """Writes the release and the job's outcome, and returns the release's number. `verifying` is called in between.
+    """Writes the release and the job's outcome, and returns the release's number.
 
-    Until the commit the session's control can stop it, and nothing stays; from the commit on nothing stops it.
+    `verifying` is called between writing and verifying. Until the commit the session's control can stop it, and nothing
+    stays; once the commit begins nothing stops it.
 
     Raises:
-        ConflictError: the source changed since it was counted, or something is in the target's place.
+        ConflictError: the source changed since it was counted, or something exists at the target.
         InvalidError: the source was released meanwhile, and the policy gives no reason to release it again.
         InternalError: the verification failed (nothing was written), or the commit left nothing behind.
     """
@@ -118,7 +120,7 @@ def writing(database: Database, session: Session) -> Iterator[None]:
 
 
 def _check_unchanged(session: Session, plan: ReleasePlan, evidence: Evidence) -> None:
-    # The fingerprint is of columns that are known: one that is gone would fail, one that is new would not show.
+    # The fingerprint covers known columns: a missing one would fail, a new one would not show.
     found, _, _ = resolve_source(session, plan.policy)
     key = fingerprint_key(session)
     if found != plan.source.with_all() or fingerprint(session, plan.source, key) != evidence.fingerprint.rows:
@@ -140,7 +142,7 @@ def _check_unchanged(session: Session, plan: ReleasePlan, evidence: Evidence) ->
 
 
 def _drop_replaced(session: Session, plan: ReleasePlan, existing: Mapping[str, str]) -> None:
-    """Drops the earlier release's objects; `check_existing` made sure that they are one's."""
+    """Drops the earlier release's objects; `check_existing` made sure that they belong to it."""
     target = plan.policy.release
     for name, kind in existing.items():
         session.execute(drop(kind.upper(), public(plan, name)))
@@ -200,10 +202,10 @@ def _release(
 
 
 def _attributes(plan: ReleasePlan, evidence: Evidence, distinct_after: Mapping[str, int]) -> Iterator[AttributeResult]:
-    """Of the generalized columns, to which levels of other transformations belong, then of the aggregated ones."""
+    """The generalized columns, which have levels in other transformations, too, then the aggregated ones."""
     aggregated = plan.aggregated.dictionaries if plan.aggregated is not None else ()
     columns: list[Dictionary | AggregatedDictionary] = [*plan.dictionaries, *aggregated]
-    # Quality models have parts of all, of the generalized ones, or none.
+    # Quality models have parts for all, for the generalized ones, or for none.
     parts = itertools.chain(evidence.parts, itertools.repeat(None))
     for j, (dictionary, loss, part) in enumerate(zip(columns, evidence.losses, parts, strict=False)):
         column, is_aggregated = dictionary.attribute.column, isinstance(dictionary, AggregatedDictionary)

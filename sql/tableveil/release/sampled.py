@@ -1,4 +1,4 @@
-"""Some records of a source, drawn by a seed, and the values that they have in a column."""
+"""Some records of a source, drawn with a seed, and their values in a column."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labels:
-    """The values of one column of a sample: a code per record, and per code the value as text, None being NULL."""
+    """The values of one column of a sample: a code per record, and per code the value as text; None is NULL."""
 
     codes: NDArray[np.int32]
     texts: tuple[str | None, ...]
 
 
 def draw_sample(session: Session, source: Source, most: int, seed: int) -> Sample:
-    """Draws up to `most` records, those set aside among them, each as likely as any other.
+    """Draws up to `most` records, including those set aside, each with equal probability.
 
-    Which are drawn, and their order, depends on the rows and the seed alone, whatever the rows' order.
+    The drawn records, and their order, depend on the rows and the seed alone, not on the rows' order.
     """
     whole = source.with_all()
     names = [found.name for found in whole.columns]
@@ -65,7 +65,7 @@ def draw_sample(session: Session, source: Source, most: int, seed: int) -> Sampl
 
 
 def _free_names(taken: Sequence[str], *wanted: str) -> list[str]:
-    """The wanted names, changed where a column is called so."""
+    """The wanted names, changed where a column has them."""
     folded = {name.casefold() for name in taken}
     longest = max((len(name) for name in taken), default=0)
     return [name if name not in folded else name + "_" * longest for name in wanted]

@@ -43,13 +43,13 @@ def check_target(session: Session, policy: Policy, source: Source | None) -> lis
 
 
 def check_existing(session: Session, policy: Policy) -> dict[str, str]:
-    """The target's objects that exist, to be replaced: their names as they are, and whether each is a table or a view.
+    """The target's existing objects, which are to be replaced: their names, and whether each is a table or a view.
 
-    What was written beside the latest release since then is among them.
+    They include objects written later beside the latest release.
 
     Raises:
-        ConflictError: something is in the way that the policy does not allow to replace. Only objects that an earlier
-            release of the same name wrote are ever replaced.
+        ConflictError: the policy does not allow to replace an existing object. Only objects that an earlier release of
+            the same name wrote are ever replaced.
     """
     target = policy.release
     owned = release_objects.of_target(session, target.schema, target.name)
@@ -83,7 +83,7 @@ def check_existing(session: Session, policy: Policy) -> dict[str, str]:
 def foreign_objects(
     session: Session, schema: str, existing: Mapping[str, str], owned: Mapping[str, int]
 ) -> dict[str, str]:
-    """Those of the objects that exist which are not `owned`: of a release's objects, with their numbers of rows."""
+    """The existing objects that are not `owned`: `owned` are a release's objects, with their numbers of rows."""
     return {
         name: kind
         for name, kind in existing.items()
@@ -92,14 +92,14 @@ def foreign_objects(
 
 
 def count_rows(session: Session, name: str, schema: str) -> int:
-    """A table of one's own may have taken the name of a release that was dropped; it has other rows."""
-    # By its whole name: a job's own temporary table may have the same one.
+    """A user's table may have taken the name of a release that was dropped; its number of rows differs."""
+    # By its full name: a job's own temporary table may have the short one.
     whole = table(name, schema, session.catalog)
     count: int = session.value(exp.select(exp.Count(this=exp.Star())).from_(whole))
     return count
 
 
 def objects_called(session: Session, schema: str, names: Iterable[str]) -> dict[str, str]:
-    """The tables and views of a schema that are called so, whatever the case."""
+    """The tables and views of a schema with these names, in any case."""
     wanted = {name.casefold() for name in names}
     return {found.name: found.kind for found in catalog.listed(session, schema) if found.name.casefold() in wanted}

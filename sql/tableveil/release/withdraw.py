@@ -1,4 +1,4 @@
-"""Takes a release back: drops what it wrote, as far as that is still there, and notes it in the ledger."""
+"""Withdraws a release: drops its objects if they still exist, and notes that in the ledger."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def withdraw(
 ) -> None:
     """Drops the objects of a current release and notes the withdrawal, in one transaction; the ledger entry stays.
 
-    Objects that are not what was written any more are kept, and named in the withdrawal. Looking at their rows takes
+    Objects that were changed after they were written are kept, and named in the withdrawal. Looking at their rows takes
     time: only the commit is inside of `unused`, in which no job comes to use the release, and which raises if one does.
 
     Raises:
-        ConflictError: views that are not the release's read its objects.
+        ConflictError: views outside the release read its objects.
         InternalError: the commit left nothing behind.
         Stopped: `control` said so before the commit.
     """
@@ -69,7 +69,7 @@ def _is_as_written(session: Session, release: Release, item: ReleaseObject, ther
 
 
 def _check_dependants(session: Session, release: Release, own: list[ReleaseObject]) -> None:
-    """Raises `ConflictError` for views that would break: DuckDB drops a table whoever reads it."""
+    """Raises `ConflictError` for views that would break: DuckDB drops a table even if views read it."""
     dropped = {(release.target_schema.casefold(), item.name.casefold()) for item in own}
     read = {*dropped, (STATE_SCHEMA, f"snapshot_{release.number}")}
     faults = [
@@ -88,7 +88,7 @@ def _check_dependants(session: Session, release: Release, own: list[ReleaseObjec
 
 
 def _tables(schema: str, view: str) -> Iterator[tuple[str, str]]:
-    """Schemas and names of what a view in that schema reads, in lower case; a name alone may be found in several."""
+    """Schemas and names that a view in that schema reads, in lower case; a name alone may be found in several."""
     for found in sqlglot.parse_one(view, dialect="duckdb").find_all(exp.Table):
         name = found.name.casefold()
         yield from [(found.db.casefold(), name)] if found.db else [(schema.casefold(), name), ("main", name)]

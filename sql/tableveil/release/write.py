@@ -26,10 +26,9 @@ ENTROPY_DIGITS = 9
 
 
 def stage(session: Session, plan: ReleasePlan) -> None:
-    """Puts what the rows are joined to into temporary tables, before the transaction that writes.
+    """Puts the tables that the rows are joined to into temporary tables, before the transaction that writes.
 
-    That is the keys of the suppressed classes, or the levels that combinations have of their own, or what classes have
-    of aggregated columns.
+    These are the keys of the suppressed classes, or the own levels of combinations, or the aggregates of classes.
     """
     if plan.aggregated is not None:
         stage_aggregates(session, plan, plan.aggregated)
@@ -45,7 +44,7 @@ def stage(session: Session, plan: ReleasePlan) -> None:
 
 
 def write_rows(session: Session, plan: ReleasePlan, target: exp.Table) -> None:
-    """Creates the table of released rows, sorted by all of its columns so that their order says nothing."""
+    """Creates the table of released rows, sorted by all of its columns so that their order reveals nothing."""
     numbered = plan.aggregated is not None and plan.aggregated.members is not None and split(session)
     kept = _kept_rows(plan, numbered)
     rows: exp.Query = kept
@@ -53,7 +52,7 @@ def write_rows(session: Session, plan: ReleasePlan, target: exp.Table) -> None:
     if plan.marker:
         rows = kept.select(alias(exp.false(), plan.marker))
         for others in _suppressed_rows(plan):
-            # BY NAME fills every column that they lack with NULL.
+            # BY NAME fills the columns that they lack with NULL.
             marked = others.select(alias(exp.true(), plan.marker))
             rows = exp.Union(this=rows, expression=marked, distinct=False, by_name=True)
         order.insert(0, column(plan.marker))
@@ -71,8 +70,8 @@ def write_view(session: Session, plan: ReleasePlan, view: exp.Table, snapshot: e
 def write_classes(session: Session, plan: ReleasePlan, rows: exp.Table, target: exp.Table) -> None:
     """Creates the table of released classes, from the released rows alone.
 
-    Labels, `class_size`, `risk`, and per sensitive column how many different values a class has, and the exponential of
-    their entropy: with that l, distinct and entropy l-diversity just hold. NULL counts for neither.
+    Labels, `class_size`, `risk`, and per sensitive column the number of different values in a class, and the
+    exponential of their entropy: with that l, distinct and entropy l-diversity just hold. NULL counts for neither.
     """
     labels = [released.name for released in plan.quasi_identifiers()]
     names = class_columns(plan)
@@ -99,7 +98,7 @@ def write_classes(session: Session, plan: ReleasePlan, rows: exp.Table, target: 
 
 
 def _diversity(plan: ReleasePlan, rows: exp.Table, labels: list[str], sensitive: str) -> exp.Select:
-    """Per class with any values, how many are `different`, and the l that their entropy has `achieved`.
+    """Per class with any values, the number that are `different`, and the l that their entropy has `achieved`.
 
     The values are grouped before they are counted: an aggregate that holds all values of a class does not spill.
     """
@@ -117,8 +116,8 @@ def _diversity(plan: ReleasePlan, rows: exp.Table, labels: list[str], sensitive:
 
 
 def _by_labels(plan: ReleasePlan, rows: exp.Table, labels: list[str], prefix: str) -> exp.Select:
-    """The released rows grouped by their labels, which are called by prefix and position."""
-    # Qualified: columns may have the names of these.
+    """The released rows grouped by their labels, which are named by prefix and position."""
+    # Qualified: columns may have these names.
     named = [alias(column(label, "r"), f"{prefix}{i}") for i, label in enumerate(labels)]
     query = exp.select(*named).from_(exp.alias_(rows.copy(), "r", table=True))
     if plan.marker:
@@ -127,7 +126,7 @@ def _by_labels(plan: ReleasePlan, rows: exp.Table, labels: list[str], prefix: st
 
 
 def class_columns(plan: ReleasePlan) -> ClassColumns:
-    """The names of the other columns, none of which is a quasi-identifier's or given twice."""
+    """The names of the other columns; none equals a quasi-identifier's or another one."""
     taken = {released.name.casefold() for released in plan.quasi_identifiers()}
 
     def free(name: str) -> str:
@@ -196,7 +195,7 @@ def distinct_labels(session: Session, plan: ReleasePlan, classes: exp.Table) -> 
 
 
 def _kept_rows(plan: ReleasePlan, numbered: bool) -> exp.Select:
-    """The released rows; `numbered` if records with the same values may be in different classes."""
+    """The released rows; `numbered` if records with equal values may be in different classes."""
     if plan.aggregated is not None and plan.aggregated.members is not None:
         return _clustered_rows(plan, plan.aggregated.members, numbered)
     suppresses = bool((~plan.kept).any())
@@ -215,7 +214,7 @@ def _kept_rows(plan: ReleasePlan, numbered: bool) -> exp.Select:
 
 
 def clustered_rows(plan: ReleasePlan, members: Members, numbered: bool) -> tuple[exp.Select, dict[str, int]]:
-    """The rows of clusters without a select list yet; by name the positions of what is released as it is."""
+    """The rows of clusters without a select list yet; and by name the positions of columns released unchanged."""
     own = [released for released in plan.columns() if released.aggregated is None]
     query = member_rows(plan, members, [_label(released, 0, {}) for released in own], numbered)
     return query, {released.name: i for i, released in enumerate(own)}
@@ -232,7 +231,7 @@ def _clustered_rows(plan: ReleasePlan, members: Members, numbered: bool) -> exp.
 
 
 def _suppressed_rows(plan: ReleasePlan) -> Iterator[exp.Select]:
-    """The rows of suppressed records: of columns of the source they have those that they show."""
+    """The rows of suppressed records, with the source's columns that they show."""
     if plan.policy.suppressed_records is SuppressedRecords.BLANK:
         yield exp.select().from_(exp.GenerateSeries(end=number(plan.suppressed_records), is_end_exclusive=True))
         return
@@ -247,14 +246,14 @@ def _suppressed_rows(plan: ReleasePlan) -> Iterator[exp.Select]:
 
 
 def _joined_rows(plan: ReleasePlan, with_groups: bool) -> tuple[exp.Select, dict[int, exp.Expr]]:
-    """The source joined to the dictionaries that labels come from, and each row's groups, as far as there are any.
+    """The source joined to the dictionaries of its labels, and each row's groups, if there are any.
 
-    If they are asked for, those of all quasi-identifiers of more than one group are there.
+    With `with_groups`, all quasi-identifiers of more than one group have them.
     """
     query = exp.select().from_(plan.source.table("source"))
     groups: dict[int, exp.Expr] = {}
     for j, dictionary in enumerate(plan.dictionaries):
-        # The top is one label for all, and level 0 is the value itself: neither needs the dictionary for its label.
+        # The top has one label for all, and level 0 has the value itself: neither needs the dictionary for its label.
         labelled = any(0 < level < dictionary.levels.top for level in plan.levels_of(j))
         if (with_groups and plan.classes.layout.radices[j] > 1) or labelled:
             query, groups[j] = joined_code(query, dictionary, "source", f"d{j}", plan.classes.at[j])
@@ -264,7 +263,7 @@ def _joined_rows(plan: ReleasePlan, with_groups: bool) -> tuple[exp.Select, dict
 def _of_classes(
     plan: ReleasePlan, query: exp.Select, groups: Mapping[int, exp.Expr], staged: str, join: str
 ) -> exp.Select:
-    """The rows joined to the staged table that has their class's key, or is without it."""
+    """The rows joined to the staged table, with or without the key of their class in it."""
     layout = plan.classes.layout
     words: list[exp.Expr] = [cast(number(0), "BIGINT") for _ in range(layout.words)]
     for j, group in groups.items():
@@ -275,7 +274,7 @@ def _of_classes(
 
 
 def _withheld(plan: ReleasePlan) -> list[exp.Expr]:
-    """Conditions on a row of the source: if any holds, it is suppressed whatever its class."""
+    """Conditions on a row of the source: if any holds, the row is suppressed in any class."""
     return [column(d.column.name, "source").is_(exp.null()) for d in plan.dictionaries if d.withholds]
 
 

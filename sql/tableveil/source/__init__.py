@@ -1,4 +1,4 @@
-"""The source table: what it is, whether the policy fits it, and the fingerprint of its rows."""
+"""The source table: its columns, its fit to the policy, and the fingerprint of its rows."""
 
 from __future__ import annotations
 

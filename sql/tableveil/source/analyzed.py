@@ -1,4 +1,4 @@
-"""Resolves what a risk analysis looks at: rows, the columns by which people could be recognized, weights."""
+"""Resolves the input of a risk analysis: rows, the columns that could identify people, weights."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def resolve_analyzed(
     weight_column: str,
     query: SourceQuery | None = None,
 ) -> tuple[Analyzed, list[Fault]]:
-    """What is analyzed of a table that exists, or of a query's rows, and all faults found.
+    """The input of an analysis, from a table that exists or a query's rows; and all faults found.
 
-    Columns that there are not are left out.
+    Columns that do not exist are left out.
 
-    `marker` names the BOOLEAN column that is true for rows which stand for suppressed records, if it has one.
+    `marker` names the BOOLEAN column that is true for rows of suppressed records, if there is one.
     """
     columns = columns_of(session, reference) if query is None else query_columns(session, query)
     names = [found.name if isinstance(found, Column) else found[0] for found in columns]

@@ -1,4 +1,4 @@
-"""What a table holds, as far as it can be told without showing values: names, types, counts; values only if asked."""
+"""The contents of a table without its values: names, types, counts; values only on request."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from tableveil.source.model import Column
 from tableveil.source.tables import columns_of, without_values
 
 MOST_ROWS_COUNTED_EXACTLY = 1_000_000
-"""From here on, distinct values are estimated: counting them takes memory for every one of them."""
+"""From this number of rows on, distinct values are estimated: counting them takes memory for every one of them."""
 
 MOST_COLUMNS_COUNTED_EXACTLY = 400
 
-# Columns looked at in one scan. What DuckDB takes to plan exact counts grows with their square.
+# Columns looked at in one scan. DuckDB's time to plan exact counts grows with the square of their number.
 _AT_ONCE_EXACTLY = 8
 _AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnDescription:
-    """What a column holds.
+    """The contents of a column.
 
-    `kind` is None if the type cannot be released. `type` is DuckDB's spelling, but for the values of an ENUM, which are
-    left out. `distinct` counts the values without NULL, estimated if not `distinct_exact`. `shortest` and `longest` are
-    lengths in characters of the values as text. Only if values were asked for: the least and greatest value, and the
-    most frequent `values` with their numbers of rows, as text.
+    `kind` is None if the type cannot be released. `type` is DuckDB's spelling, without the values of an ENUM.
+    `distinct` counts the values without NULL, estimated if not `distinct_exact`. `shortest` and `longest` are lengths
+    in characters of the values as text. Only if values were asked for: the least and greatest value, and the most
+    frequent `values` with their numbers of rows, as text.
     """
 
     name: str
@@ -89,7 +89,7 @@ def _counted(
         present, distinct_values, shortest, longest = figures[4 * position : 4 * position + 4]
         name, kind = _name_and_kind(found)
         type_ = without_values(found.type if isinstance(found, Column) else found[1])
-        # An estimate may exceed what there is.
+        # An estimate may exceed the number of values.
         distinct_values = min(distinct_values, present)
         described.append(
             ColumnDescription(name, type_, kind, rows - present, distinct_values, exactly, shortest, longest)
@@ -116,7 +116,7 @@ def _with_values(
 
 
 def _comparable(name: str, kind: ValueKind | None) -> exp.Expr:
-    """The column's values as something that can be compared and counted, which a MAP by itself cannot."""
+    """The column's values in a form that can be compared and counted, which a MAP by itself cannot."""
     return column(name) if kind is not None else cast(column(name), "VARCHAR")
 
 

@@ -1,6 +1,6 @@
-"""What a policy draft needs to know of a table's columns.
+"""The facts that a policy draft needs about a table's columns.
 
-It is less than `describe` tells, and takes less time: a risk analysis that guesses its columns waits for it.
+They are fewer than in `describe`, and take less time: a risk analysis that guesses its columns waits for them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tableveil.source.model import Column
 from tableveil.source.tables import columns_of
 
 MOST_COLUMNS_COUNTED_EXACTLY = 50
-"""Of wider tables, distinct values are estimated, which is enough to guess by."""
+"""In wider tables, distinct values are estimated, which is enough for guesses."""
 
-# Columns looked at in one scan. What DuckDB takes to plan exact counts grows with their square.
+# Columns looked at in one scan. DuckDB's time to plan exact counts grows with the square of their number.
 _AT_ONCE_EXACTLY = 8
 _AT_ONCE = 100
 
@@ -35,10 +35,10 @@ _SHORTEST_DATE, _LONGEST_DATE = 8, 10
 
 
 def role_facts(session: Session, reference: TableReference) -> list[ColumnFacts]:
-    """The facts of all columns of an existing table, in table order, as far as roles are guessed by them.
+    """The facts for guessing roles, about all columns of an existing table, in table order.
 
-    Nothing is counted of columns that cannot be released, or whose names alone say that they identify: those are the
-    ones with most values. Call it in a transaction if others may change the table meanwhile.
+    Columns that cannot be released are not counted, nor columns whose names alone identify: those have most values.
+    Call it in a transaction if others may change the table meanwhile.
     """
     known = _uncounted(session, reference)
     counted = iter(_all_counted(session, reference, [facts for facts in known if not identifies_by_name(facts)]))
@@ -46,7 +46,10 @@ def role_facts(session: Session, reference: TableReference) -> list[ColumnFacts]
 
 
 def column_facts(session: Session, reference: TableReference) -> list[ColumnFacts]:
-    """The facts of all columns; of those that cannot be released nothing but name and type. Otherwise as above."""
+    """The facts about all columns; those that cannot be released have only a name and a type.
+
+    Otherwise as in `role_facts`.
+    """
     counted = _all_counted(session, reference, _uncounted(session, reference))
     found: list[ColumnFacts] = []
     for start in range(0, len(counted), _AT_ONCE):
@@ -94,7 +97,7 @@ def _counted(session: Session, reference: TableReference, columns: Sequence[Colu
         else replace(
             facts,
             nulls=facts.rows - found[f"present{position}"],
-            # An estimate may exceed what there is.
+            # An estimate may exceed the number of values.
             distinct=min(found[f"distinct{position}"], found[f"present{position}"]),
             shortest=found.get(f"shortest{position}"),
             longest=found.get(f"longest{position}"),
@@ -129,7 +132,7 @@ def _with_ranges(session: Session, reference: TableReference, columns: Sequence[
 
 
 def _date_format(value: exp.Expr) -> exp.Expr:
-    """The first way of writing dates in which all values are; NULL if there is none."""
+    """The first date format that fits all values; NULL if there is none."""
     case = exp.Case()
     for written in _DATE_FORMATS:
         dates = exp.StrToTime(this=cast(value.copy(), "VARCHAR"), format=text(written), safe=True)

@@ -1,4 +1,4 @@
-"""Facts about the source's rows that a policy relies on: people, nearly unique columns, NULLs that must not be."""
+"""Facts about the source's rows that a policy relies on: people, nearly unique columns, forbidden NULLs."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tableveil.source.model import PopulationRows, Source
 from tableveil.source.tables import shown_type
 
 NEARLY_UNIQUE = 0.9
-"""Share of distinct values among the non-NULL ones from which a column that is released singles people out."""
+"""From this share of distinct values among the non-NULL ones, a released column singles people out."""
 
 SHARED_BY_FEW = 0.5
-"""Share of the non-NULL values that few records share from which an insensitive column is an identifier of groups."""
+"""From this share of non-NULL values that few records share, an insensitive column identifies groups."""
 
 KEY = 10
-"""Different values from which a sensitive column can be a key to other tables: fewer are a few people's illnesses."""
+"""With this number of different values, a sensitive column can be a key to other tables."""
 
 FEWEST, MOST_FEW = 3, 10
-"""A value is shared by few records if fewer than the policy's k have it; that number is held between these two."""
+"""A value is shared by few records if fewer than the policy's k have it; that number is limited to this range."""
 
 CLEARLY_REPEATED = 0.6
-"""Estimated share below which a column cannot be nearly unique: DuckDB's estimate is off by a few per cent."""
+"""Below this estimated share, a column cannot be nearly unique: DuckDB's estimate is off by a few per cent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Facts:
 
 
 def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
-    """Looks at the rows once for everything the policy states about them, and again only where that says so."""
+    """Looks at the rows once for all of the policy's statements about them, and again only where that is needed."""
     attributes = list(enumerate(policy.attributes))
     shown = (Role.INSENSITIVE, Role.SENSITIVE)
     suspects = [(i, a) for i, a in attributes if a.role in shown and not a.acknowledged]
@@ -60,7 +60,7 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
         faults += _check_people(session, source, person, records, present=found.pop(0))
     estimates, found = found[: len(suspects)], found[len(suspects) :]
     for (i, attribute), estimate, present in zip(suspects, estimates, found, strict=False):
-        # Of a single record every value is unique, but that is not what is wrong with it.
+        # Every value of a single record is unique, but the fault there is another one.
         if records > 1 and present:
             identifying = _identifying(session, source, policy, attribute, estimate, present)
             faults += [_identifies(policy.role_field(i), attribute, identifying)] if identifying else []
@@ -82,13 +82,13 @@ def check_facts(session: Session, source: Source, policy: Policy) -> Facts:
 def _identifying(
     session: Session, source: Source, policy: Policy, attribute: AttributePolicy, estimate: int, present: int
 ) -> str:
-    """Which of a column's `present` values, about `estimate` of them distinct, single out people or small groups.
+    """The fault of a column whose values single out people or small groups; about `estimate` values are distinct.
 
-    Sensitive columns may have rare values, which models of them are for: they are judged by distinct values only.
+    Sensitive columns may have rare values, since models protect them: they are judged by distinct values only.
     """
     few = min(max(policy.k or 0, FEWEST), MOST_FEW)
     insensitive = attribute.role is Role.INSENSITIVE
-    # At least so many of the values are distinct if so many are shared by few.
+    # If so many of the values are shared by few, at least so many are distinct.
     least = min(NEARLY_UNIQUE, SHARED_BY_FEW / (few - 1)) if insensitive else NEARLY_UNIQUE
     if estimate < CLEARLY_REPEATED / NEARLY_UNIQUE * least * present:
         return ""
@@ -116,7 +116,7 @@ def records_in(session: Session, source: Source) -> int:
 
 
 def check_membership(session: Session, source: Source) -> list[Fault]:
-    """Rows of which it is not known whether they are the source's, and values of the population that would be lost."""
+    """Faults of rows with unknown membership, and of values of the population that would be lost."""
     return [*_check_subset(session, source), *_check_population(session, source.population)]
 
 
@@ -133,7 +133,7 @@ def _check_subset(session: Session, source: Source) -> list[Fault]:
 
 
 def _check_population(session: Session, population: PopulationRows | None) -> list[Fault]:
-    """Values of the population that would be lost as the source's types."""
+    """Faults of values of the population that the source's types would lose."""
     if population is None:
         return []
     converted = [
@@ -143,7 +143,7 @@ def _check_population(session: Session, population: PopulationRows | None) -> li
     ]
     if not converted:
         return []
-    # What comes back as it was is not lost; comparing values of two types could itself fail to convert them.
+    # A value that comes back unchanged is not lost; comparing values of two types could itself fail to convert them.
     lost = [
         exp.CountIf(
             this=exp.NullSafeNEQ(
@@ -167,7 +167,7 @@ def _check_population(session: Session, population: PopulationRows | None) -> li
 
 
 def estimated_values(session: Session, source: Source, columns: Sequence[str]) -> dict[str, int]:
-    """About how many different values the columns have, by DuckDB's estimate."""
+    """DuckDB's estimates of the columns' numbers of different values."""
     wanted = [alias(exp.ApproxDistinct(this=column(name)), f"e{i}") for i, name in enumerate(columns)]
     return dict(zip(columns, session.row(exp.select(*wanted).from_(source.table())), strict=True))
 

@@ -1,4 +1,4 @@
-"""The keyed fingerprint of a table's rows: tells whether they changed, and nothing else to who lacks the key."""
+"""The keyed fingerprint of a table's rows: it shows whether they changed, and nothing else without the key."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from tableveil.source.sketch import Sketch, estimates, sketch
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What is kept of a source's records to know them again.
+    """The data kept of a source's records to recognize them again.
 
-    `rows` is of all of them with their columns' names and types, and changes with any; by the `sketch` most of them are
-    known again if some changed. A source that is only compared with its release has none.
+    `rows` covers all of them with their columns' names and types, and changes with any change; the `sketch` still
+    recognizes most of them if some changed. A source that is only compared with its release has no sketch.
     """
 
     rows: str
@@ -29,11 +29,11 @@ class Fingerprint:
 
 
 def fingerprint(session: Session, source: Source, key: bytes) -> str:
-    """HMAC-SHA-256 in hexadecimal over columns, types, number of rows and the rows' hashes, whatever their order.
+    """HMAC-SHA-256 in hexadecimal over columns, types, number of rows and the rows' hashes, in any order.
 
     The hashes are DuckDB's 64-bit ones, seeded with a digest of the key; their sum and exclusive or change with any
-    row. That finds accidents and concurrent writers; it is no defence against one who forges rows and has the key.
-    A query is run for it, and its rows are kept, for whatever the session reads of the source afterwards.
+    row. This finds accidents and concurrent writers; it is no defence against a forger of rows who has the key. A query
+    is run for it, and its rows are kept for all later reads of the source in the session.
     """
     if source.query is not None:
         take_snapshot(session, source)
@@ -41,7 +41,7 @@ def fingerprint(session: Session, source: Source, key: bytes) -> str:
 
 
 def full_fingerprint(session: Session, source: Source, key: bytes) -> Fingerprint:
-    """The fingerprint and the sketch. A query is run as above."""
+    """The fingerprint and the sketch. A query is run as in `fingerprint`."""
     if source.query is not None:
         take_snapshot(session, source)
     source = source.with_all()
@@ -51,7 +51,7 @@ def full_fingerprint(session: Session, source: Source, key: bytes) -> Fingerprin
 
 
 def population_fingerprint(session: Session, source: Source, key: bytes) -> str:
-    """The same of the population's rows, on which a release depends too; an empty text without a population."""
+    """The fingerprint of the population's rows, on which a release depends, too; empty without a population."""
     population = source.population
     if population is None:
         return ""
@@ -61,9 +61,9 @@ def population_fingerprint(session: Session, source: Source, key: bytes) -> str:
 def _totals(
     session: Session, rows: exp.Expr, columns: Sequence[Column], key: bytes, more: Sequence[exp.Expr] = ()
 ) -> tuple[Any, ...]:
-    """The number of rows, the sum and the exclusive or of their hashes, and more that the same scan finds."""
+    """The number of rows, the sum and the exclusive or of their hashes, and further results of that scan."""
     seed = hashlib.sha256(b"rows" + key).hexdigest()
-    # Bound, not written out: the texts of failing statements are logged. The database computes the hash once.
+    # Bound as a parameter: the texts of failing statements are logged. The database computes the hash once.
     hashed = row_hash(parameter(1), *(column(c.name) for c in columns))
     totals = [exp.Count(this=exp.Star()), exp.Sum(this=hashed), exp.BitwiseXorAgg(this=hashed.copy())]
     return session.row(exp.select(*totals, *more, copy=False).from_(rows, copy=False), [seed])

@@ -1,4 +1,4 @@
-"""Names of tables and columns that are not there: one code and one text, whatever call they are in."""
+"""Faults about missing tables and columns: one code and one text for all calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tableveil.errors import Fault, InvalidError, Nearest, NotFoundError, shorte
 
 @dataclass(frozen=True, slots=True)
 class MissingTable(Fault):
-    """A reference to a table that is not there, or is none that can be read."""
+    """A reference to a table that does not exist, or that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +19,12 @@ class MissingColumn(Fault):
 
 
 def missing_column(field: str, name: str, hint: Nearest) -> MissingColumn:
-    """The fault of a name that no column of the table has; `hint` knows all that there are."""
+    """The fault of a name that no column of the table has; `hint` knows all columns."""
     return MissingColumn(field, shortened(name), "a column of the table", hint(name))
 
 
 def invalid(code: str, summary: str, faults: Sequence[Fault]) -> InvalidError | NotFoundError:
-    """The error of a call with faults; one that is about nothing but missing tables or columns has their code."""
+    """The error of a call with faults; if all of them are missing tables or columns, it has their code."""
     if all(isinstance(fault, MissingTable) for fault in faults):
         return NotFoundError.about("TABLE_NOT_FOUND", "there are no such tables", faults)
     if all(isinstance(fault, MissingColumn) for fault in faults):

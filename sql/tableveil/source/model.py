@@ -1,4 +1,4 @@
-"""The source as everyone else sees it: its records, its columns, and the population they are a part of."""
+"""The source for all other code: its records, its columns, and the population they are a part of."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Column:
 
     @property
     def released_type(self) -> str:
-        """The column's type where it is released as it is."""
+        """The column's type if it is released unchanged."""
         return "VARCHAR" if self.kind is ValueKind.TEXT else self.type
 
 
@@ -35,8 +35,8 @@ class Column:
 class PopulationRows:
     """The rows of a table that are the population.
 
-    `columns` are the table's that are called as the policy's quasi-identifiers, in the policy's order; `types` are the
-    source's types of them. `field` is what the policy names the population by.
+    `columns` are the table's columns with the names of the policy's quasi-identifiers, in the policy's order; `types`
+    are their types in the source. `field` is the policy's field that names the population.
     """
 
     reference: TableReference
@@ -47,7 +47,7 @@ class PopulationRows:
     def table(self, alias: str = "") -> exp.Expr:
         """The quasi-identifiers in a FROM clause, in the source's types.
 
-        `check_facts` makes sure that these types hold all values: one that they do not hold would be NULL here.
+        `check_facts` makes sure that these types hold all values: another value would be NULL here.
         """
         if all(found.type == type_ for found, type_ in zip(self.columns, self.types, strict=True)):
             return _whole(self.reference, alias)
@@ -58,7 +58,7 @@ class PopulationRows:
         return exp.select(*converted).from_(self.whole_table()).subquery(alias or None)
 
     def whole_table(self) -> exp.Table:
-        """The table in a FROM clause, as it is."""
+        """The table in a FROM clause, unchanged."""
         return _whole(self.reference)
 
 
@@ -78,10 +78,10 @@ class SourceQuery:
 class Source:
     """The source table, by its full name, and its columns in table order; or the rows of a `query`.
 
-    A query has no name: of its `reference` only the database is known. Its rows are there once its fingerprint is.
-    If the policy names a `subset` column, the source's records are the rows where it is true; if it is a release that
-    has a `marker` column, those where that is false. Records with a NULL in a `complete` column are set aside. Nothing
-    that reads `table` sees any other.
+    A query has no name: its `reference` has only the database. Its rows exist after its fingerprint was computed. If
+    the policy names a `subset` column, the source's records are the rows where it is true; if it is a release with a
+    `marker` column, those where that is false. Records with a NULL in a `complete` column are set aside. Code that
+    reads `table` sees no other records.
     """
 
     reference: TableReference
@@ -104,7 +104,7 @@ class Source:
 
     @property
     def shown(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return shortened(str(self.reference)) if self.query is None else "the source query"
 
     def column(self, name: str) -> Column:

@@ -1,4 +1,4 @@
-"""Resolves the population that is named: another table, or the whole of the source's."""
+"""Resolves the population: another table, or the whole of the source's."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _ALIKE = (
     {ValueKind.DATE, ValueKind.TIMESTAMP},
     {ValueKind.TEXT},
 )
-"""Kinds whose values can be converted to each other's types; of others, the types must be the same."""
+"""Kinds whose values can be converted to each other's types; for other kinds, the types must be equal."""
 
 
 def check_subset(population: Population, source: Source, names: Sequence[str]) -> list[Fault]:
-    """What is wrong with the subset column; `names` are all columns of the source's table."""
+    """Faults of the subset column; `names` are all columns of the source's table."""
     name = population.subset_column
     field = "population.subset_column"
     if name not in names:
@@ -36,7 +36,7 @@ def check_subset(population: Population, source: Source, names: Sequence[str]) -
 def resolve_population(
     session: Session, population: Population | None, source: Source, quasi_identifiers: Sequence[str]
 ) -> tuple[PopulationRows | None, list[Fault]]:
-    """The population's rows, None if it names none, and all faults found."""
+    """The population's rows, None if the policy names none, and all faults found."""
     if population is None or not population.has_rows:
         return None, []
     # Names that the source lacks are reported with the source.

@@ -1,4 +1,4 @@
-"""A query as source: checks the statement, tells its columns, and keeps its rows for a job."""
+"""A query as source: checks the statement, lists its columns, and keeps its rows for a job."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _COLUMNS = TableReference("temp", "main", "source_query_columns")
 
 
 def resolve_query(session: Session, text: str) -> tuple[SourceQuery | None, list[Fault]]:
-    """The query of a text that may be a source, or all faults found at the first step that finds any.
+    """The query of a text that may be a source, or all faults of the first step that finds any.
 
-    It may if it is one SELECT that reads tables of the database and nothing else, and whose rows depend on them alone.
-    Two parsers must find the same tables in it. Nothing of it runs, and what it takes to bind it is bounded.
+    It may be one if it is one SELECT that reads only tables of the database, and whose rows depend on them alone. Two
+    parsers must find the same tables in it. Nothing of it runs, and what it takes to bind it is bounded.
 
     Raises:
         Stopped: the session's control says so.
-        BusyError: too many queries are being looked at.
+        BusyError: too many queries are being checked.
     """
     try:
         return _resolved(session, text)
@@ -40,7 +40,7 @@ def _resolved(session: Session, text: str) -> tuple[SourceQuery | None, list[Fau
     statement, faults = read_statement(session, text)
     if statement is None or faults:
         return None, faults
-    # Before DuckDB binds it: macros and table functions would be looked into by that.
+    # Before DuckDB binds it: binding looks into macros and table functions.
     references, missing = find_tables(session, statement.tables)
     faults = [*missing, *check_functions(session, statement.functions)]
     if not faults:
@@ -58,7 +58,7 @@ def _resolved(session: Session, text: str) -> tuple[SourceQuery | None, list[Fau
 
 
 def _check_names(columns: list[tuple[str, str]]) -> list[Fault]:
-    """The database does not tell names apart that differ only in case."""
+    """The database does not distinguish names that differ only in case."""
     found = Counter(name.casefold() for name, _ in columns)
     return [
         Fault(FIELD, f"{count} columns called {shortened(name)}", "a name of its own for every column", "Rename one.")
@@ -77,12 +77,12 @@ def query_columns(session: Session, query: SourceQuery) -> list[Column | tuple[s
 
 
 def take_snapshot(session: Session, source: Source) -> None:
-    """Runs the source's query, and keeps its rows for whoever reads the source; call it in a transaction.
+    """Runs the source's query, and keeps its rows for all readers of the source; call it in a transaction.
 
     They are in a temporary table of the session, which goes with it, in place of those of an earlier snapshot.
 
     Raises:
-        InvalidError: the query fails on the rows that the tables have.
+        InvalidError: the query fails on the tables' rows.
         ConflictError: it has other columns now.
     """
     assert source.query is not None, "of a table no snapshot is needed"

@@ -19,13 +19,13 @@ _NOT_CONSISTENT = frozenset(
         "reservoir_quantile",
     }
 )
-"""Those that the catalog calls consistent all the same: times of day, a sample, readers of other statements."""
+"""Functions that depend on more, though the catalog calls them consistent: times of day, samples, readers."""
 
 
 def check_functions(session: Session, functions: Mapping[str, str]) -> list[Fault]:
-    """Faults of functions by their name in lower case, each with where it is in the text.
+    """Faults of functions by their name in lower case, each with its place in the text.
 
-    Names that there are not are left to the database, which knows what else they may be.
+    Unknown names are left to the database, which knows other meanings of them.
     """
     faults: list[Fault] = []
     looked_at: set[str] = set()

@@ -1,4 +1,4 @@
-"""A source query as DuckDB binds it: what it scans, and whether its aggregates depend on the order of rows."""
+"""A source query as DuckDB binds it: the tables it scans, and whether its aggregates depend on the order of rows."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _ANY_ORDER = frozenset(
         "regr_count",
     }
 )
-"""Aggregates whose result is the same in whatever order they get the values."""
+"""Aggregates with one result for any order of the values."""
 
 _SUMS = frozenset({"avg", "mean", "sum", "sum_no_overflow"})
-"""Aggregates that are exact in any order as long as the numbers are no floating-point ones."""
+"""Aggregates that are exact in any order if the numbers are not floating-point ones."""
 
 _EXACT = frozenset(
     {
@@ -63,10 +63,10 @@ _EXACT = frozenset(
 )
 
 _BY_RANK = frozenset({"WINDOW_CUME_DIST", "WINDOW_PERCENT_RANK", "WINDOW_RANK", "WINDOW_RANK_DENSE"})
-"""Window functions that give rows of equal order the same."""
+"""Window functions with one result for rows of equal order."""
 
 _GENERATED = frozenset({"error", "first"})
-"""What DuckDB itself makes of a subquery that must not have more than one row."""
+"""DuckDB's own functions for a subquery that must not have more than one row."""
 
 _SAME_IN_ANY_ORDER = "a result that is the same in whatever order rows are read"
 
@@ -76,7 +76,7 @@ def check_plan(
 ) -> list[Fault]:
     """Binds a query whose text names its tables in full, without running it.
 
-    `statement` is what was read before, by which functions are found in the text.
+    `statement` was parsed before; it locates functions in the text.
     """
     found, unread = described(session, "json_serialize_plan", full)
     if unread:
@@ -98,14 +98,14 @@ def check_plan(
             faults += _check_window(node, statement)
     if "first" in statement.unordered:
         faults.append(_ordered("first", statement.unordered["first"]))
-    # What stands in the text was checked before anything was bound; the rest came of macros and keywords.
+    # The functions in the text were checked before anything was bound; the others come from macros and keywords.
     seen = {*statement.functions, *_GENERATED}
     others = sorted(name for name in functions - seen if name.isidentifier() and name != "__cast")
     return [*dict.fromkeys(faults), *check_functions(session, dict.fromkeys(others, ""))]
 
 
 def _nodes(plans: Any) -> Iterator[tuple[Node, bool]]:
-    """All objects of the plan, and whether they belong to a function, whose aggregates are of a list's elements."""
+    """All objects of the plan, each with whether it belongs to a function, whose aggregates are of list elements."""
     waiting: list[tuple[Any, bool]] = [(plans, False)]
     while waiting:
         node, in_list = waiting.pop()
@@ -168,7 +168,7 @@ def _varies(child: Node) -> bool:
 
 
 def _meaning(node: Any) -> Any:
-    """An expression without its name and where it is in the text."""
+    """An expression without its name and its place in the text."""
     if isinstance(node, dict):
         return {k: _meaning(v) for k, v in node.items() if k != "alias" and not k.startswith("query_location")}
     if isinstance(node, list):

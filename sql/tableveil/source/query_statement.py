@@ -1,4 +1,4 @@
-"""A source query as DuckDB's own parser reads it: whether all of it may stand there, and what it names."""
+"""A source query as DuckDB's own parser reads it: whether all of its parts are allowed, and the names in it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tableveil.errors import Fault, shortened
 FIELD = "source_query"
 
 MOST_CHARACTERS = 20_000
-"""Of a query: more than anybody writes, and little enough for every parser."""
+"""The most characters of a query: more than anybody writes, and few enough for every parser."""
 
 MOST_BRACKETS = 100
-"""How deep brackets may be nested: DuckDB's parser takes time that grows with the cube of their depth."""
+"""The deepest nesting of brackets: the time of DuckDB's parser grows with the cube of the depth."""
 
 MOST_READS = 1000
-"""How many tables may be read once every common table expression is written out where it is named."""
+"""The most tables that may be read once every common table expression is expanded where it is named."""
 
 LONGEST_SAID = 300
 
@@ -31,7 +31,7 @@ Node = dict[str, Any]
 _ENUM = re.compile(r"ENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
 
 _ANYWHERE = 2**64 - 1
-"""The location of what is not in the text."""
+"""The location of parts that are not in the text."""
 
 _EXPRESSIONS = frozenset(
     {
@@ -88,7 +88,7 @@ _KEYWORDS = {
 _JOINS = frozenset({"REGULAR", "NATURAL", "CROSS", "DEPENDENT"})
 
 TABLE_FUNCTIONS = frozenset({"generate_series", "range", "unnest"})
-"""Those that make rows of their arguments alone."""
+"""Functions that make rows from their arguments alone."""
 
 _SAME_ROWS = "a query whose rows depend on its tables alone"
 _ONLY_SELECT = "one SELECT that only reads"
@@ -109,13 +109,13 @@ _REFUSED: Mapping[str, tuple[str, str, str]] = {
     "DELETE_QUERY_NODE": ("DELETE", _ONLY_SELECT, ""),
     "MERGE_QUERY_NODE": ("MERGE", _ONLY_SELECT, ""),
 }
-"""What is found, what was expected, and what to do."""
+"""The found and expected texts, and the hint, by kind of fault."""
 _REFUSED = {**_REFUSED, "LIMIT_PERCENT_MODIFIER": _REFUSED["LIMIT_MODIFIER"]}
 
 
 @dataclass(frozen=True, slots=True)
 class TableMention:
-    """A table in a FROM clause: `node` is its place in the tree, the rest where it is in the text, in bytes."""
+    """A table in a FROM clause: `node` is its place in the tree, the rest is its place in the text, in bytes."""
 
     node: Node
     start: int
@@ -132,7 +132,7 @@ class TableMention:
 class Statement:
     """A parsed statement: its tree, the tables that it reads, and where it first names each function.
 
-    `unordered` are the functions that it names somewhere without ORDER BY among their arguments.
+    `unordered` are the functions that it calls somewhere without ORDER BY among their arguments.
     """
 
     text: str
@@ -142,7 +142,7 @@ class Statement:
     unordered: dict[str, str] = field(default_factory=dict)
 
     def where(self, node: Node) -> str:
-        """` in line 1, column 8`, or nothing for what is not in the text."""
+        """` in line 1, column 8`, or nothing for parts that are not in the text."""
         start = node.get("query_location", _ANYWHERE)
         if start == _ANYWHERE:
             return ""
@@ -151,7 +151,7 @@ class Statement:
 
 
 def read_statement(session: Session, text: str) -> tuple[Statement | None, list[Fault]]:
-    """The only statement of a text, None if it cannot be read; and whatever in it may not stand in a source query.
+    """The only statement of a text, None if it cannot be parsed; and faults of parts that a source query may not have.
 
     Nothing is looked up, and nothing runs: DuckDB parses it.
     """
@@ -179,11 +179,11 @@ def read_statement(session: Session, text: str) -> tuple[Statement | None, list[
 
 
 def described(session: Session, function: str, text: str) -> tuple[Node, list[Fault]]:
-    """What one of DuckDB's functions that take statements says of a text; a fault if that cannot be read."""
+    """The output of one of DuckDB's functions that take statements; a fault if that cannot be read."""
     try:
         return json.loads(session.value(f"SELECT {function}(?)", [text])), []
     except ValueError:
-        # It writes some constants, of the type BIT for one, such that they are no JSON.
+        # It writes some constants, such as those of type BIT, in a way that is no JSON.
         hint = "Write constants of unusual types as text, and CAST the column they are compared with."
         return {}, [Fault(FIELD, "a statement that DuckDB cannot describe", "one that it can", hint)]
 
@@ -194,21 +194,21 @@ def folded(name: str) -> str:
 
 
 def said(found: Node) -> str:
-    """What the database says is wrong with a statement that it only looked at, and so without values of any table.
+    """The database's text about a statement that it only parsed, and so without values of any table.
 
-    Types tell values: those of an ENUM.
+    Types may contain values: those of an ENUM.
     """
     message = " ".join(_ENUM.sub("ENUM", str(found.get("error_message", ""))).split())
     return message if len(message) <= LONGEST_SAID else f"{message[:LONGEST_SAID]}…"
 
 
 def unbound(error: Node) -> Fault:
-    """Of a statement that the database does not bind, by the error that it describes."""
+    """The fault of a statement that the database does not bind, from the error that it describes."""
     return Fault(FIELD, said(error), "a SELECT that fits the tables")
 
 
 def too_deep() -> Fault:
-    """Of a statement that no parser reads to its end."""
+    """The fault of a statement that no parser reads to its end."""
     hint = "Make a table of a part of it, and read that."
     return Fault(FIELD, "expressions or subqueries that are nested too deeply", "a simpler query", hint)
 
@@ -225,13 +225,13 @@ def _unreadable(found: Node, text: str) -> Fault:
 
 
 def _depth(text: str) -> int:
-    """How deep brackets are nested, those in constants and comments included."""
+    """The depth of nested brackets, including those in constants and comments."""
     depths = accumulate((bracket in "([{") - (bracket in ")]}") for bracket in text)
     return max(depths, default=0)
 
 
 def _reads(node: Any, common: Mapping[str, int]) -> int:
-    """How many tables a part of the tree reads, if so many are read by each common table expression."""
+    """The number of tables that a part of the tree reads, given the number for each common table expression."""
     if isinstance(node, list):
         return sum(_reads(part, common) for part in node)
     if not isinstance(node, dict):
@@ -250,7 +250,7 @@ def _reads(node: Any, common: Mapping[str, int]) -> int:
 def _faults(statement: Statement) -> Iterator[Fault]:
     """Walks over the whole tree without recursion, so that its depth does not matter.
 
-    What is not known to be harmless is refused.
+    Anything that is not known to be harmless is refused.
     """
     waiting: list[tuple[Any, frozenset[str]]] = [(statement.tree, frozenset())]
     while waiting:

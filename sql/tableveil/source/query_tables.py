@@ -1,4 +1,4 @@
-"""The tables of a source query: whether they may be read, and the query's text with each of them named in full."""
+"""The tables of a source query: whether they may be read, and the query's text with the full name of each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EXPECTED = "a table of the server's database"
 
 
 def find_tables(session: Session, mentions: Sequence[TableMention]) -> tuple[list[TableReference], list[Fault]]:
-    """The full name of each table, in the spelling of the database; and the faults of those that may not be read."""
+    """The full name of each table, in the database's spelling; and the faults of tables that may not be read."""
     own = session.catalog
     tables, views = (
         {
@@ -60,9 +60,9 @@ _HERE = "WHERE database_name = ? AND NOT internal AND NOT temporary"
 def named_in_full(
     session: Session, statement: Statement, references: Sequence[TableReference]
 ) -> tuple[str, list[Fault]]:
-    """The query's text with full names, by which no temporary table can be meant, nor one found on another path.
+    """The query's text with full names, which can mean no temporary table, and none on another search path.
 
-    DuckDB must read the same in it as before, but for the names.
+    DuckDB must parse it as before, apart from the names.
     """
     text = statement.text.encode()
     wanted = copy.deepcopy(statement.tree, {id(m.node): _named(m.node, r) for m, r in _with(statement, references)})
@@ -96,7 +96,7 @@ def _table(node: Node, reference: TableReference) -> exp.Table:
 
 
 def _unplaced(node: Any) -> Any:
-    """The tree without where its parts are in the text."""
+    """The tree without the parts' places in the text."""
     if isinstance(node, dict):
         return {key: _unplaced(value) for key, value in node.items() if not key.startswith("query_location")}
     if isinstance(node, list):

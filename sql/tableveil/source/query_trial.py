@@ -13,7 +13,7 @@ from tableveil.source.tables import described_table
 
 
 def check_trial(session: Session, full: str, references: Collection[TableReference]) -> list[Fault]:
-    """What keeps a query whose text names its tables in full from being bound within the limits of a trial.
+    """The fault of a query, with full names in its text, that exceeds the limits of a trial when it is bound.
 
     Raises:
         Stopped: the session's control says so.
@@ -29,7 +29,7 @@ def check_trial(session: Session, full: str, references: Collection[TableReferen
 
 
 def _definitions(session: Session, references: Collection[TableReference]) -> Iterator[str]:
-    """Statements that make tables of the same names and columns, and the types that the query may name."""
+    """Statements that make tables with these names and columns, and the types that the query may name."""
     own = render(identifier(session.catalog))
     yield f"ATTACH IF NOT EXISTS ':memory:' AS {own}"
     types = catalog.types(session)

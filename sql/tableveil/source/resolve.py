@@ -17,7 +17,7 @@ from tableveil.source.tables import columns_of, find_table, shown_type
 def resolve_source(session: Session, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:
     """The source, the policy with a role for every column of it, and all faults found.
 
-    The source is None if the table does not exist, or if the query may not be one.
+    The source is None if the table does not exist, or if the query is refused.
     """
     source, columns, faults = find_source(session, policy.source, policy.source_query, "source")
     if source is None:
@@ -54,7 +54,7 @@ def find_source(
 ) -> tuple[Source | None, list[Column | tuple[str, str]], list[Fault]]:
     """The source with those of its columns that can be released, all of its columns, and the faults found.
 
-    It is the table that the policy has at the path `field`, unless there is a query.
+    The table is given at the policy's path `field`, unless there is a query.
     """
     if query_text:
         query, faults = resolve_query(session, query_text)
@@ -85,7 +85,7 @@ def _unknown_columns(policy: Policy, names: list[str]) -> list[Fault]:
     if policy.person_column is not None and policy.person_column not in names:
         nearest_name = nearest(policy.person_column, names)
         faults.append(Fault("person_column", shortened(policy.person_column), expected, nearest_name))
-    # The database does not tell names apart that differ only in case.
+    # The database does not distinguish names that differ only in case.
     if policy.marker_column and policy.marker_column.casefold() in map(str.casefold, names):
         found = f"{shortened(policy.marker_column)}, a column of the source"
         faults.append(Fault("suppressed_records.marker_column", found, "a name no column has"))
@@ -100,7 +100,7 @@ def _with_default_role(
     added = []
     faults = []
     for name in missing:
-        # Who is in the subset is what the population must not learn.
+        # The population must not learn which people are in the subset.
         role = Role.IDENTIFYING if name == subset else policy.default_role
         if role is None:
             hint = "List the column with its role, or state a default_role."

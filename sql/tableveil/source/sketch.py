@@ -1,9 +1,9 @@
-"""Keyed samples of a source's values and rows, by which people are known again in another table.
+"""Keyed samples of a source's values and rows, which recognize people in another table.
 
 A sample keeps the hashes below a threshold, as FracMinHash does (Irber et al. 2022, doi:10.1101/2022.01.11.475838). The
-hash alone decides whether a value is kept, so a value that two tables share is in both samples or in neither. That
-estimates the share of either table in the other, whatever their sizes. Min-hash keeps as many values of each table
-instead, and few of a small table's values are among the least of a large one.
+hash alone decides whether a value is kept, so a value that two tables share is in both samples or in neither. So
+samples estimate the share of either table in the other, for any sizes. Min-hash instead keeps equally many values of
+each table, and few of a small table's values are among the least of a large one.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from tableveil.hierarchy import ValueKind
 from tableveil.source.model import Column, Source
 
 MOST_VALUES = 2**15
-"""About how many values of a column, or rows, a sample keeps at most; all of them where there are no more."""
+"""The approximate most values of a column, or rows, in a sample; all of them if there are no more."""
 
 ROWS = ""
-"""In place of a column's name: the sample is of whole rows."""
+"""Replaces a column's name: the sample is of whole rows."""
 
 LEVEL_SHIFT = 56
-"""Below the highest bits of a kept value, which say up to which scale it stays in the sample."""
+"""The bits below the highest ones of a kept value, which give the largest scale at which it stays in the sample."""
 
 _MOST_FETCHED = 2**22
 """Values of a small table whose hashes are fetched in one statement: 32 MiB."""
 
 _MOST_TOGETHER = 8
-"""Columns that are fetched with the rows at most: about 2^16 rows are, for each of them."""
+"""The most columns that are fetched with the rows: for each, about 2^16 rows are fetched."""
 
 _READ_AS_TEXT = (ValueKind.TEXT, ValueKind.BOOLEAN, ValueKind.TIME, ValueKind.OTHER)
 
-# The sum of what is left of the hashes of 2^14 columns fits into 64 bits.
+# The sum of the shortened hashes of 2^14 columns fits into 64 bits.
 _ROW_SHIFT = 14
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Of a column or of the rows: one in 2^scale of the different values, keyed, each with its number of records.
+    """A sample of a column or of the rows: one in 2^scale of the different values, keyed, with numbers of records.
 
     The highest 8 bits of one of the `values` are the largest scale at which it is still kept, the others a keyed hash.
     `density` is the share of the whole numbers between least and largest that are values; 0 in columns of other kinds.
@@ -67,20 +67,20 @@ class Sketch:
 
 
 def estimates(columns: Sequence[Column]) -> list[exp.Expr]:
-    """Two aggregates per column: about how many values it has, and over how many whole numbers they spread, else 0."""
+    """Two aggregates per column: its approximate number of values, and the range of its whole numbers, else 0."""
     wanted: list[exp.Expr] = []
     for each in columns:
         span: exp.Expr = number(0)
         if each.kind is ValueKind.INTEGER:
             least, most = (cast(end(this=column(each.name)), "DOUBLE") for end in (exp.Min, exp.Max))
             span = exp.Coalesce(this=exp.Sub(this=most, expression=least) + number(1), expressions=[number(0)])
-        # Of hashes: NULL is a value as well.
+        # Hashes are counted: NULL is a value as well.
         wanted += [exp.ApproxDistinct(this=row_hash(column(each.name))), span]
     return wanted
 
 
 def sketch(session: Session, source: Source, records: int, estimated: Sequence[float], key: bytes) -> Sketch:
-    """The sketch of a source of so many records, of whose columns the aggregates `estimates` are known."""
+    """The sketch of a source of so many records; `estimated` has its columns' aggregates from `estimates`."""
     secret = hmac.new(key, b"sketch", hashlib.sha256).hexdigest()
     if records <= MOST_VALUES and records * len(source.columns) <= _MOST_FETCHED:
         kept = _of_few(session, source, secret)
@@ -92,7 +92,7 @@ def sketch(session: Session, source: Source, records: int, estimated: Sequence[f
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A sample by the database's hashes, before they are replaced by what only the key can make of them."""
+    """A sample by the database's hashes, before keyed hashes replace them."""
 
     column: str
     scale: int
@@ -101,17 +101,17 @@ class _Kept:
 
     @property
     def varies(self) -> bool:
-        """Whether not all records are alike: then they tell nothing, and one more column must not change the rows."""
+        """Whether records differ: if not, they reveal nothing, and one more column must not change the rows."""
         return self.scale > 0 or len(self.hashes) > 1
 
 
 def _of_few(session: Session, source: Source, secret: str) -> list[_Kept]:
-    """One statement fetches all hashes: to plan one for each column takes longer than to run it."""
+    """One statement fetches all hashes: planning one for each column takes longer than running it."""
     hashes = session.arrays(_select(_hashes(source.columns), source.table()), [secret])
     kept = [_counted(each.name, 0, hashes[f"h{i}"]) for i, each in enumerate(source.columns)]
     parts = [hashes[f"h{i}"] >> np.uint64(_ROW_SHIFT) for i, each in enumerate(kept) if each.varies]
     if len(parts) > 1:
-        # As the database computes it below: the sum of uniform bits is uniform, and what is carried beyond is left out.
+        # As the database computes it below: the sum of uniform bits is uniform, and carries beyond 64 bits are dropped.
         kept.append(_counted(ROWS, 0, np.sum(parts, axis=0, dtype=np.uint64) << np.uint64(_ROW_SHIFT)))
     return [each for each in kept if each.varies]
 
@@ -135,7 +135,7 @@ def _of_column(session: Session, source: Source, found: Column, scale: int, secr
     if scale:
         hashed = _select({"h": _hash(value, found), "n": number(1)}, source.table())
     else:
-        # Few values are hashed then, rather than all records.
+        # So few values are hashed, instead of all records.
         grouped = _select({"v": value, "n": records}, source.table()).group_by(value.copy(), copy=False)
         hashed = _select({"h": _hash(column("v"), found), "n": column("n")}, grouped.subquery("grouped", copy=False))
     kept = _select({"h": column("h"), "n": cast(total, "BIGINT")}, hashed.subquery("hashed", copy=False))
@@ -152,7 +152,7 @@ def _of_rows(
     row_scale: int,
     secret: str,
 ) -> Iterator[_Kept]:
-    """The rows, which are alike whatever the order of their columns, and columns by their scales, in one scan."""
+    """Samples the rows, in one scan and for any order of their columns, and columns by their scales."""
     if not varying:
         return
     hashes = _hashes(varying[: 2**_ROW_SHIFT])
@@ -173,7 +173,10 @@ def _of_rows(
 
 
 def _keyed(session: Session, kept: Sequence[_Kept], spans: Mapping[str, float], secret: str) -> tuple[Sample, ...]:
-    """DuckDB's hash is not cryptographic; SHA-256 of the secret and the hash is. 14 digits tell the kept ones apart."""
+    """DuckDB's hash is not cryptographic; SHA-256 of the secret and the hash is.
+
+    14 digits distinguish the kept ones.
+    """
     if not kept:
         return ()
     hashes = np.concatenate([each.hashes for each in kept])
@@ -194,7 +197,7 @@ def _keyed(session: Session, kept: Sequence[_Kept], spans: Mapping[str, float], 
 def _density(kept: _Kept, span: float) -> float:
     if not span:
         return 0.0
-    # The number of values is estimated where only a sample is kept: then what may be without gaps counts as such.
+    # If only a sample is kept, the number of values is estimated: then possibly gapless numbers count as gapless.
     distinct = float(len(kept.hashes)) * 2.0**kept.scale * (1.03 if kept.scale else 1.0)
     return min(1.0, distinct / span)
 
@@ -214,7 +217,7 @@ def _below(hashed: exp.Expr, scale: int) -> exp.Expr:
 
 
 def _sum(parts: Sequence[exp.Expr]) -> exp.Expr:
-    """Halves in brackets, so that many are not nested deeply."""
+    """Nested by halves, so that many terms are not nested deeply."""
     if len(parts) == 1:
         return exp.Paren(this=parts[0])
     half = len(parts) // 2
@@ -222,7 +225,7 @@ def _sum(parts: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def _select(wanted: Mapping[str, exp.Expr], rows: exp.Expr) -> exp.Select:
-    # sqlglot would copy the whole tree at every step, which takes longer than to sketch a small table.
+    # sqlglot would copy the whole tree at every step, which takes longer than sketching a small table.
     named = (alias(each, name) for name, each in wanted.items())
     return exp.select(*named, copy=False).from_(rows, copy=False)
 
@@ -232,7 +235,7 @@ def _hashes(columns: Sequence[Column]) -> dict[str, exp.Expr]:
 
 
 def _counted(name: str, scale: int, hashes: NDArray[np.uint64]) -> _Kept:
-    """Those of so many rows that are kept, each with its number of rows."""
+    """The kept ones of so many rows, each with its number of rows."""
     kept, records = np.unique(hashes[hashes <= np.uint64(_most(scale))], return_counts=True)
     return _Kept(name, scale, kept, records.astype(np.int64))
 
@@ -243,12 +246,12 @@ def _plain(found: Column) -> exp.Expr:
 
 
 def _hash(value: exp.Expr, found: Column) -> exp.Expr:
-    """A keyed hash of a value such that it is that of an equal value of another type, also of one written as text."""
+    """A keyed hash of a value that equals that of an equal value of another type, or of one written as text."""
     if found.kind in _READ_AS_TEXT:
         as_number = try_cast(value.copy(), "DOUBLE")
         may_be_time = exp.Like(this=value.copy(), expression=text("____-__-__%"))
         as_time = exp.Case(ifs=[exp.If(this=may_be_time, true=try_cast(value.copy(), "TIMESTAMP"))])
-        # Casts that fail take long: most are not tried.
+        # Failing casts take long: most are not tried.
         may_be_either = exp.LT(this=value.copy(), expression=text(":"))
         either = exp.Case(
             ifs=[
@@ -265,7 +268,7 @@ def _hash(value: exp.Expr, found: Column) -> exp.Expr:
     if found.kind in (ValueKind.DATE, ValueKind.TIMESTAMP) and found.type != "TIMESTAMP WITH TIME ZONE":
         # A date may be beyond all timestamps: it is NULL then.
         return _seeded(try_cast(value, "TIMESTAMP"))
-    # With a time zone, what a cast gives depends on the session's; the hash is that of the same time in UTC.
+    # With a time zone, a cast depends on the session's zone; the hash is that of the time in UTC.
     return _seeded(value)
 
 

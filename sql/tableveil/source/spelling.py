@@ -1,4 +1,4 @@
-"""Spellings of one value: texts that differ by case, by spaces, by characters that do not show, or by Unicode form."""
+"""Spellings of one value: texts that differ by case, by spaces, by invisible characters, or by Unicode form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNSEEN = r"[\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180
 
 
 def spelling(value: exp.Expr, of: Column) -> exp.Expr:
-    """An expression that is equal for all spellings of a value of the column; other types than text have one."""
+    """An expression that is equal for all spellings of a value; types other than text have one spelling."""
     if of.kind is not ValueKind.TEXT:
         return value
     shown = exp.RegexpReplace(

@@ -1,4 +1,4 @@
-"""Tables of the database: whether there is one of a name, and what columns it has."""
+"""Tables of the database: whether a name exists, and the columns of a table."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def find_table(session: Session, wanted: TableReference, field: str) -> tuple[Ta
 
 
 def kind_of(type_: str) -> ValueKind | None:
-    """What values of a type are; None if it cannot be released."""
+    """The kind of a type's values; None if the type cannot be released."""
     return next((kind for pattern, kind in _KINDS if pattern.fullmatch(type_)), None)
 
 
 def without_values(type_: str) -> str:
-    """The type as it may be shown: without the values of an ENUM."""
+    """The type in a form that may be shown: without the values of an ENUM."""
     return _ENUM.sub("ENUM", type_)
 
 
@@ -106,7 +106,7 @@ def columns_of(session: Session, reference: TableReference) -> list[Column | tup
     columns: list[Column | tuple[str, str]] = []
     for name, type_ in found:
         if name in collations:
-            # It makes values equal that look different: a class would have more records than look alike.
+            # A collation makes values equal that look different: a class would have more records than look alike.
             columns.append((name, f"{type_} COLLATE {collations[name]}"))
             continue
         kind = kind_of(type_)

@@ -1,4 +1,4 @@
-"""The store of classifier assessments, which are the owner's: their figures come from suppressed records too."""
+"""The store of classifier assessments, which are the owner's: their figures come from suppressed records, too."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tableveil.requests.classification import Classifier
 from tableveil.state.mapper import NumberedTable, Table
 
 ZERO_R = "ZERO_R"
-"""What the baseline is called among the classifiers."""
+"""The name of the baseline among the classifiers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """A classifier assessment; `request` is what was asked for as JSON, `seconds` are those from the job's start.
+    """A classifier assessment; `request` is the request as JSON, `seconds` are those from the job's start.
 
-    `sampled_records` of the source's `records` were looked at, of which `suppressed_records` are not released.
-    `published` is the name of the table of figures, if one was written. Assessments are listed without ROC points.
+    `sampled_records` of the source's `records` were used; `suppressed_records` of these are not released. `published`
+    is the name of the table of figures, if one was written. Assessments are listed without ROC points.
     """
 
     number: int
@@ -58,7 +58,7 @@ class _Class:
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """What was measured of a classifier that was trained on the input or on the release."""
+    """The measures of a classifier that was trained on the input or on the release."""
 
     classifier: str
     trained_on: str

@@ -1,4 +1,4 @@
-"""What differs between two stored versions of a hierarchy: values, and the labels of those that both have."""
+"""The differences between two stored versions of a hierarchy: values, and the labels of common values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tableveil.state.hierarchies import Stored, table_of
 
 @dataclass(frozen=True, slots=True)
 class LevelDifference:
-    """What differs at a level.
+    """The differences at a level.
 
     `relabelled` counts the values of both versions that have another label here; `labels_added` and `labels_removed`
     the labels that only one version has here. `examples` are (value, earlier label, later label).

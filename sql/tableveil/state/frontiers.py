@@ -1,4 +1,4 @@
-"""The store of frontiers, which are the owner's: they tell what the source would lose."""
+"""The store of frontiers, which are the owner's: they show what the source would lose."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tableveil.state.mapper import NumberedTable, Table
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The best transformation for a k and a limit: its score as users know it, and its level per quasi-identifier."""
+    """The best transformation for a k and a limit: its score as users see it, and its level per quasi-identifier."""
 
     score: float
     suppressed_records: int
@@ -22,7 +22,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What is known for one k and suppression limit.
+    """The findings for one k and suppression limit.
 
     If `optimal`, `found` is proven to be the best, or, if it is None, that nothing meets the policy. No valid
     transformation scores less than `lower_bound`, which is None if there is none.

@@ -19,7 +19,7 @@ from tableveil.state.mapper import Table
 
 SCHEMA = "tableveil"
 
-# Rows that are hashed or read at once: enough that Python's share is small, few enough to be nothing in memory.
+# Rows that are hashed or read at once: enough that Python's share is small, few enough to need little memory.
 _AT_ONCE = 10_000
 
 # One process owns the file, so a lock is enough to give each version one number.
@@ -28,7 +28,7 @@ _creating = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A version of a hierarchy: `levels` counts level 0 too; `origin` says where its rows were first stored from."""
+    """A version of a hierarchy: `levels` counts level 0, too; `origin` says where its rows were first stored from."""
 
     number: int
     name: str
@@ -40,7 +40,7 @@ class Stored:
 
     @property
     def reference(self) -> str:
-        """How evidence and messages call it."""
+        """Its name in evidence and messages."""
         return f"{self.name}@{self.version}"
 
 
@@ -50,7 +50,7 @@ _HIERARCHIES = Table("hierarchies", Stored, "digest")
 def create(session: Session, name: str, rows: Sequence[Sequence[str]], origin: str = "") -> Stored:
     """Stores checked rows as the next version of `name`, or returns the version that holds exactly these rows.
 
-    `origin` says where they come from; a version there is keeps the origin that it has.
+    `origin` says where they come from; an existing version keeps its origin.
     """
     digest = _digest(rows)
     with _creating:

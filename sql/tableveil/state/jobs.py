@@ -1,4 +1,4 @@
-"""The store of jobs: what was asked, what happened, how it ended. Rows are only ever appended."""
+"""The store of jobs: the request, the events, the outcome. Rows are only ever appended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tableveil.state.mapper import NumberedTable, Table
 
 
 class JobKind(StrEnum):
-    """What comes out of a job that succeeds."""
+    """The result of a job that succeeds."""
 
     RELEASE = "RELEASE"
     FRONTIER = "FRONTIER"
@@ -24,7 +24,7 @@ class JobKind(StrEnum):
 
 
 class JobState(StrEnum):
-    """Where a job stands."""
+    """The state of a job."""
 
     QUEUED = "QUEUED"
     RUNNING = "RUNNING"
@@ -40,7 +40,7 @@ class JobState(StrEnum):
 
 
 class JobPhase(StrEnum):
-    """What a running job is doing."""
+    """The phase of a running job."""
 
     READING = "READING"
     COUNTING = "COUNTING"
@@ -51,9 +51,9 @@ class JobPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was asked: `policy` is the document as JSON, `digest` identifies it, `number` names the job.
+    """The request: `policy` is the document as JSON, `digest` identifies it, `number` names the job.
 
-    `options` is what was asked for beside it, as JSON. Only a job for a release has a target.
+    `options` are the request's other parts, as JSON. Only a job for a release has a target.
     """
 
     number: int
@@ -84,7 +84,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a job ended: `result` is the number of what came out if it succeeded, else `failure` says why, as JSON."""
+    """The outcome of a job: `result` is the number of its result if it succeeded, else `failure` says why, as JSON."""
 
     state: JobState
     at: datetime
@@ -147,7 +147,7 @@ def exists(session: Session, number: int) -> bool:
 
 
 def find_all(session: Session, numbers: Sequence[int]) -> list[StoredJob]:
-    """Those of the jobs that there are, in any order."""
+    """The jobs with these numbers that exist, in any order."""
     started = dict(
         session.rows(
             "SELECT job, min(happened_at) FROM tableveil.job_events "

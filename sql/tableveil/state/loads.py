@@ -11,7 +11,7 @@ from tableveil.state.mapper import NumberedTable
 
 
 class LoadMode(StrEnum):
-    """What a load makes of the table."""
+    """The effect of a load on the table."""
 
     CREATE = "CREATE"
     APPEND = "APPEND"
@@ -21,8 +21,8 @@ class LoadMode(StrEnum):
 class Load:
     """A load that was done.
 
-    `request_digest` tells apart what was asked for by one `request_id`. `file` is empty if the rows came from a client.
-    `columns` are the table's, as (name, type), after the load.
+    `request_digest` distinguishes different requests with one `request_id`. `file` is empty if the rows came from a
+    client. `columns` are the table's, as (name, type), after the load.
     """
 
     number: int
@@ -48,5 +48,5 @@ LOADS = NumberedTable(
 
 
 def find_request(session: Session, request_id: str) -> Load | None:
-    """The load that was asked for by that request id."""
+    """The load that was requested with that request id."""
     return next(iter(LOADS.where(session, "request_id = ?", [request_id])), None)

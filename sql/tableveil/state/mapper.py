@@ -148,7 +148,7 @@ class NumberedTable(Table[Row]):
         return next(iter(self.where(session, "number = ?", [number])), None)
 
     def among(self, session: Session, numbers: Collection[int]) -> list[Row]:
-        """Those of the numbers that there are, in any order."""
+        """The rows with these numbers that exist, in any order."""
         return self.where(session, *_among("number", numbers))
 
     def numbers_of(self, session: Session, job: int) -> list[int]:
@@ -187,7 +187,7 @@ class _Fields:
                 self.columns.append(column)
 
     def values(self, row: object) -> Iterator[object]:
-        """What the row has in the columns; NULLs if there is no row."""
+        """The row's values in the columns; NULLs if there is no row."""
         for field, part in self._parts.items():
             yield from part.values(None if row is None else getattr(row, field))
 

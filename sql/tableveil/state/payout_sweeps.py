@@ -1,4 +1,4 @@
-"""The store of payout sweeps, which are the owner's: they tell what records of the source are alone with."""
+"""The store of payout sweeps, which are the owner's: they show which records of the source are alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tableveil.state.mapper import NumberedTable, Table
 
 @dataclass(frozen=True, slots=True)
 class PayoutSweep:
-    """A payout sweep with its evidence; `points` by method, then among whom, then by gain, ascending.
+    """A payout sweep with its evidence; `points` by method, then by table looked in, then by gain, ascending.
 
     `population_records` and `population_fingerprint` are None and empty without rows of a population. `policy` is the
     document as JSON. `seconds` are those from the job's start, `sweep_seconds` those of the sweep.

@@ -1,4 +1,4 @@
-"""What became of the quasi-identifiers of releases."""
+"""The quasi-identifiers of releases, before and after."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tableveil.state.mapper import Table
 
 @dataclass(frozen=True, slots=True)
 class AttributeResult:
-    """What became of one quasi-identifier.
+    """The result for one quasi-identifier.
 
-    `loss` is the same whatever the quality model; `part` is what that counted before the weight, None if its score is
-    not made of such parts. At the record level `levels` are those of the released records, ascending, each with how
-    many have it, and `level` is the highest; else there are none. `aggregation` says what took the place of values, if
-    they were aggregated instead of generalized: then there are no levels, and `loss` is their squared error as a share
-    of that which a single class would have.
+    `loss` does not depend on the quality model; `part` is the model's own figure before the weight, None if its score
+    is not made of such parts. At the record level `levels` are those of the released records, ascending, each with its
+    number of records, and `level` is the highest; else there are none. `aggregation` describes the aggregates, if
+    values were aggregated instead of generalized: then there are no levels, and `loss` is their squared error as a
+    share of that of a single class.
     """
 
     column: str

@@ -1,4 +1,4 @@
-"""Why releases are as they are, and no neighbour of their transformation took its place."""
+"""The reasons for releases: why no neighbour of the transformation took its place."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tableveil.state.mapper import Table
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """What one privacy model rejects at a transformation, and what of that no other does.
+    """The records that one privacy model rejects at a transformation, and those that no other one rejects.
 
-    It `binds` if the transformation is not valid, and would be without it.
+    It `binds` if the transformation fails, and would be valid without it.
     """
 
     privacy_model: str
@@ -26,8 +26,8 @@ class Rejection:
 class Neighbour:
     """The transformation one level less or more (`step`) on the columns, several if they are linked.
 
-    They have `level` there. With step 0 and no columns it is the released transformation itself. `score` is None if it
-    is not valid: `records_over_limit` too many would be suppressed.
+    They have `level` there. With step 0 and no columns it is the released transformation itself. `score` is None if the
+    transformation fails: `records_over_limit` too many would be suppressed.
     """
 
     columns: tuple[str, ...]
@@ -43,7 +43,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why not a neighbour. If not `complete`, there was no time for some."""
+    """Why no neighbour took the transformation's place. If it is not `complete`, there was no time for some."""
 
     itself: Neighbour
     neighbours: tuple[Neighbour, ...]

@@ -1,4 +1,4 @@
-"""The public objects of releases: what each holds, and how many rows."""
+"""The public objects of releases: the content of each, and its number of rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tableveil.state.mapper import Table
 
 
 class ObjectKind(StrEnum):
-    """What a public object holds."""
+    """The content of a public object."""
 
     ROWS = "ROWS"
     CLASSES = "CLASSES"
@@ -21,7 +21,7 @@ class ObjectKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReleaseObject:
-    """A public object in the target schema; by its `mark` it is known again, if not empty."""
+    """A public object in the target schema; its `mark`, if not empty, recognizes it."""
 
     name: str
     kind: ObjectKind

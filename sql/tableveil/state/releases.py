@@ -30,9 +30,9 @@ class RunnerUp:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What a search of the lattice did; `pruned` counts transformations by reason, as decimals.
+    """The account of a search of the lattice; `pruned` counts transformations by reason, as decimals.
 
-    Classes were `counted` so often: for the checks, and for bounds. The best was found after `best_seconds`.
+    Classes were `counted` this often: for the checks, and for bounds. The best was found after `best_seconds`.
     """
 
     lattice_size: str
@@ -45,9 +45,9 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Why a release is the best, or how far from the best it may be: nothing valid scores less than `lower_bound`.
+    """Why a release is the best, or how far from the best it may be: no valid score is less than `lower_bound`.
 
-    `strategy` says which method or search was used and why, `counter` and `counting` who counted classes, from what.
+    `strategy` names the method or search and the reason for it, `counter` the counter, `counting` how it counted.
     `searched` is None if the method does not search the lattice.
     """
 
@@ -135,7 +135,7 @@ class _Releases(NumberedTable[Release]):
         numbers = [release.number for release in found]
         risks = release_risks.of_releases(session, numbers)
         withdrawn = WITHDRAWALS.of(session, numbers)
-        # Asked by itself: in the entries' own query it would take as long as the rest of that.
+        # A query of its own: inside the entries' query it would take as long as the rest of that.
         latest = {number for (number,) in session.rows(LATEST)}
         neighbours = NEIGHBOURS.of(session, numbers if whole else [])
         guarantees = _GUARANTEES.of(session, numbers if whole else [])

@@ -1,4 +1,4 @@
-"""Deletes ended jobs with what they found. Releases are never deleted: their ledger is what repeats are judged by."""
+"""Deletes ended jobs with what they found. Releases are never deleted: their ledger is needed to recognize repeats."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def ended_before(session: Session, age: timedelta) -> list[tuple[int, JobKind]]:
 
 
 def thin_events(session: Session, age: timedelta) -> int:
-    """Deletes what jobs of releases told while they ran, but for their first and last words; returns how many rows.
+    """Deletes events of releases' jobs, except the first and the last; returns the number of deleted rows.
 
-    Of jobs that ended longer ago than `age`.
+    This concerns jobs that ended longer ago than `age`.
     """
     rows: Iterable[tuple[int]] = session.rows(
         "DELETE FROM tableveil.job_events WHERE rowid IN ("

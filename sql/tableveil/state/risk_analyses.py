@@ -1,4 +1,4 @@
-"""The store of risk analyses, which are the owner's: they tell who of the source could be recognized."""
+"""The store of risk analyses, which are the owner's: they show which people in the source could be recognized."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class SubsetRisk:
-    """What some of the columns tell apart; `proposed` as a guess of what identifies people. See `AttributeRisk`."""
+    """How many records some of the columns tell apart; `proposed` as a guess of what identifies people.
+
+    See `AttributeRisk`.
+    """
 
     columns: tuple[str, ...]
     distinction: float
@@ -48,7 +51,7 @@ class ComparedRisk:
 
 @dataclass(frozen=True, slots=True)
 class RiskAnalysis:
-    """A risk analysis; `request` is what was asked for as JSON, `seconds` are those from the job's start."""
+    """A risk analysis; `request` is the request as JSON, `seconds` are those from the job's start."""
 
     number: int
     job: int
@@ -70,7 +73,7 @@ class RiskAnalysis:
 
     @property
     def proposals(self) -> list[SubsetRisk]:
-        """The proposed subsets, most telling first."""
+        """The proposed subsets, most distinctive first."""
         proposed = [subset for subset in self.subsets if subset.proposed]
         return sorted(proposed, key=lambda subset: (-subset.distinction, -subset.separation))
 

@@ -1,4 +1,4 @@
-"""The sketches of what releases were made of, by which the same people are known again."""
+"""The sketches of releases' sources, which recognize people again."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from tableveil.source.sketch import LEVEL_SHIFT, ROWS, Sample, Sketch
 from tableveil.state.mapper import Table
 
 Sizes = Counter[int]
-"""How many values there are by the number of records that have them."""
+"""The number of values by the number of records that have them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
     """An earlier release's sample beside one of a sketch, at the scale of the coarser one.
 
-    `shared` are the values in both that as many records have, of all in `theirs` and all in `mine`. `their_columns` is
-    how many columns could have been the one that is like `column`. The densities are 0 if both are called alike.
+    `shared` are the values that equally many records have in both, among all in `theirs` and all in `mine`.
+    `their_columns` is the number of columns among which the one like `column` was found. The densities are 0 if both
+    columns have one name.
     """
 
     release: int
@@ -48,7 +49,7 @@ _SAMPLES = Table(
 
 
 def insert(session: Session, release: int, sketch: Sketch) -> None:
-    """Keeps that of a release; call it in the transaction that writes the release."""
+    """Stores the sketch of a release; call it in the transaction that writes the release."""
     _SAMPLES.insert(session, sketch.samples, release, sketch.records)
     with session.relation("sampled", _values(sketch)):
         session.execute(
@@ -59,7 +60,7 @@ def insert(session: Session, release: int, sketch: Sketch) -> None:
 
 
 def alike(session: Session, sketch: Sketch, known: Collection[int]) -> Iterator[Likeness]:
-    """The samples of other releases than those that are `known`, which have a value in common with one of the sketch.
+    """The samples of releases, except `known` ones, that have a value in common with one of the sketch.
 
     Columns are compared with columns, and rows with rows.
     """
@@ -110,7 +111,7 @@ def alike(session: Session, sketch: Sketch, known: Collection[int]) -> Iterator[
 
 
 def _sizes(scale: int, found: Sequence[tuple[int, ...]]) -> Sizes:
-    """Of (records, level, values) those that are in the sample at a scale."""
+    """The sizes of (records, level, values) that are in the sample at a scale."""
     sizes: Sizes = Counter()
     for records, level, values in found:
         if level >= scale:

@@ -15,7 +15,7 @@ from tableveil.usefulness import Association, Bin, ColumnUtility, Spread, Utilit
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A utility report; `request` is what was asked for as JSON, `seconds` are those from the job's start."""
+    """A utility report; `request` is the request as JSON, `seconds` are those from the job's start."""
 
     number: int
     job: int

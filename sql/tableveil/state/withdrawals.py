@@ -10,7 +10,7 @@ from tableveil.state.mapper import Table
 
 @dataclass(frozen=True, slots=True)
 class Withdrawal:
-    """Of one release; `kept_objects` are those that were not dropped, because they are not what was written."""
+    """The withdrawal of one release; `kept_objects` were changed after they were written, and not dropped."""
 
     at: datetime
     reason: str

@@ -1,4 +1,4 @@
-"""How the columns of a source and of a release of it spread, and go together."""
+"""How the columns of a source and of its release spread, and how strongly they are associated."""
 
 from tableveil.utility.associations import MOST_ASSOCIATED, MOST_ROWS, associations
 from tableveil.utility.compared import Compared, Sides

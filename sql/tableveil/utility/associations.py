@@ -1,4 +1,4 @@
-"""How strongly columns go together, in the source and in the release: by codes and numbers of a sample of the rows."""
+"""How strongly columns are associated, in the source and in the release: by codes and numbers of a sample of rows."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tableveil.utility.compared import Compared, Sides
 from tableveil.utility.spreads import MOST_LABELS
 
 MOST_ASSOCIATED = 20
-"""Columns that are compared with each other: 190 pairs."""
+"""The most columns that are compared with each other: 190 pairs."""
 
 MOST_ROWS = 1_000_000
-"""Of more rows a sample is taken."""
+"""With more rows a sample is taken."""
 
 GROUPS = 10
-"""Parts of about equal size that numbers are divided into, where they are compared with categories."""
+"""The number of about equally large groups that numbers are divided into for comparisons with categories."""
 
 MOST_CATEGORIES = 49
 """The most frequent ones; all others are one more."""
@@ -69,7 +69,7 @@ def _measured(session: Session, rows: exp.Expr, columns: Sequence[Compared], *, 
 def _coded(
     session: Session, query: exp.Select, compared: Compared, i: int, bound: list[float], *, released: bool
 ) -> exp.Select:
-    """The query with the column's number `x` and its code `c`, each with its position; NULL where nothing is told.
+    """The query with the column's number `x` and its code `c`, each with its position; NULL where labels say nothing.
 
     Its parameters are added to `bound`.
     """
@@ -95,7 +95,7 @@ def _coded(
 
 
 def _make_labels(session: Session, compared: Compared, target: exp.Table, *, released: bool) -> None:
-    """A table of the labels that tell something, with their codes by frequency, and the numbers they stand for."""
+    """A table of the labels that say something, with their codes by frequency, and the numbers they stand for."""
     text = cast(column(compared.name, "rows"), "VARCHAR")
     counted = (
         exp.select(alias(text, "label"), alias(exp.Count(this=exp.Star()), "n"))
@@ -126,7 +126,7 @@ def _correlations(session: Session, coded: exp.Table, columns: Sequence[Compared
     pairs = list(combinations(numeric, 2))
     if not pairs:
         return {}
-    # Divided by the greatest, so that no square overflows; the correlation is the same.
+    # Divided by the greatest, so that no square overflows; this does not change the correlation.
     greatest = exp.select(*(exp.Max(this=exp.Abs(this=column(f"x{i}"))) for i in numeric)).from_(coded.copy())
     scales = [scale or 1.0 for scale in session.row(greatest)]
 

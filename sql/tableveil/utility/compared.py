@@ -1,4 +1,4 @@
-"""What a utility report compares: the rows of a source and those released of them, column by column."""
+"""The two sides of a utility report: the rows of a source and its released rows, column by column."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tableveil.source import Source
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A column of the source that was released; `kind` is what it holds in the source, `released` its type after.
+    """A released column of the source; `kind` is that of its values in the source, `released` its type after.
 
-    `generalized` says that the release may have labels that tell nothing, `*`.
+    `generalized` says that the release may have the label `*`, which says nothing.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Compared:
         return self.has_numbers and self.released == "VARCHAR"
 
     def number(self, of: str) -> exp.Expr:
-        """The value as a floating-point number in the table `of`; NULL for NaN, infinities and what float64 lacks.
+        """The value as a floating-point number in the table `of`; NULL for NaN, infinities and numbers beyond float64.
 
         Dates and timestamps are days since 1970-01-01.
         """

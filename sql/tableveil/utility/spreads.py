@@ -19,10 +19,10 @@ from tableveil.usefulness import QUANTILES, Bin, Spread
 from tableveil.utility.compared import Compared, Sides
 
 MOST_BINS = 20
-"""Bars of a histogram, and categories shown."""
+"""The most bars of a histogram, and categories shown."""
 
 MOST_LABELS = 100_000
-"""Up to so many labels the numbers they stand for are read from them."""
+"""Up to this number of labels, the numbers they stand for are read from them."""
 
 OTHERS = "(others)"
 
@@ -137,7 +137,7 @@ def _of_numbers(session: Session, rows: exp.Expr, compared: Compared, grid: _Gri
 
 
 def _of_labels(session: Session, rows: exp.Expr, compared: Compared, grid: _Grid | None) -> Spread:
-    """Labels that stand for numbers, by these; the labels themselves are the bins if they are few."""
+    """The spread of labels that stand for numbers; the labels themselves are the bins if they are few."""
     read = middle_reader(compared.kind)
     assert read is not None
     label = column(compared.name, "rows")
@@ -171,7 +171,7 @@ def _of_labels(session: Session, rows: exp.Expr, compared: Compared, grid: _Grid
 
 
 def _quantiles(values: NDArray[np.float64], weights: NDArray[np.float64]) -> tuple[float, ...]:
-    """Of ascending values that occur so often, interpolated as DuckDB's quantile_cont does."""
+    """Quantiles of ascending values with weights, interpolated as DuckDB's quantile_cont does."""
     last = np.cumsum(weights) - 1
     places = np.array(QUANTILES) * (weights.sum() - 1)
     low = values[np.searchsorted(last, np.floor(places))]
@@ -185,7 +185,7 @@ def _quantiles(values: NDArray[np.float64], weights: NDArray[np.float64]) -> tup
 def _of_categories(
     session: Session, rows: exp.Expr, compared: Compared, *, original: bool, first: Sequence[str | None]
 ) -> Spread:
-    """The most frequent categories; in the order of `first` as far as they are in it."""
+    """The most frequent categories; those in `first` come first, in its order."""
     value = cast(column(compared.name, "rows"), "VARCHAR")
     counted = exp.select(alias(value, "label"), alias(exp.Count(this=exp.Star()), "n")).from_(rows).group_by(number(1))
     nothing: exp.Expr = column("label").is_(exp.null())

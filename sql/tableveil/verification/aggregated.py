@@ -1,8 +1,8 @@
-"""Checks aggregated columns: recomputes, from the source, what replaces their values in every class.
+"""Checks aggregated columns: recomputes, from the source, the aggregates that replace their values in every class.
 
-Where equivalence classes tell who is in a class, the source's records are labelled anew. Clusters leave no trace in the
-rows: who is in which is read from what was staged, once it is shown to use every record of the source exactly once;
-then what the classes have is recomputed from the values, and compared with the rows as a whole.
+Where labels define the classes, the source's records are labelled again. Clusters leave no trace in the
+rows: their members are read from the staged table, once the check has shown that it uses every record of the source
+exactly once; then the aggregates are recomputed from the values, and compared with the rows as a whole.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tableveil.verification.written import AGGREGATES, MEMBERS, Written
 def check_aggregated(
     session: Session, policy: Policy, quasi_identifiers: Sequence[str], marker: str, written: Written
 ) -> list[str]:
-    """What is wrong with the aggregated columns; `judged_classes` has the classes."""
+    """Faults of the aggregated columns; `judged_classes` has the classes."""
     if not written.aggregated:
         return []
     if written.members is None:
@@ -33,11 +33,11 @@ def check_aggregated(
     return problems
 
 
-# --- classes that are told by labels --------------------------------------------------------------------------------
+# --- classes that labels define -------------------------------------------------------------------------------------
 
 
 def _read_labelled(session: Session, quasi_identifiers: Sequence[str], written: Written) -> list[str]:
-    """`membership` has how often each value is in each class, `replaced` what each class has instead."""
+    """`membership` has how often each value is in each class, `replaced` the aggregates of each class."""
     labels, joins, condition = written.released_labels("p")
     same = " AND ".join(f"c.q{j} IS NOT DISTINCT FROM s.q{j}" for j in range(len(labels)))
     session.stage(
@@ -61,7 +61,7 @@ def _read_labelled(session: Session, quasi_identifiers: Sequence[str], written: 
 
 
 def _read_members(session: Session, policy: Policy, marker: str, written: Written) -> list[str]:
-    """The same of clusters, with the values `s0`, `s1`, … of sensitive columns, and all that is wrong with them."""
+    """Reads clusters, with the values `s0`, `s1`, … of sensitive columns; returns all faults of them."""
     assert written.members is not None
     tables = [*(aggregate.table for aggregate in written.aggregated), *(table for _, table in written.members)]
     values = [f"d{i}.value AS {name}" for i, name in enumerate(_columns(written))]
@@ -81,7 +81,7 @@ def _read_members(session: Session, policy: Policy, marker: str, written: Writte
 
 
 def _check_every_record(session: Session, written: Written) -> list[str]:
-    """Whether the clusters have every record once: of equal records, those numbered from 1 to as many as there are."""
+    """Whether the clusters have every record once: equal records are numbered from 1 to their number."""
     codes = ", ".join(f"c{i}" for i in range(len(_columns(written))))
     gaps = session.value(
         "SELECT count(*) FROM (SELECT first, last, lag(last, 1, 0) OVER (PARTITION BY "
@@ -101,14 +101,14 @@ def _check_every_record(session: Session, written: Written) -> list[str]:
 
 
 def _check_sizes(session: Session, policy: Policy) -> list[str]:
-    """Whether clusters have k records: classes of the rows may be several clusters that look alike."""
+    """Whether clusters have k records: a class of the rows may consist of several clusters that look alike."""
     k = max((model.k for model in policy.privacy_models if isinstance(model, KAnonymity)), default=1)
     small = session.value(f"SELECT count(*) FROM (SELECT 1 FROM membership GROUP BY class HAVING sum(n) < {k})")
     return [f"{small} clusters have fewer than {k} records"] if small else []
 
 
 def _check_rows(session: Session, policy: Policy, marker: str, written: Written) -> list[str]:
-    """Whether the rows are the records of the clusters, with what replaces their values and their sensitive ones."""
+    """Whether the rows are the records of the clusters, with their aggregates and their sensitive values."""
     sensitive = [name for name, _ in written.members or ()]
     names = ", ".join(quoted(name) for name in [*(a.column for a in written.aggregated), *sensitive])
     aggregates = ", ".join(f"r.a{j}" for j in range(len(written.aggregated)))
@@ -131,7 +131,7 @@ def _check_rows(session: Session, policy: Policy, marker: str, written: Written)
 
 
 def _check_total(session: Session, name: str, marker: str, written: Written) -> list[str]:
-    """Whether the mean of means is the source's: what was staged has no part in it."""
+    """Whether the mean of means is the source's: this check uses no staged table."""
     value = f"CAST({quoted(name)} AS DOUBLE)"
     kept, mean, spread, largest = session.row(
         f"SELECT (SELECT fsum({quoted(name)}) / count(*) FROM {quoted(*written.rows)} WHERE {_kept(marker)}), "
@@ -143,7 +143,7 @@ def _check_total(session: Session, name: str, marker: str, written: Written) -> 
 
 
 def _check_others(session: Session, policy: Policy, marker: str, written: Written) -> list[str]:
-    """Whether the columns that are not aggregated have the source's values, as often as the source has them."""
+    """Whether the columns that are not aggregated have the source's values, equally often."""
     aggregated = {aggregate.column for aggregate in written.aggregated}
     roles = {attribute.column: attribute.role for attribute in policy.attributes}
     others = [
@@ -165,7 +165,7 @@ def _check_others(session: Session, policy: Policy, marker: str, written: Writte
     return ["the rows do not have the source's other values"] if differ else []
 
 
-# --- what both share ------------------------------------------------------------------------------------------------
+# --- for both ---------------------------------------------------------------------------------------------------------
 
 
 def _names(prefix: str, written: Written) -> str:
@@ -173,7 +173,7 @@ def _names(prefix: str, written: Written) -> str:
 
 
 def _columns(written: Written) -> list[str]:
-    """The names of the columns that tell members apart: `x0`, … of aggregated ones, `s0`, … of sensitive ones."""
+    """The names of the columns that identify members: `x0`, … of aggregated ones, `s0`, … of sensitive ones."""
     return [
         *(f"x{j}" for j in range(len(written.aggregated))),
         *(f"s{i}" for i in range(len(written.members or ()))),
@@ -194,7 +194,7 @@ def _kept(marker: str) -> str:
 
 
 def _differ(session: Session, columns: int, more: str, less: str) -> bool:
-    """Whether two queries, of that many columns and a number of records each, have other records."""
+    """Whether two queries, of that many columns and a number of records each, have different records."""
     keys = ", ".join(f"k{i}" for i in range(columns))
     other: int = session.value(
         f"SELECT count(*) FROM (SELECT 1 FROM (SELECT * FROM ({more}) UNION ALL SELECT * FROM ({less})) "

@@ -1,7 +1,7 @@
 """Recomputes the aggregates of one column, in SQL text, by equations of its own.
 
-Reads temporary tables of the verification: `membership` (class, x0, x1, …, n) has how many records of each class have
-which values, `replaced` (class, a0, a1, …) what the classes have instead.
+Reads temporary tables of the verification: `membership` (class, x0, x1, …, n) has the number of records of each class
+with each combination of values, `replaced` (class, a0, a1, …) the aggregates of the classes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EPSILON = sys.float_info.epsilon
 def check_aggregate(
     session: Session, j: int, attribute: AttributePolicy, aggregate: WrittenAggregate, written: Written
 ) -> list[str]:
-    """What is wrong with the aggregated column of position `j`."""
+    """Faults of the aggregated column of position `j`."""
     aggregation = attribute.aggregation
     assert aggregation is not None
     match aggregation.function:
@@ -47,7 +47,7 @@ def check_aggregate(
 
 
 def _position(value: str, kind: ValueKind) -> str:
-    """Where a value is on an axis: numbers themselves, dates in days and timestamps in seconds since 1970-01-01."""
+    """The place of a value on an axis: numbers themselves, dates in days and timestamps in seconds since 1970-01-01."""
     match kind:
         case ValueKind.DATE:
             return f"CAST(date_diff('day', DATE '1970-01-01', {value}) AS DOUBLE)"
@@ -99,7 +99,7 @@ _EXPECTED = {
         "SELECT class, p AS e FROM placed QUALIFY row_number() OVER (PARTITION BY class ORDER BY n DESC, p) = 1"
     ),
 }
-"""Per function, a query of what each class should have."""
+"""Per function, a query of the expected aggregate of each class."""
 
 
 def _other_numbers(session: Session, j: int, aggregation: Aggregation, kind: ValueKind, type_: str) -> int:
@@ -114,19 +114,19 @@ def _other_numbers(session: Session, j: int, aggregation: Aggregation, kind: Val
 
 
 def _rounding(kind: ValueKind, type_: str) -> float:
-    """How far from it the nearest value of a released type may be."""
+    """The greatest distance of the nearest value of a released type."""
     match kind:
         case ValueKind.DATE:
             return 0.5
         case ValueKind.TIMESTAMP:
-            # Of microseconds a whole one: positions of late years have no more digits.
+            # One whole microsecond: positions of late years have no more digits.
             return {"TIMESTAMP_S": 0.5, "TIMESTAMP_MS": 0.0005}.get(type_, 0) + 1e-6
         case _:
             return 0.0
 
 
 def _failing(session: Session, expected: str, found: str) -> int:
-    """How many classes are not as expected; `found` is a condition on the aliases `r` and `x`."""
+    """How many classes differ from the expectation; `found` is a condition on the aliases `r` and `x`."""
     failing: int = session.value(
         f"SELECT count(*) FROM replaced AS r LEFT JOIN ({expected}) AS x USING (class) "
         f"WHERE NOT coalesce({found}, FALSE)"
@@ -135,7 +135,7 @@ def _failing(session: Session, expected: str, found: str) -> int:
 
 
 def _other_intervals(session: Session, j: int, aggregation: Aggregation, kind: ValueKind) -> int:
-    """Intervals in which not all values are, whose ends are not on the grid, or that are wider than they need to be."""
+    """Intervals that lack some values, whose ends are not on the grid, or that are wider than needed."""
     assert aggregation.grid is not None
     grid = aggregation.grid
     type_ = {ValueKind.DATE: "DATE", ValueKind.TIMESTAMP: "TIMESTAMP"}.get(kind, "DOUBLE")
@@ -208,7 +208,7 @@ def _make_ranks(session: Session, key: str, values: str) -> None:
 
 
 def _other_members(session: Session, j: int, aggregation: Aggregation, type_: str) -> int:
-    """Of an even number of ordinal values the median is the lower of the two in the middle."""
+    """For an even number of ordinal values the median is the lower of the two in the middle."""
     expected = _EXPECTED[AggregateFunction.MODE]
     if aggregation.function is AggregateFunction.MEDIAN:
         expected = f"SELECT class, min(p) FILTER (upto >= (total + 1) // 2) AS e FROM {_CUMULATED} GROUP BY class"
@@ -217,7 +217,7 @@ def _other_members(session: Session, j: int, aggregation: Aggregation, type_: st
 
 
 def _other_labels(session: Session, j: int, aggregate: WrittenAggregate) -> int:
-    """Labels that not all values have, or above another that they have in common."""
+    """Labels that some values lack, or that are above another common label."""
     assert aggregate.labels is not None
     labels = [f"CAST(h.{quoted(name)} AS VARCHAR)" for name in aggregate.labels.columns]
     common = " ".join(f"WHEN min({label}) = max({label}) THEN min({label})" for label in labels)

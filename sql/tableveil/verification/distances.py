@@ -1,14 +1,15 @@
-"""How far the values of classes are from those of sets of records that hold them, in SQL text, exactly.
+"""How far the values of classes are from those of sets of records that contain them, in SQL text, exactly.
 
 Reads temporary tables of the verification:
 
 - `spread` (class, position, records): how the records of each class spread over the values;
-- `reference` (superset, position, records): the same of each superset;
-- `pairs` (class, superset, size, superset_size): what to compare. Every record of a class is in its superset;
-- `value_groups` (position, l0, l1, …): the group of each value at each level of its hierarchy, for hierarchical ones.
+- `reference` (superset, position, records): how the records of each superset spread over them;
+- `pairs` (class, superset, size, superset_size): the pairs to compare. Every record of a class is in its superset;
+- `value_groups` (position, l0, l1, …): the group of each value at each level of its hierarchy, for hierarchical
+  distances.
 
-Each query gives `class`, `superset`, and whole numbers `distance` and `one`: the distance is the first by the second.
-With a and b records of a value in a class of n and a superset of N, everything is a sum of N a - n b.
+Each query gives `class`, `superset`, and whole numbers `distance` and `one`: the distance is the first divided by the
+second. With a and b records of a value in a class of n and a superset of N, everything is a sum of N a - n b.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tableveil.policy import Distance
 
 
 def distances(distance: Distance, values: int, top: int) -> str:
-    """The query. `values` is how many there are in the whole column, `top` the highest level of their hierarchy."""
+    """The query. `values` is the number of values in the whole column, `top` the highest level of their hierarchy."""
     match distance:
         case Distance.EQUAL:
             return _EQUAL
@@ -38,9 +39,9 @@ JOIN reference AS r ON r.superset = p.superset AND r.position = s.position
 GROUP BY p.class, p.superset, p.size, p.superset_size
 """
 
-# The area between two cumulative distributions, by the number of steps between the first value and the last. That of
-# the superset rises at each of its values (`total`), and has some `area` up to there; that of the class is constant
-# from one of the class's values to the next, so that the two cross there once at most.
+# The area between two cumulative distributions, divided by the number of steps between the first value and the last.
+# The superset's distribution rises at each of its values (`total`), and has some `area` up to there. The class's
+# distribution is constant from one of the class's values to the next, so that the two cross there once at most.
 _ORDERED = """
 WITH totals AS (
     SELECT superset, position, sum(records) OVER up_to AS total, lead(position) OVER up_to AS following
@@ -75,8 +76,8 @@ SELECT class, superset, size * min(area) + sum(
 FROM splits GROUP BY class, superset, size, superset_size
 """
 
-# Li et al. 2007, section 5.2. What a node must give to and get from others is the sum over its children; the smaller of
-# both moves below the node. Only nodes with some value of the class have anything to give.
+# Li et al. 2007, section 5.2. A node's surplus and deficit are sums over its children; the smaller of both moves below
+# the node. Only nodes with some value of the class have a surplus.
 _HIERARCHICAL = """
 SELECT class, superset, sum(cost)::HUGEINT AS distance, {top} * size::HUGEINT * superset_size AS one
 FROM ({levels}) GROUP BY class, superset, size, superset_size
@@ -84,7 +85,7 @@ FROM ({levels}) GROUP BY class, superset, size, superset_size
 
 
 def _cost(level: int) -> str:
-    """What moves below the nodes of a level, by how high that is."""
+    """The mass that moves below the nodes of a level, times their height."""
     return f"""
 SELECT class, superset, size, superset_size, {level} * sum(least(given, given - surplus)) AS cost FROM (
     SELECT c.class, c.superset, c.size, c.superset_size, c.node, sum(greatest(c.surplus, 0)) AS given,

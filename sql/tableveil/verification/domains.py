@@ -1,8 +1,8 @@
-"""How much of their domains released labels stand for: counted anew from what defines the hierarchies.
+"""How much of their domains released labels stand for: counted again from the hierarchies' definitions.
 
 Listed hierarchies are counted from their rows, as the policy or the store has them; calendar periods by listing all
 days of the range; intervals by what their labels say; masked texts by how many characters are masked; groups by adding
-up their members; values in an order by where they stand in it. Nothing of it is taken from what the search was given.
+up their members; values in an order by where they stand in it. Nothing is taken from the search's input.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def count_losses(
         bits.append(f"CASE WHEN {alone} THEN 0 WHEN ({of_row}) = {labels.top} THEN {domains[j]} ELSE b{j}.bits END")
         same = f"b{j}.attribute = {j} AND b{j}.level = ({of_row}) AND b{j}.label = CAST(c.q{j} AS VARCHAR)"
         joins.append(f"LEFT JOIN label_bits AS b{j} ON {same}")
-    # Both sums in the same order: where all labels stand for their whole domains, the loss is exactly 1.
+    # Both sums have one order: if all labels stand for their whole domains, the loss is exactly 1.
     whole = " + ".join(domains)
     session.stage(
         name,
@@ -107,7 +107,7 @@ def _leaves(
 ) -> Mapping[str, int]:
     """The number of level-0 values under each label that may occur at a level below the top.
 
-    Values `with_rows` of their own, beside the hierarchy, are none of its.
+    Values `with_rows` of their own, beside the hierarchy, do not count for it.
     """
     match hierarchy:
         case Dates() as rule:
@@ -138,13 +138,13 @@ def _shown(session: Session, labels: Labels, level: int) -> list[str]:
 
 
 def _within(rule: Intervals, label: str) -> int:
-    """Whole numbers, or days, in an interval: both of its bounds are in it, and codings end with the range."""
+    """The whole numbers, or days, in an interval: both of its bounds are in it, and codings end with the range."""
     if label.startswith("< ") and rule.bottom_coding:
         return _position(rule.bottom_coding) - _position(rule.minimum)
     if label.startswith(">= ") and rule.top_coding:
         return _position(rule.maximum) - _position(rule.top_coding) + 1
     bounds = _INTERVAL.fullmatch(label)
-    # Without widths, what is not coded stays as it is.
+    # Without widths, values outside the codings stay unchanged.
     return _position(bounds[2]) - _position(bounds[1]) + 1 if bounds else 1
 
 
@@ -165,7 +165,7 @@ def _grouped(rule: Grouping, level: int, unlisted: int) -> Mapping[str, int]:
 
 
 def _in_order(session: Session, rule: OrderBased, labels: Labels, level: int) -> Mapping[str, int]:
-    """The values between the ends of the group that a value with the label stands in."""
+    """The values between the ends of the group around a value with the label."""
     size = math.prod(rule.fan_outs[:level])
     places = {value: place for place, value in enumerate(rule.values)}
     value, label = quoted(labels.columns[0]), quoted(labels.columns[level])
@@ -175,7 +175,7 @@ def _in_order(session: Session, rule: OrderBased, labels: Labels, level: int) ->
 
 
 def _combined(session: Session, rule: Combination, labels: Labels, level: int, written: Written) -> Mapping[str, int]:
-    """Those of the rows, and those of the rule for all values without one."""
+    """The leaves of the rows, and those of the rule for all values without one."""
     listed = [_row_labels(row) for row in rule.rows]
     values = [row[0] for row in listed]
     highest = _levels_below_top(rule.rest)
@@ -271,12 +271,12 @@ def _members(rule: Grouping) -> list[str]:
 
 
 def _unlisted(session: Session, rule: Grouping, column: str, written: Written, with_rows: Collection[str]) -> int:
-    """Values of the source in no group, if there is a label of others."""
+    """Values of the source in no group, if there is a label for others."""
     return _present(session, column, written, [*_members(rule), *with_rows]) if rule.levels[0].others else 0
 
 
 def _present(session: Session, column: str, written: Written, but: Collection[str]) -> int:
-    """The number of the source's distinct values without some."""
+    """The number of the source's distinct values without those in `but`."""
     query = (
         f"SELECT count(*) FROM (SELECT DISTINCT {quoted(column)} AS value FROM {written.source_rows}) "
         "WHERE value IS NOT NULL AND NOT list_contains(?::VARCHAR[], CAST(value AS VARCHAR))"

@@ -1,7 +1,7 @@
 """Checks models of the game and the publisher's payout: over the written rows, by equations of its own.
 
-Whether an attack pays is decided in whole numbers; payouts are compared with a slack, because information losses are
-made of logarithms.
+Whole numbers decide whether an attack pays; payouts are compared with a slack, because information losses are made of
+logarithms.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ PLACES = 10**9
 """A policy's amounts have at most nine decimal places: they are whole numbers of billionths."""
 
 DIGITS = 10**40
-"""Average probabilities are rounded down to so many digits: one that is equal to a threshold is not above it."""
+"""Average probabilities are rounded down to so many digits: one that equals a threshold is not above it."""
 
 HARDLY = 10**12
-"""Of a sum of quotients, the part that does not make an attack pay."""
+"""The relative part of a sum of quotients that does not make an attack pay."""
 
 
 def needs_people(policy: Policy) -> bool:
@@ -33,7 +33,7 @@ def needs_people(policy: Policy) -> bool:
 
 
 def check_game(session: Session, policy: Policy, source_records: int, written: Written) -> list[str]:
-    """Which models of the game do not hold; `judged_classes` has the classes, the suppressed records' pool as one.
+    """The models of the game that do not hold; `judged_classes` has the classes, the suppressed records' pool as one.
 
     If it `needs_people`, `peopled` has the population of each. The pool is a class whose labels say nothing.
     """
@@ -54,11 +54,11 @@ def check_game(session: Session, policy: Policy, source_records: int, written: W
 
 
 def check_played(session: Session, policy: Policy, source_records: int, written: Written) -> list[str]:
-    """Which models of the game do not hold for the temporary table `played`, and whether the score is the payout's.
+    """The models of the game that do not hold for the temporary table `played`, and whether the score is the payout's.
 
-    A row of it is a number of records that are released alike: `size` of them; `people` of the population could be
-    each, at least 1; `loss` is the information loss of each, which only payouts ask for; `pool` says whether they are
-    suppressed ones that are released without labels, which are judged by themselves.
+    A row of it is a group of records that are released alike: `size` of them; `people` of the population could be each,
+    at least 1; `loss` is the information loss of each, needed for payouts only; `pool` says whether they are suppressed
+    records that are released without labels, which are judged by themselves.
     """
     assert policy.game is not None, "the game is asked for, so there is one"
     problems = []
@@ -79,14 +79,14 @@ def check_played(session: Session, policy: Policy, source_records: int, written:
 
 
 def _asked(policy: Policy) -> Iterator[Success]:
-    """What the success of an attack is to those who ask for the game."""
+    """The success of an attack in each model and quality model of the game."""
     for model in (*policy.privacy_models, policy.quality_model):
         if isinstance(model, NoAttack | Profitability | PublisherPayoutModel):
             yield model.success
 
 
 def _pays(policy: Policy) -> bool:
-    """Whether anything asks for payouts: attacks alone do not depend on what generalization loses."""
+    """Whether the policy needs payouts: attacks alone do not depend on the loss by generalization."""
     models = (*policy.privacy_models, policy.quality_model)
     return any(isinstance(model, Profitability | PublisherPayoutModel) for model in models)
 
@@ -96,7 +96,7 @@ def _pays(policy: Policy) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Attack:
-    """On a record of a row of `played`, in SQL: the probability of success, and whether attacking pays."""
+    """An attack on a record of a row of `played`, in SQL: the probability of success, and whether attacking pays."""
 
     probability: str
     pays: str
@@ -120,7 +120,7 @@ def _average(session: Session, game: Game, pool: bool) -> tuple[float, bool]:
     rows = session.rows("SELECT people, sum(size)::BIGINT FROM played WHERE pool = ? GROUP BY people", [pool])
     records = sum(size for _, size in rows)
     total = sum(size * DIGITS // people for people, size in rows)
-    # A sum of quotients that is hardly above the threshold is taken to be at it, by definition (docs/models.md).
+    # A sum of quotients that is hardly above the threshold counts as equal to it, by definition (docs/models.md).
     least = 0 if total % DIGITS == 0 else total // HARDLY
     pays = (total - least) * _whole(game.adversary_gain) > records * DIGITS * _whole(game.adversary_cost)
     return total / (records * DIGITS) if records else 0.0, pays
@@ -134,7 +134,7 @@ def _whole(amount: Decimal) -> int:
 
 
 def _payout(game: Game, attack: _Attack) -> str:
-    """What a record of a row of `played` pays, in SQL: benefit * (1 - loss), less what an attack is expected to cost.
+    """The payout of a record of a row of `played`, in SQL: benefit * (1 - loss), less the expected cost of an attack.
 
     Source: Wan et al. 2015, the publisher's payoff.
     """
@@ -143,10 +143,10 @@ def _payout(game: Game, attack: _Attack) -> str:
 
 
 def _unprofitable(game: Game, break_even: BreakEven, attack: _Attack) -> str:
-    """The condition for rows that pay less than they may, or what nobody can tell because of an unknown label.
+    """The condition for rows that pay less than allowed, or whose payout is unknown because of an unknown label.
 
-    What breaks even is told from what pays a little only where every label stands for its whole domain: there nothing
-    is gained.
+    Breaking even differs from paying a little only where every label stands for its whole domain: there nothing is
+    gained.
     """
     largest = f"({float(game.publisher_benefit)!r}::DOUBLE + {float(game.publisher_loss)!r} * {attack.probability})"
     below = f"loss IS NULL OR {_payout(game, attack)} < -{SLACK!r}::DOUBLE * {largest}"
@@ -154,10 +154,10 @@ def _unprofitable(game: Game, break_even: BreakEven, attack: _Attack) -> str:
 
 
 def _check_score(session: Session, game: Game, attack: _Attack, source_records: int, score: float) -> list[str]:
-    """The score is what the publisher is not paid of a benefit per record; suppressed ones pay nothing."""
+    """The score is the part of the benefit per record that is not paid; suppressed records pay nothing."""
     paid = session.value(f"SELECT coalesce(fsum(size * {_payout(game, attack)}), 0) FROM played WHERE NOT pool")
     most = source_records * float(game.publisher_benefit)
-    # What is missing is made of losses and attacks, none of which is below 0: the score tells how large these are.
+    # The missing part consists of losses and attacks, none of which is below 0: the score shows how large these are.
     if abs(most - paid - score) <= SLACK * (most + score):
         return []
     return [f"the rows pay the publisher {paid:.10g}, not the {most - score:.10g} that the search says"]

@@ -20,7 +20,7 @@ def read_own_levels(session: Session, policy: Policy, written: Written, count_pe
     """Makes the tables of labels and combinations, and says what is wrong with the labels; then there are no tables.
 
     `said` has the classes of `judged_classes` with the numbers of their labels, `counted` the people and records whose
-    values are among those of all labels of a class. That takes the longest: it is left out unless `count_people`.
+    values are among those of all labels of a class. Counting takes the longest: it is left out unless `count_people`.
     """
     problems = []
     for i, labels in enumerate(written.labels):

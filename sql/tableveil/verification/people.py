@@ -1,4 +1,4 @@
-"""Checks models of identities, membership and the game: over the written rows, with the population counted anew."""
+"""Checks models of identities, membership and the game: over the written rows, with the population counted again."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tableveil.verification.written import Written
 
 
 def check_people(session: Session, policy: Policy, source_records: int, written: Written) -> list[str]:
-    """Which of these models do not hold; `judged_classes` has the classes, the suppressed records' pool as one."""
+    """The models that do not hold; `judged_classes` has the classes, the suppressed records' pool as one."""
     others = SensitiveModel | Profitability | NoAttack | SafeHarbor
     models = [model for model in policy.privacy_models if not isinstance(model, others)]
     counted = counts_people(policy)
@@ -106,7 +106,7 @@ def _population(policy: Policy, written: Written) -> Name:
 
 
 def _count_population(session: Session, policy: Policy, written: Written) -> None:
-    """The population's classes at the released levels, and how many of it could be each class's people."""
+    """The population's classes at the released levels, and the number of its people who could be each class's."""
     rows = quoted(*_population(policy, written))
     _count_labels(session, "population_classes", rows, written)
     keys = range(len(written.labels))
@@ -116,7 +116,7 @@ def _count_population(session: Session, policy: Policy, written: Written) -> Non
         "SELECT c.class, c.size, coalesce(p.records, 0) AS population "
         f"FROM judged_classes AS c LEFT JOIN population_classes AS p ON {same} WHERE NOT c.pool",
     )
-    # Suppressed records could be anybody's whose labels no released class has, or who has none.
+    # A suppressed record may belong to any person whose labels no released class has, or who has none.
     session.execute(
         f"INSERT INTO peopled SELECT class, size, (SELECT count(*) FROM {rows}) "
         "- (SELECT coalesce(sum(population), 0) FROM peopled) FROM judged_classes WHERE pool"
@@ -164,7 +164,7 @@ def _population_size(session: Session, policy: Policy, source_records: int, writ
 
 
 def _check_uniqueness(session: Session, model: PopulationUniqueness, population: int) -> list[str]:
-    """The estimators are those that the search uses: what is counted anew is what they are given."""
+    """The search uses these estimators, too; the verification counts their inputs itself."""
     for pool in (False, True):
         rows = session.arrays(
             "SELECT size, count(*) AS classes FROM judged_classes WHERE pool = ? GROUP BY size ORDER BY size", [pool]
@@ -178,8 +178,8 @@ def _check_uniqueness(session: Session, model: PopulationUniqueness, population:
 def smallest_in_sample(model: EstimatedKMap, records: int, population: int) -> int:
     """The least size k' that a class of k people reaches in the sample with at most the significance's probability.
 
-    The number of its people in the sample is Poisson distributed with mean k times the sampling fraction; given, for
-    the zero-truncated estimator, that it is not 0 (El Emam and Dankar 2008, D3 and D4). It is k at most.
+    The number of its people in the sample is Poisson distributed with mean k times the sampling fraction; for the
+    zero-truncated estimator, given that it is not 0 (El Emam and Dankar 2008, D3 and D4). It is k at most.
     """
     if records >= population:
         return model.k
@@ -187,7 +187,7 @@ def smallest_in_sample(model: EstimatedKMap, records: int, population: int) -> i
     truncated = model.estimator is CellSizes.ZERO_TRUNCATED_POISSON
     possible = -math.expm1(-mean) if truncated else 1.0
     below, size = (0.0 if truncated else math.exp(-mean)), 1
-    # The last digits must not ask for one record more.
+    # The last digits must not demand one record more.
     while size < model.k and (possible - below) / possible > float(model.significance) + 1e-12:
         below += math.exp(size * math.log(mean) - mean - math.lgamma(size + 1))
         size += 1

@@ -1,6 +1,6 @@
 """Checks a release at the record level: who could be meant by its labels, and what that pays.
 
-That these levels are the best of all is not checked here.
+This check does not cover whether these levels are the best of all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tableveil.verification.written import Written
 
 
 def check_record_level(session: Session, policy: Policy, source_records: int, written: Written) -> list[str]:
-    """What is wrong with the rows; `judged_classes` has their classes."""
+    """Faults of the rows; `judged_classes` has their classes."""
     problems = read_own_levels(session, policy, written)
     if not problems:
         problems = _check_people(session, policy, source_records, written)
@@ -27,7 +27,7 @@ def check_record_level(session: Session, policy: Policy, source_records: int, wr
 
 
 def _check_people(session: Session, policy: Policy, source_records: int, written: Written) -> list[str]:
-    """Counts who has the labels of each class, and judges attacks and payouts by that."""
+    """Counts the people with the labels of each class, and judges attacks and payouts by that."""
     classes = (
         "(SELECT s.*, greatest(coalesce(k.people, 0), 1) AS people FROM said AS s LEFT JOIN counted AS k USING (class))"
     )
@@ -40,7 +40,7 @@ def _check_people(session: Session, policy: Policy, source_records: int, written
 
 
 def _check_inversion(session: Session, policy: Policy, source_records: int, written: Written) -> list[str]:
-    """Judges by the people who would be released with the same labels at the same levels."""
+    """Judges by the people who would be released with a row's labels at its levels."""
     keys = range(len(written.labels))
     labels = ", ".join(f"n{i}.label AS q{i}, g.l{i}" for i in keys)
     names = " ".join(f"JOIN names_{i} AS n{i} ON n{i}.id = g.i{i}" for i in keys)

@@ -1,4 +1,4 @@
-"""Checks that the written labels are among those that HIPAA's Safe Harbor allows, whatever hierarchy gave them."""
+"""Checks that the written labels are among those that HIPAA's Safe Harbor allows, for any hierarchy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BELOW_90 = "[1-8]?[0-9]"
 
 
 def check_safe_harbor(session: Session, policy: Policy, written: Written) -> list[str]:
-    """If the policy asks for it, which columns tell more than allowed; `judged_classes` has the classes."""
+    """If the policy demands it, the columns that reveal more than allowed; `judged_classes` has the classes."""
     if not any(isinstance(model, SafeHarbor) for model in policy.privacy_models):
         return []
     hierarchies = {attribute.column: attribute.hierarchy for attribute in policy.attributes}
@@ -40,7 +40,7 @@ def _check_zips(session: Session, zips: SafeHarborZip, written: Written) -> list
     finer = _unlike(session, "[0-9]{1,3}")
     if finer:
         problems.append(f"{finer} labels tell more of a ZIP code than three digits")
-    # What begins with 000 is with the small areas, and they may have few people.
+    # Codes that begin with 000 belong to the small areas, and these may have few people.
     code, population = f"CAST({quoted(zips.zip_column)} AS VARCHAR)", quoted(zips.population_column)
     small = session.value(
         "SELECT count(*) FROM harboured AS h WHERE h.label <> '000' AND NOT EXISTS (SELECT 1 FROM ("
@@ -62,7 +62,7 @@ def _check_dates(session: Session, dates: SafeHarborDate) -> list[str]:
     if not dates.birth_as_of:
         finer = _unlike(session, "[0-9]{4}s?")
         return [f"{finer} labels of dates tell more than the year"] if finer else []
-    # Who was born in this year is 90 in the year of the day that the policy gives.
+    # People born in this year are 90 in the year of the policy's day.
     oldest = datetime.date.fromisoformat(dates.birth_as_of).year - 90
     problems = []
     finer = _unlike(session, f"[0-9]{{4}}s?|{oldest:04d} or before")
@@ -79,6 +79,6 @@ def _check_dates(session: Session, dates: SafeHarborDate) -> list[str]:
 
 
 def _unlike(session: Session, allowed: str) -> int:
-    """How many labels do not match as a whole."""
+    """The number of labels that do not match as a whole."""
     found: int = session.value("SELECT count(*) FROM harboured WHERE NOT regexp_full_match(label, ?)", [allowed])
     return found

@@ -1,6 +1,6 @@
 """Checks (n,t)-closeness: every class has a natural superset of n records that is within t of it.
 
-The supersets are counted anew from the source: the classes of all more general transformations, suppressed records
+The supersets are counted again from the source: the classes of all more general transformations, suppressed records
 included. They are tried from the least general on, until no class is left that needs one.
 """
 
@@ -16,7 +16,7 @@ from tableveil.verification.written import Written
 
 
 def beyond_all_supersets(session: Session, policy: Policy, model: NTCloseness, distances: str, written: Written) -> int:
-    """Number of classes that no superset is within t of.
+    """Number of classes without a superset within t.
 
     Reads `judged_classes`, `spread`, `distribution` and the source; `distances` is the query of distances.
     """
@@ -42,7 +42,7 @@ def _more_general(written: Written) -> Iterator[tuple[int, ...]]:
 
 
 def _against_the_whole_source(session: Session, model: NTCloseness, distances: str, written: Written) -> None:
-    """The only superset that the pool of suppressed records has; of classes, if no records are withheld from them."""
+    """Compares with the only superset of the pool of suppressed records; classes have it if no records are withheld."""
     of = "pool" if any(labels.withholds for labels in written.labels) else "TRUE"
     session.stage("reference", "SELECT 0 AS superset, position, records FROM distribution")
     session.stage(
@@ -75,7 +75,7 @@ def _against_classes(session: Session, model: NTCloseness, distances: str, level
 
 
 def _close(session: Session, model: NTCloseness, distances: str) -> None:
-    """Closes the classes that are within t of what they are paired with."""
+    """Closes the classes that are within t of their pairs' supersets."""
     numerator, denominator = at_most(model.t)
     session.execute(
         f"DELETE FROM open_classes WHERE class IN (SELECT class FROM ({distances}) "

@@ -1,4 +1,4 @@
-"""What the parts of the verification share: quoting and fair thresholds of their own."""
+"""The common part of the verification: its own quoting and fair thresholds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ PLACES = Decimal("1e-12")
 LARGEST = Decimal(10**10)
 
 SLACK = 1e-9
-"""Where logarithms are compared, what they may be off: a class exactly at the threshold holds."""
+"""The tolerance in comparisons of logarithms: a class exactly at the threshold holds."""
 
 Name = tuple[str, str, str]
 """A table as (catalog, schema, name)."""
@@ -34,7 +34,7 @@ def at_most(threshold: Decimal) -> tuple[int, int]:
 
 
 def at_least(threshold: Decimal) -> tuple[int, int]:
-    """The same for a lower threshold: more places are rounded down, and more than 10^10 is as impossible."""
+    """Like `at_most` for a lower threshold: more places are rounded down, and more than 10^10 is as impossible."""
     return _ratio(threshold, ROUND_FLOOR)
 
 

@@ -39,7 +39,7 @@ from tableveil.verification.written import Labels, Written
 def check_values(
     session: Session, policy: Policy, quasi_identifiers: Sequence[str], marker: str, written: Written
 ) -> list[str]:
-    """What is wrong with the sensitive columns that models look at; `judged_classes` has the classes."""
+    """Faults of the sensitive columns that models look at; `judged_classes` has the classes."""
     models = [model for model in policy.privacy_models if isinstance(model, SensitiveModel)]
     problems: list[str] = []
     for name in dict.fromkeys(model.column for model in models):
@@ -92,7 +92,7 @@ def _check_column(
     return problems
 
 
-# --- what the source and the rows hold ------------------------------------------------------------------------------
+# --- the values in the source and the rows --------------------------------------------------------------------------
 
 
 def _make_distribution(session: Session, name: str, written: Written) -> None:
@@ -112,7 +112,7 @@ def _make_distribution(session: Session, name: str, written: Written) -> None:
 
 
 def _make_spread(session: Session, name: str, quasi_identifiers: Sequence[str], marker: str, written: Written) -> None:
-    """How each class that is judged, the pool of suppressed records among them, spreads over the values."""
+    """How each judged class, including the pool of suppressed records, spreads over the values."""
     pool = quoted(marker) if marker else "FALSE"
     keys = ", ".join(f"{quoted(label)} AS q{i}" for i, label in enumerate(quasi_identifiers))
     same = " AND ".join(f"c.q{i} IS NOT DISTINCT FROM s.q{i}" for i in range(len(quasi_identifiers)))

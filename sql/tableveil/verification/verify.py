@@ -1,4 +1,4 @@
-"""Checks what was written as a whole: columns, classes, privacy, labels and risks."""
+"""Checks the written objects as a whole: columns, classes, privacy, labels and risks."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from tableveil.verification.written import Written
 
 
 def verify(session: Session, policy: Policy, source_records: int, written: Written) -> None:
-    """Raises `InternalError` with everything that is wrong with the written objects."""
+    """Raises `InternalError` with all faults of the written objects."""
     marker = "" if policy.suppressed_records is SuppressedRecords.DROP else policy.marker_column
     roles = {attribute.column: attribute.role for attribute in policy.attributes}
-    # Those that have labels come first: their positions are those of the labels.
+    # Columns with labels come first: their positions are those of the labels.
     aggregated = {attribute.column for attribute in policy.aggregated}
     names = [name for name, _ in written.types if roles.get(name) is Role.QUASI_IDENTIFIER]
     quasi_identifiers = sorted(names, key=aggregated.__contains__)
@@ -54,7 +54,7 @@ def _check_classes(
 ) -> list[str]:
     rows, names = quoted(*written.rows), ", ".join(map(quoted, quasi_identifiers))
     kept = f"NOT {quoted(marker)}" if marker else "TRUE"
-    # Positional names, because a quasi-identifier may be called anything.
+    # Positional names, because a quasi-identifier may have any name.
     positions = ", ".join(f"q{i}" for i in range(len(quasi_identifiers)))
     session.stage(
         "recounted",

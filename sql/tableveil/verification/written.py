@@ -1,4 +1,4 @@
-"""What the verification takes from the plan of a release: where everything is, and what it is called there."""
+"""The facts that the verification takes from the plan of a release: the places and names of everything."""
 
 from __future__ import annotations
 
@@ -8,22 +8,25 @@ from tableveil.hierarchy import ValueKind
 from tableveil.verification.text import Name, quoted
 
 OWN_LEVELS = "own_levels"
-"""The temporary table of what is released at which levels: codes `c0`, `c1`, … and levels `l0`, `l1`, …."""
+"""The temporary table of levels: codes `c0`, `c1`, … of released combinations and their levels `l0`, `l1`, …."""
 
 AGGREGATES = "class_aggregates"
-"""The temporary table of what the released classes have: `a0`, `a1`, … of the aggregated columns in policy order.
+"""The temporary table of the released classes' aggregates: `a0`, `a1`, … of the aggregated columns in policy order.
 
-A class is told by the words `w0`, `w1`, … of its key, or, if the plan says who is a member of it, by its `class`.
+The words `w0`, `w1`, … of its key identify a class, or, if the plan lists its members, its `class`.
 """
 
 MEMBERS = "class_members"
-"""The temporary table of who is in which `class`: of the records with the codes `c0`, `c1`, … those from the number
-`first` to `last`, numbered from 1 by everything that is released of them beside."""
+"""The temporary table of the members of each `class`.
+
+A class has, of the records with the codes `c0`, `c1`, …, those from number `first` to `last`; all their other released
+values order them, from 1.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ClassColumns:
-    """Names of the columns of the table of classes that are no quasi-identifiers.
+    """Names of the columns of the table of classes that are not quasi-identifiers.
 
     `diversity` has per sensitive column its name and those of the columns for its distinct values and its entropy.
     """
@@ -37,9 +40,9 @@ class ClassColumns:
 class Labels:
     """The table that lists the possible labels of a column: `columns` from level 0, the values, to the top.
 
-    The column is released at `level`; at the record level that is the highest of the `levels` that there are, and it
-    has the `position` among the policy's quasi-identifiers. `withholds` if the policy suppresses its NULLs; `hierarchy`
-    is what the evidence calls the labels' hierarchy.
+    The column is released at `level`; at the record level that is the highest of its `levels`, and its `position` is
+    that among the policy's quasi-identifiers. `withholds` if the policy suppresses its NULLs; `hierarchy` is the
+    evidence's name of the labels' hierarchy.
     """
 
     column: str
@@ -69,16 +72,15 @@ class WrittenAggregate:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What to check.
+    """The objects to check.
 
-    `release` is the number under which evidence is kept; `source` is the table, or what the job read of a query, and
+    `release` is the number of the stored evidence; `source` is the table, or the job's copy of a query's rows, and
     `subset` its column that is true for the records, if not all are. `kept` is the number of records that the search
-    kept; `types` is what the columns of the rows should be, in order; `source_types` are those of the source's
+    kept; `types` are the expected types of the rows' columns, in order; `source_types` are those of the source's
     columns. `labels` are the quasi-identifiers', `sensitive` those of the sensitive columns that models look at.
-    `score` is what the search says that the release scores, if it is to be recomputed. Records with a NULL in a
-    `complete` column were set aside.
-    `aggregated` has the aggregated columns in policy order; `members` names the sensitive columns, with tables of their
-    values and codes, by which the members of clusters were told apart beside; None if there are no clusters.
+    `score` is the search's score of the release, if it is to be recomputed. Records with a NULL in a `complete` column
+    were set aside. `aggregated` has the aggregated columns in policy order; `members` names the sensitive columns, with
+    tables of their values and codes, that helped to identify the members of clusters; None if there are no clusters.
     """
 
     release: int
@@ -130,6 +132,6 @@ class Written:
         return dict(self.types)[column]
 
     def label(self, labels: Labels, level: int, of: str) -> str:
-        """A label in the type that it is released in; `of` is the alias of the table of labels."""
+        """A label in its released type; `of` is the alias of the table of labels."""
         label = f"{of}.{quoted(labels.columns[level])}"
         return f"CAST({label} AS {self.type_of(labels.column)})" if level == 0 and level == labels.level else label

@@ -155,7 +155,7 @@ def until(met: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-# Those that write releases do so one after the other.
+# Jobs that write releases do so one after the other.
 @pytest.mark.parametrize(
     ("phase", "titles"),
     [(phase, tuple(work.JOBS)) for phase in JobPhase]
