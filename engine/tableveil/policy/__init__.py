@@ -1,7 +1,7 @@
 """Policies: the requests of users, and the checks that need no data."""
 
 from tableveil.policy.game import BreakEven, Game, RecordLevel, Success
-from tableveil.policy.local_recoding import CLASS_LOCAL, LocalRecoding
+from tableveil.policy.local_recoding import LocalRecoding
 from tableveil.policy.microaggregation import (
     AggregateFunction,
     Aggregation,
@@ -30,6 +30,7 @@ from tableveil.policy.model import (
     ValueOrder,
 )
 from tableveil.policy.privacy import (
+    CLASS_LOCAL,
     PRIVACY_FIELDS,
     AbsentValues,
     AverageRisk,

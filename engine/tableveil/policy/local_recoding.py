@@ -7,38 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tableveil.errors import Fault, nearest, shortened
-from tableveil.policy.privacy import (
-    PRIVACY_FIELDS,
-    BetaLikeness,
-    DeltaDisclosure,
-    DistinctLDiversity,
-    EntropyLDiversity,
-    EstimatedKMap,
-    KAnonymity,
-    KMap,
-    PrivacyModel,
-    ProbabilisticLDiversity,
-    RecursiveCLDiversity,
-    TCloseness,
-)
+from tableveil.policy.privacy import CLASS_LOCAL, PRIVACY_FIELDS
 from tableveil.policy.quality import FIELDS, EntropyModel, LossModel, PrecisionModel
 
 if TYPE_CHECKING:
     from tableveil.policy.model import Policy
-
-CLASS_LOCAL: tuple[type[PrivacyModel], ...] = (
-    KAnonymity,
-    KMap,
-    EstimatedKMap,
-    DistinctLDiversity,
-    ProbabilisticLDiversity,
-    EntropyLDiversity,
-    RecursiveCLDiversity,
-    TCloseness,
-    DeltaDisclosure,
-    BetaLikeness,
-)
-"""The models that judge a class by its own records. The meaning of all others under overlapping labels is open."""
 
 _SUMS = (LossModel, PrecisionModel, EntropyModel)
 

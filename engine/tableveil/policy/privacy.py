@@ -322,6 +322,20 @@ PrivacyModel = (
     | SensitiveModel
 )
 
+CLASS_LOCAL: tuple[type[PrivacyModel], ...] = (
+    KAnonymity,
+    KMap,
+    EstimatedKMap,
+    DistinctLDiversity,
+    ProbabilisticLDiversity,
+    EntropyLDiversity,
+    RecursiveCLDiversity,
+    TCloseness,
+    DeltaDisclosure,
+    BetaLikeness,
+)
+"""The models that judge a class by its own records. The meaning of all others under overlapping labels is open."""
+
 PRIVACY_FIELDS: Mapping[type[PrivacyModel], str] = {
     KAnonymity: "k_anonymity",
     KMap: "k_map",
