@@ -26,6 +26,7 @@ from benchmarks.section import Section, verdict
 from tableveil import backend
 from tableveil.backend import Database, Session, Settings
 from tableveil.control import Control
+from tableveil.convert import stored_policy
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.report import Report
 from tableveil.pipelines.risk_analysis import run_risk_analysis
@@ -99,7 +100,7 @@ def _analysis(database: Database, session: Session) -> Measured:
     population = Population(size=SAMPLED * rows)
     request = RiskRequest(TableReference("", "main", TABLE), None, COLUMNS, population, weight_column="weight")
     report, started = Report(), time.monotonic()
-    number = run_risk_analysis(JobContext(1, "{}", database, session, Control(), report), request)
+    number = run_risk_analysis(JobContext(1, "{}", database, session, Control(), report), request, stored_policy)
     taken, parts = time.monotonic() - started, report.seconds()
     found = RISK_ANALYSES.find(session, number)
     assert found is not None

@@ -24,6 +24,7 @@ from benchmarks.section import Section, verdict
 from tableveil import backend
 from tableveil.backend import Database, Session, Settings
 from tableveil.control import Control
+from tableveil.convert import stored_policy
 from tableveil.drafting import guessed_quasi_identifiers
 from tableveil.pipelines.draft import Drafts
 from tableveil.pipelines.job import JobContext
@@ -86,7 +87,7 @@ def _guessed(database: Database, session: Session) -> Measured:
     migrate(session)
     started = time.monotonic()
     context = JobContext(1, "{}", database, session, Control())
-    run_risk_analysis(context, RiskRequest(_SOURCE, None, ()))
+    run_risk_analysis(context, RiskRequest(_SOURCE, None, ()), stored_policy)
     taken, peak = time.monotonic() - started, peak_memory()
     parts = {}
     for part, work in (

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import cast
 
+from google.protobuf import json_format
 from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
@@ -84,7 +85,11 @@ def stored_policy(document: str) -> Policy:
     Raises:
         InternalError: This version cannot read it.
     """
-    policy, _ = policy_from_proto(policy_from_json(document))
+    try:
+        policy, _ = policy_from_proto(policy_from_json(document))
+    except json_format.ParseError:
+        # Its own text quotes the document.
+        policy = None
     if policy is None:
         raise InternalError("STORED_POLICY_UNREADABLE", "this version cannot read the policy of the release")
     return policy

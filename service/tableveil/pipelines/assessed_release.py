@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tableveil.backend import Session
@@ -16,7 +16,7 @@ from tableveil.pipelines.full_domain import chosen_plan
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.microaggregation import Clusterable, clusterable, clustered_plan
 from tableveil.pipelines.read import Counted, FoundHierarchies, dictionaries_of
-from tableveil.pipelines.released_rows import current_release, source_name
+from tableveil.pipelines.released_rows import PolicyOf, current_release, source_name
 from tableveil.policy import Policy, Role
 from tableveil.release.plan import ReleasePlan
 from tableveil.requests.classification import ClassificationRequest
@@ -25,9 +25,6 @@ from tableveil.source import Source, fingerprint, resolve_source
 from tableveil.state import hierarchies
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.releases import Release
-
-PolicyOf = Callable[[str], Policy]
-"""Reads the policy in the document that the ledger has of a release."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from tableveil.control import Progress
 from tableveil.errors import Fault, shortened
 from tableveil.pipelines.assessed_release import (
     Assessed,
-    PolicyOf,
     check_unchanged,
     read_again,
     rebuilt_plan,
@@ -23,6 +22,7 @@ from tableveil.pipelines.assessed_release import (
 )
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.levels_inside_folds import ChosenInside
+from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.release import writing
 from tableveil.release.figures import check_figures, write_figures
 from tableveil.release.paired import Paired, pair

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from tableveil.backend import Session
 from tableveil.errors import ConflictError, NotFoundError, shortened
 from tableveil.lookups.releases import require_current
-from tableveil.policy import ReleaseKind, Role, TableReference
+from tableveil.policy import Policy, ReleaseKind, SuppressedRecords, TableReference
 from tableveil.source import Source, find_source, fingerprint
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.releases import RELEASES, Release
+
+PolicyOf = Callable[[str], Policy]
+"""Reads the policy in the document that the ledger has of a release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +40,24 @@ def current_release(session: Session, number: int) -> Release:
     return release
 
 
-def rows_of(session: Session, release: Release) -> Rows:
-    """Where the rows of a release are."""
-    suppressed = document(release).get("suppressed_records", {})
-    marked = suppressed.get("handling", "").endswith(("_BLANK", "_KEEP"))
+def rows_of(session: Session, release: Release, policy: Policy) -> Rows:
+    """Where the rows of a release with that policy are."""
     rows = TableReference(session.catalog, release.target_schema, release.target_name)
     if release.kind is ReleaseKind.VIEW:
         rows = TableReference(session.catalog, STATE_SCHEMA, f"snapshot_{release.number}")
-    return Rows(rows, suppressed["marker_column"] if marked else "")
+    marked = policy.suppressed_records is not SuppressedRecords.DROP
+    return Rows(rows, policy.marker_column if marked else "")
 
 
-def source_of(session: Session, release: Release) -> Source:
-    """The source of a release, as long as it has the rows that were released.
+def source_of(session: Session, release: Release, policy: Policy) -> Source:
+    """The source of a release with that policy, as long as it has the rows that were released.
 
     Raises:
         ConflictError: it has changed, or is gone.
     """
-    source, _, _ = find_source(session, release.source, document(release).get("source_query", ""), "release")
-    if source is not None:
-        source = replace(source, subset=document(release).get("population", {}).get("subset_column", ""))
+    source, _, _ = find_source(session, release.source, policy.source_query, "release")
+    if source is not None and policy.population is not None:
+        source = replace(source, subset=policy.population.subset_column)
     if source is None or fingerprint(session, source, fingerprint_key(session)) != release.source_fingerprint:
         raise ConflictError.of(
             "SOURCE_CHANGED",
@@ -71,16 +72,3 @@ def source_of(session: Session, release: Release) -> Source:
 def source_name(release: Release) -> str:
     """What messages call the source of a release."""
     return "a query" if release.source_tables else shortened(str(release.source))
-
-
-def roles_of(release: Release) -> dict[str, Role]:
-    """The roles that the policy of a release gives columns by name; what it does not list is not in it."""
-    attributes = document(release).get("attributes", ())
-    default = document(release).get("default_role", "")
-    return {attribute["column"]: Role(attribute.get("role", default).removeprefix("ROLE_")) for attribute in attributes}
-
-
-def document(release: Release) -> dict[str, Any]:
-    """The policy of a release as it was sent, by the names of the proto's fields."""
-    found: dict[str, Any] = json.loads(release.policy)
-    return found

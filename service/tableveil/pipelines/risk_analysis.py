@@ -13,6 +13,7 @@ from tableveil.counting import CountedFrequencies, count_frequencies, weight_fac
 from tableveil.errors import Fault, shortened
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.privacy import check_size, people_in
+from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.pipelines.risk_measures import (
     compared_measures,
     individual_measures,
@@ -62,7 +63,7 @@ class _Measured:
     estimates: PopulationEstimates | None
 
 
-def run_risk_analysis(job: JobContext, request: RiskRequest) -> int:
+def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf) -> int:
     """Stores a risk analysis and returns its number.
 
     Raises:
@@ -73,7 +74,7 @@ def run_risk_analysis(job: JobContext, request: RiskRequest) -> int:
     # One transaction, so that everything is read of the same rows.
     with session.transaction():
         request, guess = with_guessed(session, request)
-        shown, analyzed = resolve_subject(session, request)
+        shown, analyzed = resolve_subject(session, request, policy_of)
         mark = fingerprint(session, analyzed.source, fingerprint_key(session))
         faults = check_membership(session, analyzed.source)
         faults += check_weights("weight_column", weight_facts(session, analyzed))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tableveil.backend import Session
 from tableveil.drafting import guessed_quasi_identifiers
 from tableveil.errors import Fault, InvalidError, NotFoundError
-from tableveil.pipelines.released_rows import current_release, rows_of
+from tableveil.pipelines.released_rows import PolicyOf, current_release, rows_of
 from tableveil.policy import TableReference
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.risk import MOST_SUBSETS, largest_size, number_of_subsets
@@ -18,7 +18,7 @@ from tableveil.source.missing import invalid
 from tableveil.source.query import take_snapshot
 
 
-def resolve_subject(session: Session, request: RiskRequest) -> tuple[TableReference, Analyzed]:
+def resolve_subject(session: Session, request: RiskRequest, policy_of: PolicyOf) -> tuple[TableReference, Analyzed]:
     """What people call it, and its rows with what is looked at in them.
 
     Raises:
@@ -30,7 +30,7 @@ def resolve_subject(session: Session, request: RiskRequest) -> tuple[TableRefere
     if request.release is not None:
         release = current_release(session, request.release)
         shown = TableReference(release.source.catalog, release.target_schema, release.target_name)
-        found = rows_of(session, release)
+        found = rows_of(session, release, policy_of(release.policy))
         rows, marker = found.table, found.marker
         names = request.columns or tuple(attribute.column for attribute in release.attributes)
     else:

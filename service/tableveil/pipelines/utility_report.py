@@ -8,8 +8,8 @@ from tableveil.backend import Session
 from tableveil.control import Progress
 from tableveil.hierarchy import ValueKind
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.released_rows import current_release, document, roles_of, rows_of, source_of
-from tableveil.policy import Role
+from tableveil.pipelines.released_rows import PolicyOf, current_release, rows_of, source_of
+from tableveil.policy import Policy, Role
 from tableveil.requests.utility import UtilityRequest
 from tableveil.source import columns_of
 from tableveil.source.model import Column
@@ -22,7 +22,7 @@ from tableveil.usefulness import ColumnUtility, UtilityReport
 from tableveil.utility import MOST_ASSOCIATED, MOST_ROWS, Compared, Sides, associations, spreads
 
 
-def run_utility_report(job: JobContext, request: UtilityRequest) -> int:
+def run_utility_report(job: JobContext, request: UtilityRequest, policy_of: PolicyOf) -> int:
     """Stores a report and returns its number.
 
     Raises:
@@ -33,11 +33,12 @@ def run_utility_report(job: JobContext, request: UtilityRequest) -> int:
     # One transaction, so that everything is read of the same rows.
     with session.transaction():
         release = current_release(session, request.release)
-        sides, compared = _compared(session, release)
+        policy = policy_of(release.policy)
+        sides, compared = _compared(session, release, policy)
         report.phase(JobPhase.COUNTING)
         columns = []
         for done, column in enumerate(compared):
-            columns.append(_column(session, sides, column, release))
+            columns.append(_column(session, sides, column, release, policy))
             report.on_progress(Progress(done + 1, len(compared), None, None, None))
         associated = compared[:MOST_ASSOCIATED]
         found = UtilityReport(
@@ -56,9 +57,9 @@ def run_utility_report(job: JobContext, request: UtilityRequest) -> int:
     return number
 
 
-def _compared(session: Session, release: Release) -> tuple[Sides, list[Compared]]:
+def _compared(session: Session, release: Release, policy: Policy) -> tuple[Sides, list[Compared]]:
     """The rows on both sides, and the columns that both have, in the source's order."""
-    source, rows = source_of(session, release), rows_of(session, release)
+    source, rows = source_of(session, release, policy), rows_of(session, release, policy)
     released = {found.name: found for found in columns_of(session, rows.table) if isinstance(found, Column)}
     generalized = {attribute.column for attribute in release.attributes}
     columns = [
@@ -69,16 +70,14 @@ def _compared(session: Session, release: Release) -> tuple[Sides, list[Compared]
     return Sides(source, rows.table, rows.marker), columns
 
 
-def _column(session: Session, sides: Sides, compared: Compared, release: Release) -> ColumnUtility:
+def _column(session: Session, sides: Sides, compared: Compared, release: Release, policy: Policy) -> ColumnUtility:
     before, after = spreads(session, sides, compared)
     result = next((found for found in release.attributes if found.column == compared.name), None)
-    role = roles_of(release).get(compared.name)
-    if role is None:
-        role = Role(document(release).get("default_role", "ROLE_INSENSITIVE").removeprefix("ROLE_"))
+    roles = {attribute.column: attribute.role for attribute in policy.attributes}
     return ColumnUtility(
         column=compared.name,
         type=sides.source.column(compared.name).type,
-        role=role,
+        role=roles.get(compared.name, policy.default_role or Role.INSENSITIVE),
         treatment="as it is" if result is None else _treatment(result),
         loss=None if result is None else result.loss,
         squared_error=result is not None and bool(result.aggregation),

@@ -11,13 +11,13 @@ from tableveil.backend import Session
 from tableveil.errors import Fault, InvalidError
 from tableveil.hierarchy import SafeHarborZip, TableLevels
 from tableveil.pipelines.anonymize import anonymize
-from tableveil.pipelines.assessed_release import PolicyOf, resolve_assessed
+from tableveil.pipelines.assessed_release import resolve_assessed
 from tableveil.pipelines.classification import run_classification
 from tableveil.pipelines.frontier import run_frontier
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.payout_sweep import run_payout_sweep
 from tableveil.pipelines.read import check_request
-from tableveil.pipelines.released_rows import current_release
+from tableveil.pipelines.released_rows import PolicyOf, current_release
 from tableveil.pipelines.risk_analysis import run_risk_analysis
 from tableveil.pipelines.risk_subject import resolve_subject
 from tableveil.pipelines.utility_report import run_utility_report
@@ -207,12 +207,13 @@ class PayoutSweepWork(_PolicyWork):
 
 @dataclass(frozen=True, slots=True)
 class RiskAnalysisWork(Work):
-    """A risk analysis, of which the document is the request."""
+    """A risk analysis; the document is the request, `policy_of` reads the policy of its release if it has one."""
 
     kind = JobKind.RISK_ANALYSIS
 
     request: RiskRequest
     document: str
+    policy_of: PolicyOf
 
     @property
     def request_id(self) -> str:
@@ -236,22 +237,23 @@ class RiskAnalysisWork(Work):
 
     def admit(self, session: Session) -> TableReference:
         """The table, or that of the release; see `Work`."""
-        reference, _ = resolve_subject(session, self.request)
+        reference, _ = resolve_subject(session, self.request, self.policy_of)
         return reference
 
     def run(self, job: JobContext) -> int:
         """The risk analysis's number."""
-        return run_risk_analysis(job, self.request)
+        return run_risk_analysis(job, self.request, self.policy_of)
 
 
 @dataclass(frozen=True, slots=True)
 class UtilityReportWork(Work):
-    """A utility report, of which the document is the request."""
+    """A utility report; the document is the request, `policy_of` reads the policy of its release."""
 
     kind = JobKind.UTILITY_REPORT
 
     request: UtilityRequest
     document: str
+    policy_of: PolicyOf
 
     @property
     def request_id(self) -> str:
@@ -269,12 +271,12 @@ class UtilityReportWork(Work):
 
     def run(self, job: JobContext) -> int:
         """The utility report's number."""
-        return run_utility_report(job, self.request)
+        return run_utility_report(job, self.request, self.policy_of)
 
 
 @dataclass(frozen=True, slots=True)
 class ClassificationWork(Work):
-    """A classifier assessment, of which the document is the request; `policy_of` reads the policy of its release."""
+    """A classifier assessment; the document is the request, `policy_of` reads the policy of its release."""
 
     kind = JobKind.CLASSIFICATION
 

@@ -87,7 +87,7 @@ def _payout_sweep(request: SubmitPayoutSweepRequest) -> Read:
 
 def _risk_analysis(request: SubmitRiskAnalysisRequest) -> Read:
     risk, document, faults = risk_request_from_proto(request.risk)
-    return Read(RiskAnalysisWork(risk, document) if risk else None, faults)
+    return Read(RiskAnalysisWork(risk, document, stored_policy) if risk else None, faults)
 
 
 def _classification(request: AssessClassifiersRequest) -> Read:
@@ -96,7 +96,7 @@ def _classification(request: AssessClassifiersRequest) -> Read:
 
 
 def _utility_report(request: SubmitUtilityReportRequest) -> Read:
-    return Read(UtilityReportWork(*utility_request_from_proto(request.utility)), [])
+    return Read(UtilityReportWork(*utility_request_from_proto(request.utility), stored_policy), [])
 
 
 SUBMISSIONS: Mapping[JobKind, Submission[Any]] = {

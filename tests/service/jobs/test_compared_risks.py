@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.convert import stored_policy
 from tableveil.errors import NotFoundError
 from tableveil.lookups import RiskAnalyses
 from tableveil.pipelines.work import RiskAnalysisWork
@@ -45,7 +46,7 @@ def analyze(database: Database) -> Iterator[Analyze]:
     manager = JobManager(database)
 
     def analyze(request: RiskRequest) -> Job:
-        number = manager.submit(RiskAnalysisWork(request, "{}")).number
+        number = manager.submit(RiskAnalysisWork(request, "{}", stored_policy)).number
         deadline = time.monotonic() + SECONDS
         while (job := manager.get(number)).state in (JobState.QUEUED, JobState.RUNNING):
             assert time.monotonic() < deadline

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.convert import stored_policy
 from tableveil.errors import ConflictError, NotFoundError
 from tableveil.lookups import Releases
 from tableveil.pipelines.work import FrontierWork, RiskAnalysisWork, UtilityReportWork, Work
@@ -30,9 +31,9 @@ NOTHING = timedelta(0)
 FINDINGS: dict[str, Callable[[], Work]] = {
     "frontier": lambda: FrontierWork(POLICY, FrontierGrid.of([2, 3], [Decimal(0)]), "{}"),
     "risk analysis": lambda: RiskAnalysisWork(
-        RiskRequest(TableReference("", "main", "patients"), None, ("age", "ward"), records=True), "{}"
+        RiskRequest(TableReference("", "main", "patients"), None, ("age", "ward"), records=True), "{}", stored_policy
     ),
-    "utility report": lambda: UtilityReportWork(UtilityRequest(1, ""), "{}"),
+    "utility report": lambda: UtilityReportWork(UtilityRequest(1, ""), "{}", lambda _: POLICY),
 }
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tableveil.backend import Database, Session, Settings
+from tableveil.convert import stored_policy
 from tableveil.lookups.releases import Releases
 from tableveil.pipelines.work import RiskAnalysisWork
 from tableveil.policy import ReleaseKind, ReleaseTarget, TableReference
@@ -95,7 +96,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
         target = ReleaseTarget("main", "released", ReleaseKind.VIEW)
         analysis = RiskRequest(TableReference("", "main", "patients"), None, ("age", "ward"), records=True)
         assert ended(jobs, submit(jobs, replace(POLICY, release=target)).number).result == RELEASE
-        assert ended(jobs, jobs.submit(RiskAnalysisWork(analysis, "{}")).number).failure is None
+        assert ended(jobs, jobs.submit(RiskAnalysisWork(analysis, "{}", stored_policy)).number).failure is None
         jobs.close(SECONDS)
     return path
 

@@ -20,7 +20,13 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.classes import ClassValues, SensitiveColumn
 from tableveil.control import Control, Progress, Stopped
-from tableveil.convert import frontier_from_proto, payout_sweep_from_proto, policy_from_proto, policy_to_proto
+from tableveil.convert import (
+    frontier_from_proto,
+    payout_sweep_from_proto,
+    policy_from_proto,
+    policy_to_proto,
+    stored_policy,
+)
 from tableveil.document import read_policy
 from tableveil.errors import ConflictError, InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels
@@ -540,7 +546,7 @@ def test_the_risks_of_a_release_are_those_of_its_classes(
     with database.session() as own:
         own.control = Control()
         request = RiskRequest(table=None, quasi_identifiers=(), release=release.number)
-        number = run_risk_analysis(context(own, number=jobs.next_number(own)), request)
+        number = run_risk_analysis(context(own, number=jobs.next_number(own)), request, stored_policy)
     found = RISK_ANALYSES.find(session, number)
     assert found is not None
     assert found.quasi_identifiers == ("age", "income")

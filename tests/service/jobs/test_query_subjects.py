@@ -9,7 +9,7 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.control import Control
-from tableveil.convert import policy_from_proto
+from tableveil.convert import policy_from_proto, stored_policy
 from tableveil.convert.drafts import policy_draft_to_proto
 from tableveil.document import read_policy, to_commented_yaml
 from tableveil.errors import NotFoundError, TableveilError
@@ -46,7 +46,7 @@ def analyze(database: Database) -> Analyze:
     def analyze(request: RiskRequest) -> RiskAnalysis:
         with database.session() as own:
             own.control = Control()
-            number = run_risk_analysis(context(own, number=next_number(own)), request)
+            number = run_risk_analysis(context(own, number=next_number(own)), request, stored_policy)
             found = RISK_ANALYSES.find(own, number)
         assert found is not None
         return found

@@ -342,7 +342,7 @@ def test_reports_run_the_query_again_as_long_as_it_has_the_same_rows(
     released = ended(jobs, ReleaseWork(POLICY, documented(POLICY)))
     assert released.failure is None
     assert released.result is not None
-    utility = UtilityReportWork(UtilityRequest(released.result, ""), "{}")
+    utility = UtilityReportWork(UtilityRequest(released.result, ""), "{}", stored_policy)
     asked = ClassificationRequest(released.result, ("illness",), classifiers=(Classifier.DECISION_TREE,), folds=2)
     inside = replace(asked, choose_inside_folds=True)
     classifications = [ClassificationWork(request, "{}", stored_policy) for request in (asked, inside)]

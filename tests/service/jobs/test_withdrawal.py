@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tableveil.backend import Database, Session
+from tableveil.convert import stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.lookups import Releases
 from tableveil.pipelines.work import UtilityReportWork
@@ -146,7 +147,7 @@ def test_not_while_a_job_uses_it(open_manager: Open, gate: Gate) -> None:
     users: list[Callable[[], int]] = [
         lambda: submit(one, replacing).number,
         lambda: submit(one, to("other", source=TableReference("", "main", "released"))).number,
-        lambda: one.submit(UtilityReportWork(UtilityRequest(RELEASE, ""), "{}")).number,
+        lambda: one.submit(UtilityReportWork(UtilityRequest(RELEASE, ""), "{}", stored_policy)).number,
     ]
     for use in users:
         user = use()
