@@ -44,7 +44,8 @@ class Runs:
     @property
     def left_behind(self) -> list[str]:
         """Files beside the database and the policy, and in the directory for temporary ones."""
-        expected = {self.database.name, "policy.json", self.sockets.name, self.said.name}
+        kept = {self.database.name, f".{self.database.name}.ledger"}
+        expected = {*kept, "policy.json", self.sockets.name, self.said.name}
         beside = {path.name for path in self.database.parent.iterdir()} - expected
         return sorted(beside | {path.name for path in self.sockets.iterdir()})
 

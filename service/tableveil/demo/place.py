@@ -14,7 +14,7 @@ MARK = "made by tableveil demo"
 
 DATABASE, POLICY, RELEASED, LOG = "clinic.duckdb", "policy.yaml", "released.duckdb", "server.log"
 
-FILES = {MARK, DATABASE, f"{DATABASE}.wal", f".{DATABASE}.spill", POLICY, RELEASED, LOG}
+FILES = {MARK, DATABASE, f"{DATABASE}.wal", f".{DATABASE}.spill", f".{DATABASE}.ledger", POLICY, RELEASED, LOG}
 
 TABLE = "discharges"
 

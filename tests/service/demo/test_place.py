@@ -9,9 +9,14 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from tableveil.backend import Database, Settings
 from tableveil.demo.place import DATABASE, MARK, clear
 from tableveil.errors import BusyError, ConflictError
+from tableveil.release import notice_older_ledger
+from tableveil.state.migrate import migrate
+from tableveil.state.releases import RELEASES
 from tests.file_modes import open_to_others, usual_umask
+from tests.sql.state.release_samples import RELEASE, SIZES
 
 HOLD = """
 import sys, duckdb
@@ -35,6 +40,14 @@ def left(tmp_path: Path) -> Path:
 
 
 def test_what_a_demo_left_is_cleared(left: Path) -> None:
+    database = Database(Settings(left / DATABASE, threads=1))
+    with database.session() as session:
+        session.execute("DROP SCHEMA tableveil CASCADE")
+        migrate(session)
+        RELEASES.write(session, RELEASE, SIZES, SIZES)
+        notice_older_ledger(database.path, session)
+    database.close()
+    assert {path.name for path in left.iterdir()} > {MARK, DATABASE}
     with usual_umask():
         clear(left)
     assert [path.name for path in left.iterdir()] == [MARK]
