@@ -20,6 +20,7 @@ class SensitiveColumn:
         counts: Per code, the records of the whole source, suppressed and withheld ones included; at least 1.
         null_code: The code of NULL, if it occurs.
         null_first: Whether NULL stands before all other values in the order; else after them.
+        spellings: Per code, one code that all spellings of its value share; None if each value has one spelling.
         levels: The groups of the codes by the column's hierarchy, if it has one.
         protected: Whether privacy models may look at it. Others are counted for the sake of quality: aggregated
             columns, and combinations of features with a class, which have no name of their own.
@@ -31,6 +32,13 @@ class SensitiveColumn:
     null_first: bool = False
     levels: AttributeLevels | None = None
     protected: bool = True
+    spellings: NDArray[np.int64] | None = None
+
+    @property
+    def respelled(self) -> int:
+        """How many values are spellings of others."""
+        spellings = self.spellings
+        return 0 if spellings is None else int((spellings != np.arange(len(spellings))).sum())
 
     @property
     def records(self) -> int:

@@ -1,5 +1,6 @@
 """l-diversity by counting: distinct, probabilistic and recursive (c,l)-diversity.
 
+Spellings of a value are one value: guessing that somebody has `Flu` or `flu ` is one guess.
 NULL is no value: shares are of those records of a class that have a value, and a class without any value is not
 l-diverse for any l.
 """
@@ -11,7 +12,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,18 +41,21 @@ class WithoutNull:
     Attributes:
         classes: The class of each entry.
         starts: Per class its first entry.
-        counts: Per entry its records; 0 for NULL, so that every class keeps an entry.
+        counts: Per entry its records, those of all spellings of its value at the first; 0 for the others and for NULL,
+            so that every class keeps an entry.
         varied: Per class, the number of different values.
     """
 
     def __init__(self, values: ClassValues, column: SensitiveColumn) -> None:
         self.classes = values.classes
         self.starts = values.starts
-        if column.null_code is None:
+        if column.null_code is None and column.spellings is None:
             self.counts = values.counts
             self.varied = np.diff(self.starts, append=len(self.counts)).astype(np.int64)
         else:
             self.counts = np.where(values.values == column.null_code, 0, values.counts)
+            if column.spellings is not None:
+                self.counts = _at_first_spelling(values.classes, column.spellings[values.values], self.counts)
             self.varied = np.add.reduceat((self.counts > 0).astype(np.int64), self.starts)
 
     @cached_property
@@ -81,6 +85,17 @@ class WithoutNull:
     def beyond(self, most: NDArray[np.int64]) -> NDArray[np.int64]:
         """Per class, the number of records beyond `most` per value."""
         return np.add.reduceat(np.clip(self.counts - most[self.classes], 0, self.counts), self.starts)
+
+
+def _at_first_spelling(
+    classes: NDArray[np.integer[Any]], spellings: NDArray[np.int64], counts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Per entry, the records of all entries of its class and spelling if it is the first of them, else 0."""
+    keys = classes.astype(np.int64) * (int(spellings.max(initial=0)) + 1) + spellings
+    _, first, of = np.unique(keys, return_index=True, return_inverse=True)
+    united = np.zeros_like(counts)
+    np.add.at(united, first[of], counts)
+    return united
 
 
 def distinct(values: ClassValues, column: SensitiveColumn) -> NDArray[np.int64]:

@@ -50,7 +50,7 @@ def anonymize(job: JobContext, policy: Policy) -> int:
         chosen_by=solution.chosen_by,
         explanation=solution.explanation,
         sizes_before=solution.sizes_before,
-        warnings=solution.warnings,
+        warnings=(*solution.warnings, *dictionaries.warnings),
         elapsed=report.elapsed,
         phases=report.seconds,
         guarantees=solution.guarantees,

@@ -16,7 +16,7 @@ from tableveil.dictionary import (
     build_sensitive,
     listed_levels,
 )
-from tableveil.errors import Fault, InfeasibleError, InvalidError
+from tableveil.errors import Fault, InfeasibleError, InvalidError, shortened
 from tableveil.hierarchy import InlineLevels, RuleHierarchy
 from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.lattice import Lattice
@@ -85,6 +85,16 @@ class Dictionaries:
     records: int
     set_aside: int
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What reading found, for the owner; no value is told."""
+        return tuple(
+            f"{dictionary.values.respelled:,} values of {shortened(dictionary.column.name)} differ from others in "
+            "case, spaces, characters that do not show, or Unicode form only: l-diversity takes them for the same."
+            for dictionary in self.sensitive
+            if dictionary.values.respelled
+        )
+
     def counted(self, session: Session) -> BaseHistogram:
         """The base histogram."""
         return build_base(
@@ -105,7 +115,7 @@ def check_rows(session: Session, policy: Policy, report: Report) -> tuple[str, .
     with session.transaction():
         _, read = read_dictionaries(session, source, policy, hierarchies)
     check_enough(policy, read)
-    return tuple(early_warnings(policy))
+    return (*early_warnings(policy), *read.warnings)
 
 
 def resolve_fully(session: Session, policy: Policy, store: bool) -> tuple[Source, Policy, FoundHierarchies]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, column, drop, table
+from tableveil.backend import Session, alias, cast, column, drop, table
 from tableveil.classes import SensitiveColumn
 from tableveil.dictionary.ordered import check_distinct, check_kind, check_places, levels_of, place_values, write_codes
 from tableveil.dictionary.values import check_fit
 from tableveil.errors import Fault, shortened
-from tableveil.hierarchy import InlineLevels, RuleHierarchy
+from tableveil.hierarchy import InlineLevels, RuleHierarchy, ValueKind
 from tableveil.policy import AttributePolicy, NullPosition
 from tableveil.source import Column, Source
+from tableveil.source.spelling import spelling
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +80,19 @@ def build_sensitive(
         null_code=len(found["n"]) - 1 if found["is_null"].any() else None,
         null_first=attribute.order.nulls is NullPosition.FIRST,
         levels=levels,
+        spellings=_spellings(session, table_name, source_column),
     )
     return SensitiveDictionary(attribute, source_column, table_name, values, reference), []
+
+
+def _spellings(session: Session, table_name: str, source_column: Column) -> NDArray[np.int64] | None:
+    """Per code, the first code whose value has the same spelling, if any two have."""
+    if source_column.kind is not ValueKind.TEXT:
+        return None
+    alike = exp.Window(this=exp.Min(this=column("code")), partition_by=[spelling(column("value"), source_column)])
+    read = exp.select(alias(cast(alike, "BIGINT"), "shared")).from_(table(table_name)).order_by("code")
+    shared = session.arrays(read)["shared"].astype(np.int64)
+    return None if (shared == np.arange(len(shared))).all() else shared
 
 
 def _check_nulls(session: Session, placed: str, attribute: AttributePolicy, field: str) -> list[Fault]:

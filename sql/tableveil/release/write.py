@@ -16,6 +16,7 @@ from tableveil.release.aggregated import aggregated_label, member_rows, split, s
 from tableveil.release.own_levels import label_at_own_level, stage_own_levels, with_own_levels
 from tableveil.release.plan import Members, ReleasedColumn, ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk
+from tableveil.source.spelling import spelling
 from tableveil.state.release_risks import RiskMeasure, risk_measures
 from tableveil.verification.written import AGGREGATES, ClassColumns
 
@@ -100,18 +101,27 @@ def write_classes(session: Session, plan: ReleasePlan, rows: exp.Table, target: 
 def _diversity(plan: ReleasePlan, rows: exp.Table, labels: list[str], sensitive: str) -> exp.Select:
     """Per class with any values, the number that are `different`, and the l that their entropy has `achieved`.
 
-    The values are grouped before they are counted: an aggregate that holds all values of a class does not spill.
+    Spellings of a value are one value. Values are grouped before they are counted: an aggregate that holds all values
+    of a class does not spill.
     """
     present = column(sensitive, "r").is_(exp.null()).not_()
     spread = _by_labels(plan, rows, labels, "v").select(alias(exp.Count(this=exp.Star()), "n"))
     spread = spread.where(present).group_by(column(sensitive, "r"))
+    keys = [column(f"v{i}") for i in range(len(labels))]
+    of = plan.source.column(sensitive)
+    if of.kind is ValueKind.TEXT:
+        # Spellings are read off the different values: rows are many more.
+        spread = spread.select(alias(column(sensitive, "r"), "value"))
+        united = exp.select(*keys, alias(exp.Sum(this=column("n")), "n")).from_(spread.subquery("spelled"))
+        spread = united.group_by(*(key.copy() for key in keys), spelling(column("value"), of))
     total = exp.Sum(this=column("n"))
     logarithms = exp.Sum(this=exp.Mul(this=column("n"), expression=exp.Ln(this=column("n"))))
     bits = exp.Sub(this=exp.Ln(this=total), expression=exp.Div(this=logarithms, expression=total.copy()))
     # The last digits depend on the order of summation.
     achieved = exp.Round(this=exp.Exp(this=bits), decimals=number(ENTROPY_DIGITS))
-    keys = [column(f"v{i}") for i in range(len(labels))]
-    query = exp.select(*keys, alias(exp.Count(this=exp.Star()), "different"), alias(achieved, "achieved"))
+    query = exp.select(
+        *(key.copy() for key in keys), alias(exp.Count(this=exp.Star()), "different"), alias(achieved, "achieved")
+    )
     return query.from_(spread.subquery("spread")).group_by(*(key.copy() for key in keys))
 
 

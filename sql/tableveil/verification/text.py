@@ -25,6 +25,15 @@ def spelled(value: str, type_: str) -> str:
     return f"CASE WHEN {value} = 0 THEN 0 ELSE {value} END" if type_ in ("FLOAT", "DOUBLE") else value
 
 
+def folded(value: str, type_: str) -> str:
+    """What all spellings of a text share: no case, no space, no character that does not show, composed letters."""
+    if type_ not in ("VARCHAR", "JSON"):
+        return value
+    unseen = r"[\pZ\pC\s\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]"
+    shown = f"regexp_replace(nfc_normalize({value}::VARCHAR), '{unseen}', '', 'g')"
+    return f"nfc_normalize(lower(upper({shown})))"
+
+
 def at_most(threshold: Decimal) -> tuple[int, int]:
     """Numerator and denominator of an upper threshold, small enough that no product of counts overflows a HUGEINT.
 

@@ -32,7 +32,7 @@ from tableveil.policy import (
 )
 from tableveil.verification.distances import distances
 from tableveil.verification.supersets import beyond_all_supersets
-from tableveil.verification.text import SLACK, at_least, at_most, quoted, spelled
+from tableveil.verification.text import SLACK, at_least, at_most, folded, quoted, spelled
 from tableveil.verification.written import Labels, Written
 
 
@@ -74,6 +74,7 @@ def _check_column(
     name = attribute.column
     _make_distribution(session, name, written)
     _make_spread(session, name, quasi_identifiers, marker, written)
+    _make_spellings(session, name, written)
     labels = next((labels for labels in written.sensitive if labels.column == name), None)
     values, records = session.row("SELECT count(*), coalesce(sum(records), 0)::BIGINT FROM distribution")
     column = _Column(values, records, labels)
@@ -87,7 +88,7 @@ def _check_column(
         for model in models:
             failing = _failing(session, policy, model, column, written)
             problems += [f"{failing} classes are not of {model}"] if failing else []
-    for made in ("distribution", "source_values", "spread", "value_groups"):
+    for made in ("distribution", "source_values", "spread", "spellings", "value_groups"):
         session.execute(f"DROP TABLE IF EXISTS temp.main.{made}")
     return problems
 
@@ -123,6 +124,15 @@ def _make_spread(session: Session, name: str, quasi_identifiers: Sequence[str], 
         f"FROM {quoted(*written.rows)} GROUP BY ALL) AS s "
         f"JOIN judged_classes AS c ON c.pool = s.pool AND {same} "
         "JOIN distribution AS d ON d.value IS NOT DISTINCT FROM CAST(s.found AS VARCHAR)",
+    )
+
+
+def _make_spellings(session: Session, name: str, written: Written) -> None:
+    """How each class spreads over values without NULL, spellings of one being one: what models of diversity count."""
+    session.stage(
+        "spellings",
+        "SELECT s.class, sum(s.records)::BIGINT AS records FROM spread AS s JOIN distribution AS d USING (position) "
+        f"WHERE NOT s.is_null GROUP BY s.class, {folded('d.value', written.type_of(name))}",
     )
 
 
@@ -214,7 +224,7 @@ def _failing_classes(
     column: _Column,
 ) -> str:
     """A query with a row per class for which the model does not hold."""
-    present = "FROM spread WHERE NOT is_null"
+    present = "FROM spellings"
     # NULL is no value to the models of diversity: a class without any other has no row, and does not hold.
     valueless = f"SELECT class FROM judged_classes EXCEPT SELECT class {present}"
     match model:
@@ -283,7 +293,7 @@ def _failing_grassberger(session: Session, model: EntropyLDiversity) -> int:
     """Classes of n records with n (G(n) - ln l) < sum of n_i G(n_i), or fewer than l values: Grassberger's estimate."""
     counts = session.arrays(
         "SELECT DISTINCT unnest([records, total]) AS n FROM (SELECT records, sum(records) OVER (PARTITION BY class)"
-        "::BIGINT AS total FROM spread WHERE NOT is_null)"
+        "::BIGINT AS total FROM spellings)"
     )["n"].astype(np.int64)
     table = pa.table({"n": counts, "g": grassberger(counts)})
     with session.relation("estimates", table):
@@ -291,7 +301,7 @@ def _failing_grassberger(session: Session, model: EntropyLDiversity) -> int:
             "SELECT count(*) FROM judged_classes LEFT JOIN ("
             f"SELECT class, total * (t.g - {math.log(model.l)!r}) - parts AS over, total, different FROM ("
             "SELECT class, sum(records)::BIGINT AS total, sum(records * e.g) AS parts, count(*) AS different "
-            "FROM spread JOIN estimates AS e ON e.n = records WHERE NOT is_null GROUP BY class) "
+            "FROM spellings JOIN estimates AS e ON e.n = records GROUP BY class) "
             f"JOIN estimates AS t ON t.n = total) USING (class) "
             f"WHERE coalesce(over < -{SLACK!r} * total OR different < {model.l}, true)"
         )

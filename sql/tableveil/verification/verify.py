@@ -13,7 +13,7 @@ from tableveil.verification.own_levels import drop_own_levels, read_own_levels
 from tableveil.verification.people import check_people, counts_people
 from tableveil.verification.record_level import check_record_level
 from tableveil.verification.safe_harbor import check_safe_harbor
-from tableveil.verification.text import SLACK, quoted
+from tableveil.verification.text import SLACK, folded, quoted
 from tableveil.verification.values import check_values
 from tableveil.verification.written import Written
 
@@ -105,7 +105,8 @@ def _check_class_table(session: Session, quasi_identifiers: Sequence[str], kept:
             f"JOIN (SELECT {positions}, count(*) FILTER (present) AS different, "
             "coalesce(exp(ln(sum(records) FILTER (present)) - sum(records * ln(records)) FILTER (present) "
             f"/ sum(records) FILTER (present)), 0) AS l FROM (SELECT *, value IS NOT NULL AS present FROM ("
-            f"SELECT {names}, {quoted(sensitive)}, count(*) FROM {quoted(*written.rows)} WHERE {kept} GROUP BY ALL"
+            f"SELECT {names}, {folded(quoted(sensitive), written.type_of(sensitive))}, count(*) "
+            f"FROM {quoted(*written.rows)} WHERE {kept} GROUP BY ALL"
             f") AS spread({positions}, value, records)) GROUP BY {positions}) AS r ON {same} "
             f"WHERE c.{quoted(distinct)} = r.different AND abs(c.{quoted(entropy)} - r.l) <= {SLACK!r} * (1 + r.l)"
         )

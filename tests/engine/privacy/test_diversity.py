@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -35,6 +36,31 @@ from tests.engine.privacy.small_classes import Value, counted, decimals, lost, r
 EULER_GAMMA = 0.57721566490153286
 
 SHANNON, GRASSBERGER = EntropyEstimator.SHANNON, EntropyEstimator.GRASSBERGER
+
+# --- spellings ------------------------------------------------------------------------------------------------------
+
+
+@given(classes=random_classes())
+def test_spellings_of_a_value_are_one_value(classes: list[list[Value]]) -> None:
+    facts, found = counted(classes)
+    values, column = found.values(0), valued(facts)
+    # a and c are spelled alike, and so are b and d.
+    first: dict[str, int] = {}
+    names = sorted({value for one in classes for value in one if value is not None})
+    alike = [first.setdefault("ab"["abcd".index(name) % 2], code) for code, name in enumerate(names)]
+    alike += [len(names)] * (column.null_code is not None)
+    spelled = replace(column, spellings=np.array(alike, np.int64))
+    merged_facts, merged_found = counted(
+        [[None if value is None else "ab"["abcd".index(value) % 2] for value in one] for one in classes]
+    )
+    merged_values, merged = merged_found.values(0), valued(merged_facts)
+    assert distinct(values, spelled).tolist() == distinct(merged_values, merged).tolist()
+    assert probabilistic_l(values, spelled).tolist() == probabilistic_l(merged_values, merged).tolist()
+    assert entropy_l(values, spelled) == pytest.approx(entropy_l(merged_values, merged))
+    for least in (1, 2, 3):
+        assert recursive_c(values, spelled, least).tolist() == recursive_c(merged_values, merged, least).tolist()
+    assert spelled.respelled == len(column.counts) - len(merged.counts)
+
 
 # --- definitions ----------------------------------------------------------------------------------------------------
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +15,8 @@ from typing import Any
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.errors import ConflictError, InfeasibleError, InvalidError
+from tableveil.dictionary import sensitive
+from tableveil.errors import ConflictError, InfeasibleError, InternalError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
 from tableveil.pipelines.report import Report
 from tableveil.policy import (
@@ -23,6 +26,7 @@ from tableveil.policy import (
     DeltaPresence,
     Distance,
     DistinctLDiversity,
+    EntropyLDiversity,
     EstimatedKMap,
     IfExists,
     KAnonymity,
@@ -32,6 +36,7 @@ from tableveil.policy import (
     Population,
     PrivacyModel,
     ProbabilisticLDiversity,
+    RecursiveCLDiversity,
     ReleaseTarget,
     Role,
     SearchOptions,
@@ -125,6 +130,56 @@ def test_every_class_meets_models_of_two_columns_and_of_the_population(
     assert ("beta_likeness", "salary", "beta") in achieved
     assert ("t_closeness (hierarchical)", "illness", "t") in achieved
     assert ("t_closeness (hierarchical)", "salary", "t") not in achieved
+
+
+SPELLINGS = ("flu", "Flu", " flu", "f\u200blu", "asthma\u0301", "asthm\u0061\u0301", "ASTHM\u00c1")
+"""Two values, one with a decomposed letter."""
+
+
+def folded(value: str) -> str:
+    """How Python tells spellings of them apart."""
+    return unicodedata.normalize("NFC", value.replace("\u200b", "").replace(" ", "").casefold())
+
+
+@pytest.fixture
+def respelled(session: Session) -> Policy:
+    """A source with spellings of two illnesses, and a policy with models of diversity."""
+    names = ", ".join(f"'{value}'" for value in SPELLINGS)
+    session.execute(f"UPDATE patients SET illness = ([{names}])[1 + (id * 7 + age) % {len(SPELLINGS)}]")
+    session.execute("UPDATE patients SET illness = ([' flu', 'FLU'])[1 + id % 2] WHERE age BETWEEN 30 AND 39")
+    attributes = tuple(replace(one, hierarchy=None) if one.column == "illness" else one for one in POLICY.attributes)
+    models = (
+        DistinctLDiversity("illness", 2),
+        ProbabilisticLDiversity("illness", Decimal("1.25")),
+        EntropyLDiversity("illness", Decimal("1.5")),
+        RecursiveCLDiversity("illness", Decimal(4), 2),
+    )
+    return asking(KAnonymity(2), *models, attributes=attributes)
+
+
+def test_spellings_of_a_value_are_one_value_of_a_class(
+    database: Database, session: Session, run: Run, respelled: Policy
+) -> None:
+    release = run(database, respelled)
+    classes = {key: Counter(map(folded, values.elements())) for key, values in released(session, "illness").items()}
+    assert all(len(values) == 2 and max(values.values()) <= values.total() / 1.25 for values in classes.values())
+    told = session.rows("SELECT age, sex, distinct_l_illness, entropy_l_illness FROM released_classes")
+    assert {(age, sex): different for age, sex, different, _ in told} == dict.fromkeys(classes, 2)
+    for age, sex, _, achieved in told:
+        shares = [count / classes[age, sex].total() for count in classes[age, sex].values()]
+        assert achieved == pytest.approx(math.exp(-sum(share * math.log(share) for share in shares)))
+    [warning] = [warning for warning in release.warnings if "illness" in warning and "Unicode" in warning]
+    spellings = session.value("SELECT count(DISTINCT illness) FROM patients")
+    assert warning.startswith(f"{spellings - 2} values of 'illness' differ")
+    assert "flu" not in warning
+
+
+def test_spellings_that_a_search_told_apart_do_not_pass_the_verification(
+    database: Database, run: Run, respelled: Policy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sensitive, "_spellings", lambda *_: None)
+    with pytest.raises(InternalError, match="2-diversity of illness"):
+        run(database, respelled)
 
 
 def test_classes_tell_their_own_diversity(database: Database, session: Session, run: Run) -> None:

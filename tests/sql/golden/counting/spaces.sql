@@ -4,6 +4,7 @@ CREATE TEMPORARY TABLE sensitive_values_0 AS SELECT "found"."value", "found"."te
 CREATE TEMPORARY TABLE sensitive_0 AS SELECT "value", CAST(ROW_NUMBER() OVER (ORDER BY "place") - 1 AS INT) AS "code", "n" FROM "sensitive_values_0";
 DROP TABLE "sensitive_values_0";
 SELECT n, "value" IS NULL AS "is_null" FROM "sensitive_0" ORDER BY code NULLS FIRST;
+SELECT CAST(MIN("code") OVER (PARTITION BY NFC_NORMALIZE(LOWER(UPPER(REGEXP_REPLACE(NFC_NORMALIZE(CAST("value" AS TEXT)), '[\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]', '', 'g'))))) AS BIGINT) AS "shared" FROM "sensitive_0" ORDER BY code NULLS FIRST;
 
 -- the base histogram, by values, and of the population
 CREATE TEMPORARY TABLE base_histogram AS SELECT CAST(("w0" // 4) % 4 AS UTINYINT) AS "c0", CAST(("w0" // 1) % 4 AS UTINYINT) AS "c1", "n" FROM (SELECT "w0", COUNT(*) AS "n" FROM (SELECT CAST(COALESCE("d0"."code", 3) AS BIGINT) * 4 + CAST(COALESCE("d1"."code", 3) AS BIGINT) * 1 AS "w0" FROM "memory"."main"."  leading and trailing  " AS "source" LEFT JOIN "dictionary_0" AS "d0" ON "source"."a b" = "d0"."value" LEFT JOIN "dictionary_1" AS "d1" ON "source"."	" = "d1"."value") AS packed GROUP BY "w0") AS counted;
