@@ -21,7 +21,7 @@ test-dagster:
 	$(VENV)-dagster/bin/python -m pytest --config-file /dev/null --rootdir examples/dagster examples/dagster
 
 # Folders that are in plain English already; the list grows until it can go.
-PLAIN = $(filter-out engine/tableveil/local_recoding,$(wildcard engine/tableveil/*)) sql tests benchmarks examples
+PLAIN = $(filter-out engine/tableveil/local_recoding,$(wildcard engine/tableveil/*)) sql service proto tests benchmarks examples
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check

@@ -30,7 +30,7 @@ class BarSeries:
 class BarChart:
     """Groups of bars from 0 on, from top to bottom, with the bars of each in the order of `bars`.
 
-    The axis goes up to `highest`, if given, else as far as is needed. `written` gives the text of a value, at the end
+    The axis goes up to `highest`, if given, else to the greatest value. `written` gives the text of a value, at the end
     of its bar.
     """
 

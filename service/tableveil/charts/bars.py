@@ -1,4 +1,4 @@
-"""Horizontal bars as SVG: what shares of something there are, one or two bars to a label."""
+"""Horizontal bars as SVG: shares, with one or two bars per label."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Bars:
 
 
 def bars(drawn: Bars) -> Element:
-    """The bars as an `svg` element; each tells its share when it is pointed at."""
+    """The bars as an `svg` element; each shows its share under the pointer."""
     thick = 7 if len(drawn.colors) > 1 else 14
     row = max(_ROW, thick * len(drawn.colors) + 6)
     height = row * max(len(drawn.labels), 1)
@@ -61,7 +61,7 @@ def bars(drawn: Bars) -> Element:
 
 
 def share(length: float) -> str:
-    """A share in percent, with as many places as it takes to tell it from nothing."""
+    """A share in percent, with enough places to differ from nothing."""
     return f"{length:.1%}" if length >= 0.001 or length == 0 else "< 0.1%"
 
 

@@ -1,4 +1,4 @@
-"""A square of shades as SVG: how strongly each of several things goes with each other."""
+"""A square of shades as SVG: how strongly each of several things is associated with each other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class HeatMap:
 
 
 def heat_map(drawn: HeatMap) -> Element:
-    """The square as an `svg` element; each cell tells its value when it is pointed at."""
+    """The square as an `svg` element; each cell shows its value under the pointer."""
     number = len(drawn.names)
     side = _EDGE + number * _CELL
     root = Element("svg", xmlns="http://www.w3.org/2000/svg", role="img")

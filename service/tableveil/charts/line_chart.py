@@ -31,7 +31,7 @@ _MOST_MARKERS = 25
 
 
 class Marker(StrEnum):
-    """What stands at the points of a line."""
+    """The shape at the points of a line."""
 
     CIRCLE = "CIRCLE"
     SQUARE = "SQUARE"
@@ -51,7 +51,7 @@ _SHAPES = {
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a line looks: `dashes` as in SVG's stroke-dasharray, empty for a whole line; hollow or filled markers."""
+    """The look of a line: `dashes` as in SVG's stroke-dasharray, empty for a solid line; hollow or filled markers."""
 
     color: str
     dashes: str

@@ -30,7 +30,7 @@ class Table:
 
 
 def page(chart: LineChart, table: Table) -> str:
-    """The text of an HTML file with a chart and the numbers it is drawn from; it is well-formed XML too."""
+    """The text of an HTML file with a chart and its numbers; it is well-formed XML, too."""
     root, body = head(chart.title)
     body.append(drawing(chart))
     add_table(body, table)
@@ -80,5 +80,5 @@ def _row(parent: Element, kind: str, cells: Sequence[str], numbers: frozenset[in
     row = SubElement(parent, "tr")
     for i, cell in enumerate(cells):
         element = SubElement(row, kind, {"class": "number" if i in numbers else "text"})
-        # An element without a text would be written as one that HTML takes for open.
+        # An element without a text would be written in a form that HTML takes for open.
         element.text = printable(cell) or "\N{NO-BREAK SPACE}"

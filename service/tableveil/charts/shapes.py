@@ -1,4 +1,4 @@
-"""What all charts are made of: the drawing, its texts and lines, and which characters may be in them."""
+"""The common parts of all charts: the drawing, its texts and lines, and the characters that may be in them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement
 
 WIDTH, NARROW = 720, 480
-"""In the units of the drawing, which is scaled to the place it is shown in; texts are readable from 400 pixels on."""
+"""In the units of the drawing, which is scaled to its place on the page; texts are readable from 400 pixels on."""
 
 TITLE, TEXT = 20, 16
 """Sizes of texts."""
 
 CHARACTER = 0.52
-"""Width of one, in parts of the size: what sans-serif fonts take on average."""
+"""The average width of a character in sans-serif fonts, in parts of the size."""
 
 INK, GRID = "#333333", "#dddddd"
 
@@ -40,7 +40,7 @@ def add_text(
 
 
 def fitting(text: str, size: int, space: float) -> str:
-    """As much of the text as is shown in that space, with an ellipsis if that is not all."""
+    """The part of the text that fits into that space, with an ellipsis if it is cut."""
     most = int(space / (CHARACTER * size))
     return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
 
@@ -57,7 +57,7 @@ def put(element: Element, **numbers: float) -> None:
 
 
 def printable(text: str) -> str:
-    """The text without what XML cannot hold, nor what turns the text around it."""
+    """The text without characters that XML cannot hold, or that reverse the text around them."""
     return "".join(_printable(text))
 
 

@@ -11,7 +11,7 @@ def ticks(low: float, high: float) -> list[float]:
     """Multiples of 1, 2 or 5 times a power of ten that span `low` to `high`, as close as `MOST_TICKS` allow."""
     span = high - low
     if span <= 1e-9 * max(abs(low), abs(high), 1.0):
-        # All one value, as far as labels can tell.
+        # All values are equal in the precision of labels.
         span = max(abs(high), 1.0)
     power = 10.0 ** math.floor(math.log10(span / MOST_TICKS))
     for factor in (1, 2, 5, 10, 20):

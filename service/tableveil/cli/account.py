@@ -1,4 +1,4 @@
-"""The account of a release: what was done to the table, what it cost, what is known about it, and how to use it."""
+"""The account of a release: what was done to the table, the loss, the evidence, and how to use it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 _EXCLUDED_BECAUSE = {
     "suppression": "they would suppress too many records",
     "quality": "they cannot score better",
-    # What releases before state version 2 call it.
+    # The wording of releases from before state version 2.
     "loss": "they cannot score better",
 }
 
@@ -42,7 +42,7 @@ def account(release: release_service_pb2.Release) -> RenderableType:
 
 def query_lines(release: release_service_pb2.Release) -> list[str]:
     """Statements that read the release's objects in the server's database."""
-    # It loads DuckDB, which takes longer than most commands, and than the help that loads all of them.
+    # Loading DuckDB takes longer than most commands, and than the help, which loads all of them.
     from tableveil.backend import render, table
 
     statements = []
@@ -83,7 +83,7 @@ def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, Rende
 
 
 def _result(release: release_service_pb2.Release) -> Table:
-    # As above.
+    # See above.
     from tableveil.convert import privacy_in_words
 
     policy = release.policy
@@ -104,7 +104,7 @@ def _result(release: release_service_pb2.Release) -> Table:
 
 
 def _payout(release: release_service_pb2.Release) -> str:
-    """What the publisher is paid, of what unattacked records as they are would pay: the score is the difference."""
+    """The publisher's payout as a share of that of unchanged, unattacked records: the score is the difference."""
     policy = release.policy
     if not policy.quality_model.HasField("publisher_payout"):
         return ""
@@ -120,7 +120,7 @@ def _chosen_by(policy: policy_pb2.Policy) -> str:
 
 
 def _attributes(attributes: Sequence[release_service_pb2.AttributeResult]) -> RenderableType:
-    # The quality model's parts, unless they are the losses again.
+    # The quality model's parts, unless they equal the losses.
     parts = any(result.HasField("part") and result.part != result.loss for result in attributes)
     rows = [
         (
@@ -163,7 +163,7 @@ def _extreme(result: release_service_pb2.AttributeResult) -> str:
 
 
 def _levels(attributes: Sequence[release_service_pb2.AttributeResult]) -> RenderableType:
-    """How many records have each level, where combinations of values have levels of their own."""
+    """The number of records at each level, where combinations of values have levels of their own."""
     names = [str(level) for level in range(max(result.top_level for result in attributes) + 1)]
     rows = []
     for result in attributes:

@@ -112,7 +112,7 @@ def _figures(assessment: v1.ClassAssessment) -> Table:
 
 
 def _curves(assessment: v1.ClassAssessment) -> Iterator[LineChart]:
-    """One chart per class; of two classes the curves of one are those of the other, turned round."""
+    """One chart per class; with two classes, one chart, since each curve mirrors the other."""
     sizes = [sum(one.predicted) for one in assessment.baseline.classes]
     frequent = sorted(range(len(sizes)), key=lambda i: (-sizes[i], i))[:MOST_CURVES]
     shown = [min(range(2), key=lambda i: sizes[i])] if len(sizes) == 2 else frequent
@@ -162,7 +162,7 @@ def _by_class(assessment: v1.ClassAssessment) -> Table:
 
 
 def _confusion(body: Element, assessment: v1.ClassAssessment) -> None:
-    """Who was told to be what: a table per classifier and side."""
+    """Adds a table of true and predicted classes per classifier and side."""
     for found in assessment.comparisons:
         for side, measures in _sides(found):
             heading(body, "h3", f"Confusion: {classifier_name(found.classifier)}, {side}")

@@ -76,8 +76,8 @@ def classify(
     """Measure how well classifiers that are trained on a release tell a class.
 
     They are trained on the release and on its source, and evaluated on the same records, which they were not trained
-    on. What comes out is for the owner of the table, unless it is published. With --json, one JSON object per line:
-    the job at each change, then the assessment.
+    on. The assessment is for the owner of the table, unless it is published. With --json, one JSON object per line: the
+    job at each change, then the assessment.
     """
     if html is not None:
         require_free(html, "html", overwrite)

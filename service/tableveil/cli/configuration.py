@@ -21,7 +21,7 @@ def _load(context: click.Context, _: click.Parameter, path: Path | None) -> None
             context.default_map = read_configuration(path, context.command)
 
 
-# Eager, so that the file is read before the other options look for what they are without it.
+# Eager, so that the file is read before the other options take their defaults.
 CONFIG = click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -37,7 +37,7 @@ def read_configuration(path: Path, command: click.Command) -> dict[str, Any]:
 
     Raises:
         NotFoundError: there is no such file.
-        InvalidError: it is no TOML, or has keys that are no options or values of other types.
+        InvalidError: it is no TOML, or has keys that are no options, or values of wrong types.
     """
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -70,7 +70,7 @@ def _faults(found: Mapping[str, Any], options: Mapping[str, click.Parameter]) ->
 def _fits(value: Any, wanted: type) -> bool:
     if wanted is list:
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
-    # Exactly: true is an integer to Python.
+    # The exact type: Python counts true as an integer.
     return type(value) is wanted
 
 

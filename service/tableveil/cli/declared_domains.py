@@ -1,4 +1,4 @@
-"""Tells which losses count values that do not occur, because the policy declares more of them than the source has."""
+"""Lists losses that count values which do not occur, because the policy declares more values than the source has."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def declared_domains(release: release_service_pb2.Release) -> Iterator[str]:
 
 
 def _declared(hierarchy: policy_pb2.Hierarchy | None) -> tuple[int, str] | None:
-    """The number of values that a rule declares, and what they are; None if that is not in the policy."""
+    """The number of values that a rule declares, and their description; None if the policy does not say."""
     if hierarchy is None:
         return None
     if hierarchy.HasField("redaction"):
@@ -48,7 +48,7 @@ def _declared(hierarchy: policy_pb2.Hierarchy | None) -> tuple[int, str] | None:
 
 
 def _between(first: str, last: str) -> int | None:
-    """How many whole numbers, or days, there are from the first to the last; None if these are neither."""
+    """The number of whole numbers, or days, from the first to the last; None if these are neither."""
     try:
         return int(last) - int(first) + 1
     except ValueError:

@@ -1,4 +1,4 @@
-"""The command `demo`: a thin hook, so that nothing of the demo is loaded before it runs."""
+"""The command `demo`: a thin hook, so that no part of the demo is loaded before it runs."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def _from_file(session: Session, database: Path) -> v1.GetServerStatusResponse:
 
 
 def _from_owner(session: Session, path: Path, locked: BusyError) -> v1.GetServerStatusResponse:
-    """What the server says that has the file open."""
+    """The report of the server that has the file open."""
     try:
         found = _from_server(session)
     except UnreachableError:

@@ -38,7 +38,7 @@ _WORDS: dict[type[TableveilError], str] = {
 
 
 def error_block(error: TableveilError, columns: Sequence[str] = ()) -> RenderableType:
-    """The error; its message is left out where it is that of the only fault.
+    """The error; its message is left out if it only repeats that of the only fault.
 
     `columns` are those of the attributes of the policy in question.
     """

@@ -1,4 +1,4 @@
-"""What the process ends with, so that a scheduler can tell what to do next."""
+"""The exit codes of the process, which tell a scheduler what to do next."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tableveil.v1 import job_service_pb2
 
 
 class ExitCode(IntEnum):
-    """Stable: others build on them."""
+    """Stable: other programs rely on them."""
 
     OK = 0
     FAILED = 1
@@ -30,7 +30,7 @@ class ExitCode(IntEnum):
     CONFLICT = 6
     BUSY = 7
     NOT_FOUND = 8
-    # As shells report SIGINT and SIGPIPE.
+    # The codes by which shells report SIGINT and SIGPIPE.
     CTRL_C = 130
     BROKEN_PIPE = 141
 

@@ -85,7 +85,7 @@ def _neighbours(release: release_service_pb2.Release) -> RenderableType:
 def _verdict(neighbour: release_service_pb2.Neighbour, score: float) -> str:
     if not neighbour.HasField("score"):
         over = neighbour.records_over_limit
-        # A model may hold it to be wrong whatever is suppressed.
+        # A model may veto it, whatever is suppressed.
         return (
             f"not valid: {wording.count(over)} records over the limit" if over else "not valid within the limit either"
         )

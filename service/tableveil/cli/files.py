@@ -12,7 +12,7 @@ from tableveil.errors import ConflictError, InternalError, InvalidError, shorten
 
 
 def require_free(path: Path, option: str, overwrite: bool) -> None:
-    """Refuses a path in no directory, or one at which there is something already, unless it is to be overwritten."""
+    """Refuses a path without a directory, or one that exists already, unless it is to be overwritten."""
     if not path.parent.is_dir():
         raise InvalidError.of("PATH_NOT_FOUND", option, shortened(str(path)), "a path in a directory that exists")
     if os.path.lexists(path) and not overwrite:
@@ -28,12 +28,12 @@ def write_text(path: Path, text: str, option: str, overwrite: bool) -> None:
 
 @contextmanager
 def whole_file(path: Path, option: str, overwrite: bool) -> Iterator[Path]:
-    """Lets a file be written that is there, empty, beside `path`, and moves it to `path` once it is whole.
+    """Yields an empty file beside `path` to write to, and moves it to `path` once it is complete.
 
     Raises:
         InvalidError: There is no directory for it.
-        ConflictError: There is something at `path`, and `overwrite` is false.
-        InternalError: The file system does not let it.
+        ConflictError: `path` exists, and `overwrite` is false.
+        InternalError: The file system refuses it.
     """
     require_free(path, option, overwrite)
     partial = path.with_name(f".tableveil-{secrets.token_hex(8)}.partial")

@@ -23,7 +23,7 @@ _GOES_ON = (
 def follow(session: Session, name: str, console: Console, at_interrupt: str = _GOES_ON) -> job_service_pb2.Job:
     """Shows the job's changes on the console, or as lines of JSON, and returns it once it has succeeded.
 
-    Ends the process if the job does not succeed, or at Ctrl-C; `at_interrupt` says what then becomes of the job
+    Ends the process if the job does not succeed, or at Ctrl-C; `at_interrupt` says what then happens to the job
     `{name}`, which is left alone.
     """
     output = session.output

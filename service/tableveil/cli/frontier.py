@@ -22,7 +22,7 @@ from tableveil.v1 import frontier_service_pb2, policy_pb2
 _WIDEST_RANGE = 10_000
 
 OWN = "*"
-"""Stands before the policy's own cell."""
+"""Marks the policy's own cell."""
 
 
 def _ks(ctx: click.Context, param: click.Parameter, value: str | None) -> list[int]:
@@ -110,7 +110,7 @@ def _cell(point: frontier_service_pb2.FrontierPoint) -> str:
 
 
 def _legend(frontier: frontier_service_pb2.Frontier, has_own: bool) -> list[str]:
-    """Says what cells mean, as far as there are such cells."""
+    """Explains the marks of the table's cells, if it has any."""
     lines = []
     if has_own:
         lines.append(f"{OWN} the policy's own k and limit")

@@ -1,4 +1,4 @@
-"""What a release reaches of the privacy models, asked for or not, before and after."""
+"""The strictest parameters that a release meets of the privacy models, requested or not, before and after."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tableveil.cli.tables import listing
 from tableveil.v1 import policy_pb2, release_service_pb2
 
 LARGE = 1000
-"""From here on, two decimal places tell enough: sums of money."""
+"""From this number on, which are sums of money, two decimal places are enough."""
 
 
 def guarantees(release: release_service_pb2.Release, all_models: bool) -> RenderableType:
-    """A table for a console, of the models that the policy asks for, with where the others are shown; or of all."""
+    """A table for a console, of the models that the policy asks for, with a hint at the others; or of all models."""
     shown = [one for one in release.guarantees if all_models or _asked(one, release.policy)]
     rows = [
         (

@@ -166,8 +166,8 @@ def compare(
 def import_hierarchy(session: Session, name: str, path: Path, delimiter: str, encoding: str) -> None:
     """Store a CSV file as the next version of NAME.
 
-    Files of ARX import as they are: a row is a value and its labels up to the top, without a header. The same rows
-    again are the same version.
+    Files of ARX import as they are: a row is a value and its labels up to the top, without a header. Rows that are
+    stored already keep their version.
     """
     file, faults = read_csv_rows(path, "file", delimiter, encoding)
     if file is None:

@@ -18,7 +18,7 @@ def reference(info: v1.StoredHierarchyInfo) -> str:
 
 
 def preview_table(preview: v1.PreviewHierarchyResponse, column: str) -> RenderableType:
-    """The levels in one table, then the groups of each; `column` is what the hierarchy was looked at beside, if any."""
+    """The levels in one table, then the groups of each; `column` is the column beside the hierarchy, if any."""
     parts: list[RenderableType] = [facts(_about(preview, column)), Text(""), _levels(preview)]
     for level in preview.levels:
         if level.first:

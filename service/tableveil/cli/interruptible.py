@@ -14,15 +14,15 @@ Result = TypeVar("Result")
 
 
 def interruptible(client: Client, work: Callable[[], Result]) -> Result:
-    """Does work that uses the client in a thread of its own; an interrupt ends the client's calls, and so the work.
+    """Runs work that uses the client in a thread of its own; an interrupt ends the client's calls, and so the work.
 
-    Signals arrive in the main thread. What their handlers raise in the middle of gRPC leaves its channel in a state in
-    which closing it may never return; here it is raised from nothing but a wait.
+    Signals arrive in the main thread. An error that a handler raises in the middle of gRPC leaves its channel in a
+    state in which closing it may never return; here the only interrupted call is a wait.
     """
     with ThreadPoolExecutor(1) as worker:
         future = worker.submit(work)
         try:
-            # A wait without end might not notice a signal that another thread of the process got.
+            # A wait without end might miss a signal that another thread of the process got.
             while wait([future], SECONDS_BETWEEN_LOOKS).not_done:
                 pass
         except BaseException:

@@ -111,7 +111,7 @@ def delete(session: Session, job: str) -> None:
 
 
 def job_details(job: job_service_pb2.Job) -> RenderableType:
-    """All there is to know about a job."""
+    """All facts about a job."""
     rows = [
         ("state", activity(job)),
         ("source", wording.table_name(job.source)),

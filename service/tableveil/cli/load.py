@@ -84,7 +84,7 @@ def load(
 def _types(stated: tuple[str, ...]) -> dict[str, str]:
     types = {}
     for one in stated:
-        # Names may have an equals sign in them, types have none.
+        # Names may contain an equals sign, types do not.
         column, equals, type_ = one.rpartition("=")
         if not (column and equals and type_):
             raise click.BadParameter(f"{one!r} is not COLUMN=TYPE", param_hint="--type")

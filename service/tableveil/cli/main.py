@@ -56,7 +56,7 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        # click would propose those only that are loaded.
+        # click would propose only commands that are loaded.
         if args[0] not in _MODULES and not ctx.resilient_parsing and (hint := nearest(args[0], _MODULES)):
             ctx.fail(f"No such command {shortened(args[0])}. {hint}")
         return super().resolve_command(ctx, args)
@@ -77,10 +77,10 @@ def cli() -> None:
 
 def main() -> None:
     """Runs the command line."""
-    # A plain kill leaves no half-written files either.
+    # A plain kill must leave no half-written files either.
     signal.signal(signal.SIGTERM, _terminate)
     for stream in (sys.stdout, sys.stderr):
-        # Better a question mark than no output where the encoding is narrow.
+        # A question mark is better than no output where the encoding is narrow.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # they are text files here
     cli(prog_name="tableveil")
 

@@ -25,14 +25,14 @@ _WIDTH_OF_FILES = 160
 
 
 class _Console(Console):
-    """Leaves it to `Output.reporting` what a broken pipe means."""
+    """Leaves broken pipes to `Output.reporting`."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
 
 def console(stderr: bool = False) -> Console:
-    """A console that takes texts as they are: a name may look like markup."""
+    """A console that prints texts unchanged: a name may look like markup."""
     made = _Console(stderr=stderr, markup=False, highlight=False, emoji=False)
     if not made.is_terminal:
         made.width = _WIDTH_OF_FILES
@@ -46,13 +46,13 @@ def as_dict(message: Message) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One command's output; JSON takes the place of what people read on stdout."""
+    """One command's output; JSON replaces the text for people on stdout."""
 
     as_json: bool = False
     out: Console = field(default_factory=console)
     err: Console = field(default_factory=lambda: console(stderr=True))
     columns: list[str] = field(default_factory=list)
-    """Those of the policy that the command is about, once it was read: faults name them by position only."""
+    """The columns of the command's policy, once it was read: faults name them by position only."""
 
     def show(self, content: RenderableType) -> None:
         """Writes a result for people."""
@@ -65,12 +65,12 @@ class Output:
     def json(self, document: Message | Mapping[str, object]) -> None:
         """Writes a JSON document in one line."""
         content = as_dict(document) if isinstance(document, Message) else document
-        # Escaped to ASCII, so that no encoding breaks it and no terminal obeys what is in it.
+        # Escaped to ASCII, so that every encoding can hold it and no terminal obeys its characters.
         click.echo(json.dumps(content))
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
-        """Turns what a command raises into a message and the process's exit code."""
+        """Turns an error of a command into a message and the process's exit code."""
         try:
             yield
             sys.stdout.flush()
@@ -79,7 +79,7 @@ class Output:
         except KeyboardInterrupt:
             sys.exit(ExitCode.CTRL_C)
         except BrokenPipeError:
-            # Nobody reads any more; what Python still holds must not fail when it flushes at exit.
+            # The reader is gone; data that Python still holds must not fail when it is flushed at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(ExitCode.BROKEN_PIPE)
 

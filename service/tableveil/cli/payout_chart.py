@@ -1,4 +1,4 @@
-"""The chart of a payout sweep, and the table below it: payouts as shares of what the source is worth as it is."""
+"""The chart of a payout sweep, and the table below it: payouts as shares of the unchanged source's worth."""
 
 from __future__ import annotations
 
@@ -36,12 +36,15 @@ _LOOKS = {
 }
 
 _LOWEST = -50.0
-"""In percent. Safe Harbor can lose any multiple of the maximum: what others pay must stay readable beside it."""
+"""In percent.
+
+Safe Harbor can lose any multiple of the maximum: the payouts of the others must stay readable beside it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """What one kind of release pays, by gain; `known` if the adversary knows how it was made."""
+    """The payouts of one kind of release, by gain; `known` if the adversary knows the method."""
 
     method: payout_service_pb2.PayoutMethod.ValueType
     among: payout_service_pb2.Among.ValueType
@@ -54,12 +57,12 @@ class Curve:
         return f"{METHODS.get(self.method, 'unknown')}{', known' if self.known else ''}"
 
     def payouts(self) -> list[float]:
-        """Of each point."""
+        """The payout of each point."""
         return [point.payout_if_method_known if self.known else point.payout for point in self.points]
 
 
 def curves(sweep: payout_service_pb2.PayoutSweep) -> list[Curve]:
-    """The sweep's points by what they have in common but the gain, in the sweep's order."""
+    """The sweep's points grouped by everything but the gain, in the sweep's order."""
     found: dict[tuple[int, int], list[payout_service_pb2.PayoutPoint]] = {}
     for point in sweep.points:
         found.setdefault((point.method, point.among), []).append(point)
@@ -73,7 +76,7 @@ def curves(sweep: payout_service_pb2.PayoutSweep) -> list[Curve]:
 
 
 def maximum(sweep: payout_service_pb2.PayoutSweep) -> Decimal:
-    """What all records would pay if they were released as they are and nobody attacked."""
+    """The payout of all records if they were released unchanged and nobody attacked."""
     return Decimal(sweep.publisher_benefit) * sweep.records
 
 
@@ -133,12 +136,12 @@ def _row(curve: Curve, i: int, sweep: payout_service_pb2.PayoutSweep) -> Sequenc
         f"{payout:,.2f}",
         f"{percent(payout, sweep):.2f}",
         wording.count(point.suppressed_records),
-        # Whom an adversary who knows the method would attack is not told.
+        # The attacks of an adversary who knows the method are not shown.
         "" if curve.known else wording.count(point.attacked_records),
         " ".join(map(str, point.levels)),
     )
 
 
 def amount(text: str) -> str:
-    """An exact decimal with its thousands told apart."""
+    """An exact decimal with separated thousands."""
     return f"{Decimal(text):,f}"

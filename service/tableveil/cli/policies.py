@@ -56,7 +56,7 @@ def submit(session: Session, policy: Path, wait: bool, request_id: str | None, l
 
 
 def queued(session: Session, policy: Path, request_id: str | None, levels_of: str | None) -> job_service_pb2.Job:
-    """The job for the policy in a file; what else is given overrides what the file says."""
+    """Queues the job for the policy in a file; the other arguments override the file."""
     message, faults = load_policy(policy)
     session.output.columns.extend(attribute.column for attribute in message.attributes)
     if faults:
@@ -106,7 +106,7 @@ def _warn(session: Session, warnings: Iterable[str]) -> None:
 
 
 def _checked(client: Client | None, message: policy_pb2.Policy, file: Path, of_document: Sequence[Fault]) -> Checked:
-    """The faults of the document, and what is found in the policy in it, as far as it could be read."""
+    """The faults of the document, and those found in its policy by client and server."""
     if of_document and message == policy_pb2.Policy():
         return Checked(tuple(of_document))
     if client is not None:

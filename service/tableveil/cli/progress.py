@@ -31,7 +31,7 @@ _COUNTED = {
     job_service_pb2.JOB_KIND_CLASSIFICATION: "classifiers trained",
     job_service_pb2.JOB_KIND_UTILITY_REPORT: "columns compared",
 }
-"""What is counted where no transformations are."""
+"""The unit of counts where there are no transformations."""
 
 
 class ProgressView(Protocol):
@@ -48,12 +48,12 @@ class ProgressView(Protocol):
 
 
 def progress_view(console: Console) -> ProgressView:
-    """What suits the console."""
+    """Chooses the view that suits the console."""
     return Bars(console) if console.is_terminal else Lines(console)
 
 
 def activity(job: job_service_pb2.Job) -> str:
-    """What the job is doing, or how it ended."""
+    """The job's phase or its end."""
     if job.state == job_service_pb2.JOB_STATE_QUEUED:
         return f"queued, {wording.count(job.queue_position)} ahead" if job.queue_position else "queued"
     if job.state == job_service_pb2.JOB_STATE_RUNNING:
@@ -62,7 +62,7 @@ def activity(job: job_service_pb2.Job) -> str:
 
 
 def findings(job: job_service_pb2.Job) -> str:
-    """What the search knows, in one line; empty before it began."""
+    """The search's findings, in one line; empty before it began."""
     progress = job.progress
     if not progress.lattice_size:
         return ""
@@ -79,7 +79,7 @@ def findings(job: job_service_pb2.Job) -> str:
 
 
 class Lines:
-    """A line when something changed, at most one a second; the first and the last are always there."""
+    """A line when something changed, at most one a second; the first and the last are always printed."""
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console = console
@@ -95,14 +95,14 @@ class Lines:
         pass
 
     def show(self, job: job_service_pb2.Job) -> None:
-        """Prints a line if there is something new to say."""
+        """Prints a line if there is something new."""
         doing, found = activity(job), findings(job)
         now = self._clock()
         if (doing, found) == (self._activity, self._findings):
             return
         if now - self._shown_at < SECONDS_BETWEEN_LINES and job.state not in ENDED:
             return
-        # Numbers that stay as they were are not repeated while the job goes on with something else.
+        # Unchanged numbers are not repeated while the job does something else.
         numbers = f": {found}" if found and found != self._findings else ""
         self._activity, self._findings, self._shown_at = doing, found, now
         self._console.print(Text(f"{job.name} {doing}{numbers}"), soft_wrap=True)
@@ -148,7 +148,7 @@ class Bars:
 
 
 def _proven(progress: job_service_pb2.SearchProgress) -> float | None:
-    """How much of the best score is proven to be unavoidable, from 0 to 1; None until both are known."""
+    """The proven share of the best score, from 0 to 1, that is unavoidable; None until both are known."""
     if not (progress.HasField("best_score") and progress.HasField("lower_bound")):
         return None
     if progress.best_score <= 0:

@@ -33,7 +33,7 @@ _SHOWN: Mapping[str, Callable[[Session, str], None]] = {
     CLASSIFICATIONS: show_classification,
     UTILITY_REPORTS: show_utility_report,
 }
-"""What shows the results of each kind of job but releases, by their collection."""
+"""Functions that show the results of each kind of job but releases, by their collection."""
 
 _DATABASE_SUFFIXES = {".duckdb", ".ddb", ".db"}
 
@@ -114,8 +114,8 @@ def show(session: Session, name: str, explain: bool, privacy: bool, chart: Path 
 def withdraw(session: Session, release: str, reason: str) -> None:
     """Drop what a release wrote, and note why.
 
-    Its evidence stays, and it counts as an earlier release of its source. An object that is not what was written any
-    more is left where it is.
+    Its evidence stays, and it counts as an earlier release of its source. An object that was changed after it was
+    written is left where it is.
     """
     withdrawn = session.client.withdraw_release(release, reason)
     if session.output.as_json:

@@ -26,7 +26,7 @@ _MOST_SHOWN = 10
 
 
 def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
-    """What stands between commas, as in a line of CSV: a name with a comma in it can be quoted."""
+    """The texts between commas, as in a line of CSV: a name with a comma in it can be quoted."""
     try:
         return next(csv.reader([value], strict=True, skipinitialspace=True)) if value else []
     except csv.Error as error:
@@ -99,8 +99,8 @@ def risk(
 ) -> None:
     """Measure how easily the people of a table, or of a release, could be recognized.
 
-    The subject is a table (people, clinic.people), a release (releases/3), or the rows of a --query. What comes out is
-    for the owner: none of it is public. With --json, one JSON object per line: the job at each change, then the
+    The subject is a table (people, clinic.people), a release (releases/3), or the rows of a --query. The analysis is
+    for the owner: no part of it is public. With --json, one JSON object per line: the job at each change, then the
     analysis.
     """
     if population is not None and subset_column is not None:
@@ -142,7 +142,7 @@ def risk(
 
 
 def _write_records(session: Session, name: str, path: Path, overwrite: bool) -> None:
-    # They take longer to load than most commands take.
+    # They take longer to load than most commands run.
     import pyarrow
     import pyarrow.csv
     import pyarrow.parquet

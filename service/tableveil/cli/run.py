@@ -41,9 +41,9 @@ def run(
 ) -> None:
     """Make the release of a policy at once, without a server: for pipelines.
 
-    The same as `submit --wait`, on a server that lives as long as the command and that nobody else reaches. Ctrl-C and
-    SIGTERM stop the job; nothing is written then. With --json, one JSON object per line: the job at each change, then
-    the release.
+    It does what `submit --wait` does, on a server that lives as long as the command and that nobody else reaches.
+    Ctrl-C and SIGTERM stop the job; nothing is written then. With --json, one JSON object per line: the job at each
+    change, then the release.
     """
     output = Output(as_json)
     with output.reporting(), _client_of_own_server(database, memory_limit, threads) as client:
@@ -58,7 +58,7 @@ def _client_of_own_server(database: Path, memory_limit: str | None, threads: int
     """A client of a server in this process, on a socket in a directory that only this user may enter."""
     from tableveil.server import Settings, TableveilServer
 
-    # What the server keeps beside the database holds raw values.
+    # The server's files beside the database hold raw values.
     os.umask(0o077)
     with TemporaryDirectory(prefix="tableveil-") as directory:
         address = f"unix:{directory}/socket"

@@ -67,7 +67,7 @@ def serve(
     log_format: str,
 ) -> None:
     """Run the service until Ctrl-C or SIGTERM."""
-    # The server loads the whole of Tableveil, which the other commands need not wait for.
+    # The server loads the whole of Tableveil; the other commands need not wait for it.
     from tableveil.server import LogFormat, Settings, run_server
 
     with Output().reporting():

@@ -11,7 +11,7 @@ def _text(ctx: click.Context, param: click.Parameter, value: TextIO | None) -> s
     if value is None:
         return None
     try:
-        # Here, since a command that is refused closes nothing.
+        # Here, since a refused command closes nothing.
         with value:
             text = value.read()
     except UnicodeDecodeError:
@@ -32,7 +32,7 @@ query_option = click.option(
 
 
 def require_one_source(name: str | None, schema: str | None, query: str | None, what: str) -> None:
-    """Refuses a command that names no source, or more than one; `what` it could name in place of a query."""
+    """Refuses a command that names no source, or more than one; `what` names the alternative to a query."""
     if (name is None) == (query is None):
         raise click.UsageError(f"name either a {what}, or a --query")
     if query is not None and schema is not None:

@@ -111,7 +111,7 @@ def show_payout_sweep(session: Session, name: str, chart: Path | None = None, ov
 
 
 def _payout_sweep(sweep: payout_service_pb2.PayoutSweep) -> RenderableType:
-    """A table for each of those among whom the adversary looks: one row per gain, one column per method."""
+    """A table for each table that the adversary looks in: one row per gain, one column per method."""
     size = wording.large_count(sweep.lattice_size)
     counted = wording.count(sweep.transformations_counted)
     about = [("source", f"{wording.table_name(sweep.source)}, {wording.count(sweep.records)} records")]

@@ -19,7 +19,7 @@ def listing(
 ) -> RenderableType:
     """One row per thing; the columns named in `numbers` are aligned to the right.
 
-    Where the lines are too short for whole words in columns, each thing has a block of lines instead.
+    If lines are too short for whole words in columns, each thing has a block of lines instead.
     """
     return _Listing(columns, rows, numbers) if rows else Text(if_empty)
 
@@ -35,7 +35,7 @@ class _Listing:
         yield self._table(widths) if widths else Group(*map(self._block, self.rows))
 
     def _widths(self, console: Console, available: int) -> list[int]:
-        """Of the columns, so that no word is split; empty if there is none."""
+        """The widths of the columns, so that no word is split; empty if there are none."""
         cells = [[Text(cell).__rich_measure__(console, console.options) for cell in column] for column in self._cells()]
         least = [max(cell.minimum for cell in column) for column in cells]
         widths = [max(cell.maximum for cell in column) for column in cells]

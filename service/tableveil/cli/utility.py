@@ -37,8 +37,8 @@ _CHANGE = ("columns", "measure", "before", "after", "change")
 def utility(session: Session, release: str, html: Path | None, overwrite: bool) -> None:
     """Compare a release with its source: distributions, statistics, and how columns go together.
 
-    What comes out is for the owner of the source, whose values it shows. With --json, one JSON object per line: the job
-    at each change, then the report.
+    The report is for the owner of the source, whose values it shows. With --json, one JSON object per line: the job at
+    each change, then the report.
     """
     if html is not None:
         require_free(html, "html", overwrite)

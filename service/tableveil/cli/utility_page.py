@@ -37,7 +37,7 @@ def as_html(report: UtilityReport) -> str:
     key = paragraph(body, "Shares of the records:")
     for color, word in ((BEFORE, "before"), (AFTER, "after")):
         sample = SubElement(key, "span", {"class": "key", "style": f"background:{color}"})
-        # An element without a text would be written as one that HTML takes for open.
+        # An element without a text would be written in a form that HTML takes for open.
         sample.text, sample.tail = "\N{NO-BREAK SPACE}", word
     for column in report.columns:
         _column(body, column)
@@ -144,7 +144,7 @@ def _associations(body: Element, report: UtilityReport) -> None:
 
 
 def changes(report: UtilityReport) -> list[tuple[str, str, str, str, str]]:
-    """Columns, measure, before, after and change, the greatest changes first; what is not defined after is lost."""
+    """Columns, measure, before, after and change, the greatest changes first; a measure undefined after is lost."""
 
     def change(one: utility_service_pb2.Association) -> float:
         return abs(one.after - one.before) if one.HasField("after") else abs(one.before)

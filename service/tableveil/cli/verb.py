@@ -1,4 +1,4 @@
-"""What all commands that talk to a server share: where it is, JSON or not, and how errors end them."""
+"""The common part of all commands that talk to a server: its address, JSON or not, and errors."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ LIMIT = click.option("--limit", type=click.IntRange(min=1), default=50, show_def
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a command works with."""
+    """The tools of a command."""
 
     client: Client
     output: Output
 
 
 def verb(function: Callable[..., None]) -> Callable[..., None]:
-    """Makes a function of a session, and of its own options, one of its options alone."""
+    """Turns a function of a session, and of its own options, into one of its options alone."""
 
     @click.option(
         "--server",

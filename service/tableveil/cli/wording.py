@@ -11,12 +11,12 @@ from tableveil.v1 import policy_pb2
 
 LONGEST_SHOWN = 60
 
-# From here on digits no longer help.
+# More digits do not help.
 _LONGEST_COUNT = 15
 
 
 def printable(text: str) -> str:
-    """The text with everything escaped that a terminal might obey, such as colour codes in a table's name."""
+    """The text with escapes for all characters that a terminal might obey, such as colour codes in a table's name."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
@@ -26,7 +26,7 @@ def short(text: str) -> str:
 
 
 def table_name(reference: policy_pb2.TableReference) -> str:
-    """A table by those parts that are not empty; of a source that is a query only its database is known."""
+    """A table by its name's non-empty parts; a source that is a query has only its database."""
     if reference.catalog and not reference.table:
         return "a query"
     return short(".".join(part for part in (reference.catalog, reference.schema, reference.table) if part))
@@ -50,7 +50,7 @@ def large_count(text: str) -> str:
 
 
 def share(part: float | Decimal) -> str:
-    """`3.68 %`; never rounded to none or to all."""
+    """`3.68 %`; never rounded to nothing or to everything."""
     percent = float(part) * 100
     shown = f"{percent:.2f}".rstrip("0").rstrip(".")
     if shown == "0" and percent > 0:

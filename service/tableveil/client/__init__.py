@@ -9,5 +9,5 @@ from tableveil.client.formats import ExportFormat
 
 __all__ = ["DEFAULT_ADDRESS", "Client", "ExportFormat", "UnreachableError"]
 
-# What a client logs is for the handlers of its application, if it has any, and not for its terminal.
+# Only handlers of the application get a client's log, not its terminal.
 logging.getLogger("tableveil").addHandler(logging.NullHandler())

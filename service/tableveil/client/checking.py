@@ -1,4 +1,4 @@
-"""What the client can tell about a policy before it sends it, and what is left of it for the server to check."""
+"""The client's checks of a policy before it sends it, and the checks left to the server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NO_VERSION = 2**31 - 1
 
 
 def check_on_client(policy: policy_pb2.Policy, base_directory: Path) -> tuple[list[CsvLevels], list[Fault]]:
-    """What the policy's CSV files hold, and everything wrong with the policy that shows without a database."""
+    """The contents of the policy's CSV files, and all faults of the policy that show without a database."""
     levels, faults = read_csv_hierarchies(policy, base_directory)
     _, others = policy_from_proto(policy, before_upload=True)
     fields = {fault.field for fault in faults}
@@ -24,7 +24,7 @@ def check_on_client(policy: policy_pb2.Policy, base_directory: Path) -> tuple[li
 
 
 def checked_on_client(policy: policy_pb2.Policy, base_directory: Path) -> Checked:
-    """The same faults, with the warnings that show without a database."""
+    """The faults of `check_on_client`, with the warnings that show without a database."""
     _, faults = check_on_client(policy, base_directory)
     read, _ = policy_from_proto(policy, before_upload=True)
     return Checked(tuple(faults), () if read is None else tuple(early_warnings(read)))
@@ -37,6 +37,6 @@ def without_csv(policy: policy_pb2.Policy) -> policy_pb2.Policy:
 
 
 def judged_without_csv(policy: policy_pb2.Policy, faults: Iterable[Fault]) -> list[Fault]:
-    """Those faults the server found in `without_csv(policy)` that do not come from what it could not see."""
+    """The server's faults about `without_csv(policy)`, except those that the replaced files cause."""
     unseen = tuple(f"attributes[{position}].hierarchy" for position in csv_attributes(policy))
     return [fault for fault in faults if not fault.field.startswith(unseen)]

@@ -1,4 +1,4 @@
-"""A connection to a server: calls, pages of answers, and what a failed call means."""
+"""A connection to a server: calls, pages of answers, and the errors of failed calls."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ DEFAULT_ADDRESS = "127.0.0.1:50651"
 SECONDS_TO_ANSWER = 300.0
 
 _CHANNEL_OPTIONS = (
-    # A proxy meant for the web has no business with somebody's tables.
+    # Tables must not pass through a proxy that is meant for the web.
     ("grpc.enable_http_proxy", 0),
-    # What the server sends was asked for; it bounds what it accepts itself.
+    # The client asked for the server's answers; the server limits its own input.
     ("grpc.max_receive_message_length", -1),
-    # A server that was restarted is found again within a second.
+    # A restarted server is found again within a second.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 1000),
-    # Tells a quiet stream from a machine that is gone; servers take more than one ping in five minutes for abuse.
+    # Distinguishes a quiet stream from a machine that is gone; servers count more than one ping in five minutes as
+    # abuse.
     ("grpc.keepalive_time_ms", 310_000),
 )
 
@@ -60,7 +61,7 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Ends the connection and every call that is under way, whatever thread waits for it."""
+        """Ends the connection and all running calls, in any thread."""
         self._closed.set()
         self._channel.close()
 
@@ -90,7 +91,7 @@ class Connection:
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
-        """A call that fails inside raises what its failure means."""
+        """Translates the error of a call that fails inside."""
         try:
             yield
         except grpc.RpcError as error:

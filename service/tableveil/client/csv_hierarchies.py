@@ -1,4 +1,4 @@
-"""Hierarchies in CSV files on the client's side: read, checked, and replaced in the policy by what is stored."""
+"""Hierarchies in CSV files on the client's side: read, checked, and replaced in the policy by stored ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_csv_hierarchies(policy: policy_pb2.Policy, base_directory: Path) -> tup
     """Reads all files the policy names, relative to `base_directory`.
 
     Returns:
-        What the sound files hold, and everything wrong with the others.
+        The contents of the sound files, and all faults of the others.
     """
     levels: list[CsvLevels] = []
     faults: list[Fault] = []
@@ -57,7 +57,7 @@ def with_hierarchies(policy: policy_pb2.Policy, hierarchies: Mapping[int, policy
 def asked_with_rows(
     asked: hierarchy_service_pb2.PreviewHierarchyRequest, base_directory: Path
 ) -> tuple[hierarchy_service_pb2.PreviewHierarchyRequest, Sequence[Sequence[str]]]:
-    """What is asked with an inline hierarchy in the place of a file, and the rows of that.
+    """The request with an inline hierarchy in place of a file, and the rows of that hierarchy.
 
     Raises:
         InvalidError: The file cannot be read or is no hierarchy.
@@ -76,7 +76,7 @@ def asked_with_rows(
 def read_csv_hierarchy(
     definition: policy_pb2.CsvHierarchy, base_directory: Path, field: str
 ) -> tuple[CsvRows | None, list[Fault]]:
-    """What the file holds, or everything wrong with it; `field` is the definition's path."""
+    """The contents of the file, or all faults in it; `field` is the definition's path."""
     if not definition.path:
         return None, [Fault(f"{field}.path", "no path", "the path of a CSV file, relative to the policy's file")]
     return read_csv_rows(base_directory / definition.path, field, definition.delimiter)

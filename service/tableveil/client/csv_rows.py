@@ -14,13 +14,13 @@ from pathlib import Path
 from tableveil.errors import Fault, shortened
 from tableveil.hierarchy import check_levels
 
-# The first is what ARX writes, and what is suspected where nothing tells.
+# ARX writes the first one, and it is assumed if nothing decides.
 DELIMITERS = (";", "\t", ",")
 
 # A file in UTF-16 says so in its first two bytes; one in UTF-8 may say so.
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
-# So many rows tell by what their columns are separated.
+# The number of rows that decide on the delimiter.
 _ROWS_SEEN = 100
 
 # How `check_levels` points at a row and a level.
@@ -29,7 +29,7 @@ _ROW = re.compile(r"\.rows(?:\[(\d+)\](?:\.labels\[(\d+)\])?)?$")
 
 @dataclass(frozen=True, slots=True)
 class CsvRows:
-    """What a file holds, and the delimiter by which it was read."""
+    """The contents of a file, and its delimiter."""
 
     rows: Sequence[tuple[str, ...]]
     delimiter: str
@@ -38,11 +38,11 @@ class CsvRows:
 def read_csv_rows(
     path: Path, field: str, delimiter: str = "", encoding: str = ""
 ) -> tuple[CsvRows | None, list[Fault]]:
-    """Reads a hierarchy from a file, or finds everything that is wrong with it.
+    """Reads a hierarchy from a file, or finds all faults in it.
 
     Args:
         path: The file.
-        field: What faults are about, such as `attributes[2].hierarchy.csv`; a path or delimiter is below it.
+        field: The field of the faults, such as `attributes[2].hierarchy.csv`; a path or delimiter is below it.
         delimiter: One character; empty: that of `DELIMITERS` which separates all of the first rows.
         encoding: A name that Python knows; empty: UTF-8, or UTF-16 with a byte order mark.
     """
@@ -96,7 +96,7 @@ def _columns(text: str, delimiter: str) -> list[int]:
         for row in islice(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True), _ROWS_SEEN):
             counts += [len(row)] * bool(row)
     except csv.Error:
-        # What comes before tells as much as there is to tell.
+        # The rows before decide.
         pass
     return counts
 
@@ -105,7 +105,7 @@ def _parsed(
     text: str, delimiter: str, file: str, field: str, suspected: bool
 ) -> tuple[list[tuple[str, ...]], list[Fault]]:
     rows: list[tuple[str, ...]] = []
-    # Where each row begins: a quoted label may span lines.
+    # The line where each row begins: a quoted label may span lines.
     lines: list[int] = []
     # Labels repeat from row to row; one object for each keeps large hierarchies in memory.
     known: dict[str, str] = {}

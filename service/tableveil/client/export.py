@@ -35,7 +35,7 @@ def export_objects(
     export_format: ExportFormat,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Writes the objects `names`, each as `read` streams it.
+    """Writes the objects `names`, each in the form in which `read` streams it.
 
     Everything is written beside `path` and moved there at the end.
 
@@ -43,7 +43,7 @@ def export_objects(
         The files written: one per object, or the database.
 
     Raises:
-        ConflictError: There is something at `path` and `overwrite` is false, or it does not look like an export.
+        ConflictError: `path` exists and `overwrite` is false, or it does not look like an export.
     """
     path = path.absolute()
     _require_free(path, export_format, overwrite)
@@ -67,7 +67,7 @@ def export_objects(
 
 
 def file_name(name: str) -> str:
-    """A file name for an object: readable, safe whatever the object is called, different for different names."""
+    """A file name for an object: readable, safe for any name, and different for different names."""
     safe = "".join(c if c.isalnum() or c in " _-" else "".join(f"%{b:02X}" for b in c.encode()) for c in name)
     if len(safe.encode()) > _LONGEST_FILE_NAME:
         digest = hashlib.sha256(name.encode()).hexdigest()[:16]
@@ -86,7 +86,8 @@ def _write_parquet(names: Sequence[str], read: Read, target: Path) -> list[str]:
 
 
 def _write_duckdb(names: Sequence[str], read: Read, target: Path, spill: Path) -> list[str]:
-    # DuckDB swallows what signal handlers raise while it works: it has a thread of its own, this one waits for it.
+    # While DuckDB works it swallows errors raised by signal handlers: so it has a thread of its own, and this one waits
+    # for it.
     with duckdb.connect(target, config={"temp_directory": str(spill)}) as connection, ThreadPoolExecutor(1) as worker:
         for name in names:
             table = render(identifier(name))
@@ -95,7 +96,7 @@ def _write_duckdb(names: Sequence[str], read: Read, target: Path, spill: Path) -
                 for chunk in _chunks(reader):
                     worker.submit(_append, connection, table, chunk).result()
                 worker.submit(connection.commit).result()
-        # Closing would move the log into the file too, but not say if that failed.
+        # Closing would also move the log into the file, but would not report a failure.
         worker.submit(connection.execute, "CHECKPOINT").result()
     return []
 
@@ -123,11 +124,12 @@ def _chunks(reader: pa.RecordBatchReader) -> Iterator[pa.Table]:
 
 @contextmanager
 def _staging(path: Path) -> Iterator[Path]:
-    """A private directory beside `path`, so that moving it there is one step; removed at the end, whatever happens.
+    """A private directory beside `path`, so that moving to it is one step; removed at the end in any case.
 
-    What a killed process left behind for the same path is removed first: its lock went with it.
+    Files that a killed process left for this path are removed first: its lock ended with it.
     """
-    # Not the name itself, which may be as long as names can be, or hold what DuckDB reads into paths, such as "?".
+    # Not the name itself, which may be as long as names can be, or hold characters that DuckDB interprets in paths,
+    # such as "?".
     prefix = f".tableveil-{hashlib.sha256(os.fsencode(path.name)).hexdigest()[:16]}-"
     for leftover in path.parent.glob(f"{prefix}*{_PARTIAL}"):
         with _locked(leftover) as abandoned:
@@ -171,7 +173,7 @@ def _require_free(path: Path, export_format: ExportFormat, overwrite: bool) -> N
 
 def _is_closed_export(path: Path) -> bool:
     """Whether the file is a DuckDB database, not open elsewhere, and not one that a server keeps its state in."""
-    # The log of a database that was not closed would be replayed into the file that takes its place.
+    # The log of a database that was not closed would be replayed into the file that replaces it.
     if path.with_name(f"{path.name}.wal").exists():
         return False
     try:

@@ -1,4 +1,4 @@
-"""What a failed call means: the errors of the tree, from the details of its status."""
+"""The errors of failed calls, made from the details of their status."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _KINDS = {error: kind for kind, error in _CLASSES.items()}
 # gRPC refuses large messages before any code of the service sees them, in these words.
 _TOO_LARGE = re.compile(r"larger than max \((\d+) vs\. (\d+)\)")
 
-# What a call ends with if the connection broke under it, or the server was stopped.
+# The statuses of a call whose connection broke, or whose server was stopped.
 _BROKEN = {
     grpc.StatusCode.UNAVAILABLE,
     grpc.StatusCode.CANCELLED,
@@ -67,7 +67,7 @@ def faults_to(faults: Iterable[Fault]) -> list[faults_pb2.Fault]:
 
 
 def error_from(failure: faults_pb2.Failure, faults: Iterable[Fault] | None = None) -> TableveilError:
-    """The error that a failure in a message stands for, with its faults or these."""
+    """The error for a failure in a message, with its faults or these."""
     kind = _CLASSES.get(failure.kind, InternalError)
     faults = faults_from(failure.faults) if faults is None else faults
     if kind is InfeasibleError:
@@ -93,7 +93,7 @@ def _relaxations_to(relaxations: Iterable[Relaxation]) -> list[faults_pb2.Relaxa
 
 
 def failure_of(error: TableveilError) -> faults_pb2.Failure:
-    """The message that stands for an error; an unreachable server has no kind there."""
+    """The message for an error; an unreachable server has no kind there."""
     return faults_pb2.Failure(
         kind=_KINDS.get(type(error), faults_pb2.FAILURE_KIND_UNSPECIFIED),
         code=error.code,
@@ -113,12 +113,15 @@ def failure_in(error: grpc.RpcError) -> faults_pb2.Failure | None:
 
 
 def is_broken(error: grpc.RpcError) -> bool:
-    """Whether the connection failed and not what was asked, so that asking again may help."""
+    """Whether the connection failed, and not the request, so that repeating it may help."""
     return _call(error).code() in _BROKEN and failure_in(error) is None
 
 
 def error_of_call(error: grpc.RpcError, address: str) -> TableveilError:
-    """The error that a failed call to the server at `address` means. Raise it `from None`: the call says no more."""
+    """The error for a failed call to the server at `address`.
+
+    Raise it `from None`: the call's own error adds nothing.
+    """
     failure = failure_in(error)
     if failure is not None:
         return error_from(failure)
@@ -169,7 +172,7 @@ def _details(error: grpc.RpcError) -> Iterator[Any]:
     try:
         status = rpc_status.from_call(_call(error))
     except ValueError:
-        # Details that contradict their status were not written by a service of ours.
+        # Details that contradict their status do not come from our service.
         return
     if status is not None:
         yield from status.details

@@ -1,4 +1,4 @@
-"""What a release can be exported as."""
+"""The formats of an export."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class ExportFormat(StrEnum):
-    """What an export is made of."""
+    """The format of an export."""
 
     PARQUET = "parquet"
     """A directory with one file per object."""

@@ -19,7 +19,7 @@ def check_health(channel: grpc.Channel, address: str, ready: bool) -> None:
     """Returns if the server lives, with `ready` if it takes calls.
 
     Raises:
-        UnreachableError: it does not, or did not say so in time.
+        UnreachableError: the server does not live, or did not answer in time.
     """
     request = health_pb2.HealthCheckRequest(service=_READY if ready else "")
     try:

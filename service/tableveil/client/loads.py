@@ -1,4 +1,4 @@
-"""Rows on their way to the server: those of a file of this machine, or any Arrow stream, in pieces."""
+"""Rows on their way to the server: those of a local file, or any Arrow stream, in pieces."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tableveil.v1 import table_service_pb2 as v1
 _ROWS_PER_BATCH = 122_880
 
 Progress = Callable[[int], None]
-"""Is told how many rows were sent."""
+"""Called with the number of rows sent."""
 
 
 class LoadRequests:
-    """The messages of a load, made as they are sent. What goes wrong while they are made is kept: gRPC loses it."""
+    """The messages of a load, made as they are sent. Errors while they are made are kept: gRPC loses them."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class LoadRequests:
         rejected: Callable[[], tuple[RejectedLine, ...]] = tuple,
         progress: Progress | None = None,
     ) -> None:
-        """`rejected` is asked, once all rows were read, for the lines that were left out."""
+        """After all rows were read, `rejected` is asked for the lines that were left out."""
         self._start = start
         self._reader = reader
         self._rejected = rejected
@@ -98,12 +98,12 @@ def file_requests(start: v1.LoadStart, file: v1.ServerFile, progress: Progress |
     told = v1.LoadStart(client_file=file)
     told.MergeFrom(start)
     told.client_file.path = path.name
-    # Text that looks like a time is taken for one of UTC; types that Arrow does not have travel as DuckDB's own.
-    # Nothing is spilled: by itself the database would do that below the working directory, for everybody to read.
+    # Text that looks like a time counts as one in UTC; types that Arrow lacks travel as DuckDB's own. Nothing is
+    # spilled: by default the database would spill below the working directory, for everybody to read.
     memory = duckdb.connect(config={"temp_directory": ""})
     with memory as connection, closing(Interrupter()) as interrupter:
         connection.execute("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL arrow_lossless_conversion = true")
-        # What is shown on a terminal is the command's business.
+        # The command decides what a terminal shows.
         connection.execute("SET enable_progress_bar = false")
         with (
             Session(connection, interrupter) as session,

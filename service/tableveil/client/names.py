@@ -1,4 +1,4 @@
-"""Names of tables, of jobs and of what comes out of them: `jobs/3`, or just `3` where it is clear what is meant."""
+"""Names of tables, jobs and results: `jobs/3`, or just `3` where the collection is clear."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UTILITY_REPORTS = "utilityReports"
 
 
 def resource_name(collection: str, text: str) -> str:
-    """The full name of the resource that `text` means: `3` and `jobs/3` are `jobs/3`.
+    """The full name of the resource: `3` and `jobs/3` both become `jobs/3`.
 
     Raises:
         InvalidError: It is no name of that collection.

@@ -59,7 +59,8 @@ class PieceReader(io.RawIOBase):
             except StopIteration:
                 return 0
             except grpc.RpcError as error:
-                # gRPC keeps the call, which is the error. Its traceback would keep what whoever reads has at hand.
+                # gRPC keeps the call, which is the error. Its traceback would keep the objects of the reading code
+                # alive.
                 raise self._error_of(error.with_traceback(None)) from None
         size = min(len(buffer), len(self._piece))
         buffer[:size] = self._piece[:size]

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from tableveil.v1 import hierarchy_service_pb2
 
-# Even of four bytes each, far below the 4 MB that gRPC accepts unless told otherwise; a single row may exceed it.
+# Even with four bytes per character, this is far below gRPC's default limit of 4 MB; a single row may exceed it.
 PIECE_CHARACTERS = 128 * 1024
 
 Request = TypeVar(

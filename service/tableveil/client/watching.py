@@ -24,7 +24,7 @@ ENDED = frozenset(
 RECONNECT_AFTER = (0.5, 0.5, 1.0, 2.0, 4.0)
 
 Jobs = Iterator[job_service_pb2.Job]
-# The name is private to the types of grpc, and there is no other.
+# The name is private to the types of grpc, which have no public one.
 Streams: TypeAlias = "Callable[[], grpc._CallIterator[job_service_pb2.WatchJobResponse]]"
 ErrorOf = Callable[[grpc.RpcError], TableveilError]
 
@@ -65,7 +65,7 @@ def watch(
 
 
 def _jobs(open_stream: Streams, get: Callable[[], job_service_pb2.Job], error_of: ErrorOf) -> Jobs:
-    """What one stream sends; the job as it is now if the server has no place left for watchers."""
+    """The jobs that one stream sends; if the server has no place left for watchers, the job in its present state."""
     call = open_stream()
     try:
         for response in call:

@@ -14,20 +14,20 @@ from tableveil.v1 import policy_pb2
 def attribute_from_proto(
     message: policy_pb2.Attribute, default_role: Role | None, path: str, faults: Faults, *, before_upload: bool
 ) -> AttributePolicy:
-    """The attribute in a message, with placeholders for what is wrong and was added to `faults`.
+    """The attribute in a message; placeholders replace wrong parts, whose faults are added to `faults`.
 
     Args:
         message: The policy's entry for a column.
         default_role: The role of columns that state none.
-        path: Where the entry is in the policy.
-        faults: Collects what is wrong.
+        path: The path of the entry in the policy.
+        faults: Collects the faults.
         before_upload: Whether a CSV hierarchy stands for the stored one it will be; else it is a fault.
     """
     role = faults.enum_or_none(message.role, ROLES, f"{path}.role") if message.role else default_role
     if role is None:
         if not message.role:
             faults.add(f"{path}.role", "nothing", f"one of {ROLES.names}", "Or state a default_role.")
-        # What is right for the column depends on its role, and so does whether it has a level.
+        # The right options of the column depend on its role, and so does whether it has a level.
         for guessed in (path, "search.levels", "search.linked"):
             faults.guess(guessed)
     hierarchy = None
@@ -39,7 +39,7 @@ def attribute_from_proto(
     aggregation = None
     if message.HasField("aggregation"):
         aggregation = aggregation_from_proto(message.aggregation, f"{path}.aggregation", faults)
-    # An aggregate of NULL and something else would be one of something else.
+    # An aggregate of NULL and another value would hide the NULL.
     usual_nulls = NullHandling.VALUE if aggregation is None else NullHandling.ERROR
     return AttributePolicy(
         column=message.column,

@@ -1,4 +1,4 @@
-"""One text per request: what is stored as the document, and what tells whether two requests are the same."""
+"""One text per request: it is stored as the document, and decides whether two requests are equal."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def canonical_json(message: Message) -> str:
 
 
 def policy_from_json(document: str) -> policy_pb2.Policy:
-    """What `canonical_json` was given."""
+    """The policy that `canonical_json` wrote."""
     return json_format.Parse(document, policy_pb2.Policy())

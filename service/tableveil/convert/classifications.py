@@ -1,4 +1,4 @@
-"""Classifier assessments: what is asked for, from a message; what was found, as a message."""
+"""Classifier assessments: requests from messages, and results as messages."""
 
 from __future__ import annotations
 

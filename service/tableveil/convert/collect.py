@@ -11,11 +11,11 @@ from tableveil.convert.enums import E, EnumMap
 from tableveil.errors import Fault, shortened
 
 MOST_FAULTS = 10_000
-"""A policy of a few megabytes can be wrong in millions of places; nobody reads on."""
+"""A policy of a few megabytes can have millions of faults; nobody reads that many."""
 
 
 class Faults:
-    """Faults in the order found. What `guess` covers is judged no further: it holds a placeholder."""
+    """Faults in the order found. Fields that `guess` covers are judged no further: they hold placeholders."""
 
     def __init__(self) -> None:
         self._faults: list[Fault] = []
@@ -32,7 +32,7 @@ class Faults:
         self._guessed.add(field)
 
     def add_enum(self, field: str, number: int, enum: EnumMap[Any]) -> None:
-        """Adds the fault of an enum that must be stated and is not, or has a number this version does not know."""
+        """Adds the fault of an enum that is required and not stated, or has a number unknown to this version."""
         found = f"the unknown number {number}" if number else "nothing"
         self.add(field, found, f"one of {enum.names}")
 
@@ -56,7 +56,7 @@ class Faults:
         return found
 
     def required_decimal(self, text: str, field: str, placeholder: Decimal) -> Decimal:
-        """The decimal, or, after adding the fault that there is none, a placeholder that `judged` is not to judge."""
+        """The decimal; without one it adds the fault and returns a placeholder, which `judged` must not judge."""
         found = self.decimal(text, field)
         if not text:
             self.add(field, "nothing", "an exact decimal in plain digits, such as 0.05")
@@ -71,7 +71,7 @@ class Faults:
         self._around_guesses |= {"".join(parts[:length]) for length in range(1, len(parts))}
 
     def judged(self, faults: Iterable[Fault]) -> None:
-        """Adds what a check of the converted policy found, unless it was found about a placeholder."""
+        """Adds the faults of a check of the converted policy, except those about placeholders."""
         for fault in faults:
             parts = _parts(fault.field)
             above = {"".join(parts[:length]) for length in range(1, len(parts) + 1)}
@@ -79,7 +79,7 @@ class Faults:
                 self._append(fault)
 
     def all(self) -> list[Fault]:
-        """All faults, but for those beyond a number nobody reads, which a last one counts."""
+        """All faults up to a number that people read; a last fault counts the others."""
         if not self._omitted:
             return self._faults
         rest = Fault("policy", f"{self._omitted:,} more faults", "none", "Correct those above first.")

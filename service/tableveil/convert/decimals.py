@@ -11,7 +11,7 @@ _DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 
 
 def decimal_from_text(text: str) -> Decimal | None:
-    """The decimal; None for a text that is none, or is longer than any that makes sense."""
+    """The decimal; None for a text that is none, or is longer than any sensible one."""
     return Decimal(text) if len(text) <= LONGEST_DECIMAL and _DECIMAL.fullmatch(text) else None
 
 

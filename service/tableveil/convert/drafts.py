@@ -20,10 +20,10 @@ _KINDS = {
 
 
 def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
-    """The message for a draft: the proposal, and a policy without what has to be decided."""
+    """The message for a draft: the proposal, and a policy without the fields that the owner must decide."""
     query = draft.source_query
     proposal = policy_pb2.Policy(
-        # The catalog is the name of the database's file, which others may give another name.
+        # The catalog is the name of the database's file, which may have another name elsewhere.
         source=None if query else table_to_proto(TableReference("", draft.source.schema, draft.source.table)),
         source_query=query,
         attributes=map(_attribute, draft.columns),

@@ -1,4 +1,4 @@
-"""Enums of the proto and of the domain: the same names, but for the proto's prefix and its UNSPECIFIED."""
+"""Enums of the proto and of the domain: equal names, apart from the proto's prefix and its UNSPECIFIED."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Dataclasses as messages and back: the fields of a message are those of its dataclass, by name and by type.
 
-A field that is unset, or empty where the message cannot tell, is the dataclass's default; a default is left unset.
+A field that is unset, or empty in a message that cannot tell the difference, is the dataclass's default; a default is
+left unset.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from tableveil.convert.enums import enum_map
 T = TypeVar("T")
 
 LEAST_AMOUNT = Decimal("1e-9")
-"""Takes the place of a decimal that must be stated and is not: above 0, whatever it is compared with."""
+"""Replaces a required decimal that is missing: above 0, in any comparison."""
 
 
 def from_message(kind: type[T], message: Message, path: str, faults: Faults) -> T:
-    """The dataclass that a message stands for; placeholders take the places of what is added to `faults`.
+    """The dataclass for a message; placeholders replace parts whose faults are added to `faults`.
 
     Types of fields may be str, int, float, bool, Decimal, an enum, a dataclass, one of these or None, and tuples.
     """

@@ -1,4 +1,4 @@
-"""Frontiers: what is asked for, from a message; what was found, as a message."""
+"""Frontiers: requests from messages, and results as messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tableveil.v1 import frontier_service_pb2, policy_pb2
 
 
 def without_target(message: policy_pb2.Policy) -> policy_pb2.Policy:
-    """A copy of the policy without what is said of its release: a frontier writes none."""
+    """A copy of the policy without its release target: a frontier writes none."""
     copy = policy_pb2.Policy()
     copy.CopyFrom(message)
     copy.ClearField("release")

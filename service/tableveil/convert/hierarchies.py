@@ -1,4 +1,4 @@
-"""Hierarchies: what policies say about them, both directions, and the stored ones as messages."""
+"""Hierarchies: their definitions in policies, both directions, and the stored ones as messages."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def hierarchy_from_proto(
     Args:
         message: The policy's hierarchy for a column.
         column: The column's name, under which a CSV hierarchy is stored by default.
-        path: Where it is in the policy.
-        faults: Collects what is wrong.
+        path: Its path in the policy.
+        faults: Collects the faults.
         before_upload: Whether a CSV hierarchy stands for the stored one it will be; else it is a fault.
     """
     match message.WhichOneof("kind"):

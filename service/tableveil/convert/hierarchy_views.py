@@ -1,4 +1,4 @@
-"""Looks at hierarchies: what is asked for, and previews and comparisons as messages."""
+"""Views of hierarchies: requests, and previews and comparisons as messages."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ MOST_EXAMPLES = 1000
 
 
 def preview_request_from_proto(message: v1.PreviewHierarchyRequest, rows: Sequence[tuple[str, ...]]) -> PreviewRequest:
-    """What is to be looked at; `rows` are those of an inline hierarchy, however they came.
+    """The request of a preview; `rows` are those of an inline hierarchy, from any message.
 
     Raises:
-        InvalidError: with everything that is wrong with the message.
+        InvalidError: with all faults of the message.
     """
     faults = Faults()
     definition: HierarchyDefinition | None
@@ -52,7 +52,7 @@ def stored_levels_from_proto(message: policy_pb2.StoredHierarchy) -> StoredLevel
 
 
 def example_limit(message: v1.CompareHierarchiesRequest) -> int:
-    """How many examples of each kind of difference are asked for, cut to the most there are."""
+    """The requested number of examples of each kind of difference, limited to the largest allowed."""
     faults = Faults()
     _check_limit("examples", message.examples, MOST_EXAMPLES, faults)
     if faults:

@@ -1,4 +1,4 @@
-"""Tables and loads: requests from protos, and what was found and loaded to them."""
+"""Tables and loads: requests from protos, and results to them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ CSV_ENCODINGS = EnumMap(v1.CsvEncoding, CsvEncoding)
 
 
 def load_request_from_proto(message: v1.LoadStart) -> LoadRequest:
-    """What is asked for.
+    """The request of a load.
 
     Raises:
-        InvalidError: a number stands for nothing, or a file has no format.
+        InvalidError: an enum's number is unknown, or a file has no format.
     """
     faults = []
     mode = LOAD_MODES.from_proto(message.mode)
@@ -61,7 +61,7 @@ def _format_from_proto(message: v1.ServerFile, faults: list[Fault]) -> FileForma
 
 
 def csv_format_from_proto(message: v1.CsvFormat, faults: list[Fault]) -> CsvFormat:
-    """How a CSV file is written; adds a fault if its encoding is an unknown number."""
+    """The format of a CSV file; adds a fault if the number of its encoding is unknown."""
     encoding = CSV_ENCODINGS.from_proto(message.encoding)
     if message.encoding and encoding is None:
         found = f"the unknown number {message.encoding}"
@@ -80,7 +80,7 @@ def csv_format_from_proto(message: v1.CsvFormat, faults: list[Fault]) -> CsvForm
 
 
 def most_values(requested: int) -> int:
-    """How many values of each column are asked for; `InvalidError` if they are too many or fewer than none."""
+    """The requested number of values of each column; `InvalidError` if it is too large or negative."""
     if not 0 <= requested <= MOST_VALUES:
         raise InvalidError.of("VALUES_INVALID", "values", str(requested), f"0 to {MOST_VALUES}")
     return requested
@@ -97,7 +97,7 @@ def rejected_line_to_proto(line: RejectedLine) -> v1.RejectedLine:
 
 
 def loaded_to_proto(loaded: Loaded) -> v1.LoadTableResponse:
-    """The message of what was loaded."""
+    """The message for a finished load."""
     return v1.LoadTableResponse(
         load=load_to_proto(loaded.load),
         rejected_lines=map(rejected_line_to_proto, loaded.rejected),
@@ -132,7 +132,7 @@ def listed_table_to_proto(table: ListedTable) -> v1.TableInfo:
 
 
 def description_to_proto(description: TableDescription) -> v1.TableDescription:
-    """The message of what a table holds."""
+    """The message for a table's description."""
     return v1.TableDescription(
         table=table_to_proto(description.reference),
         rows=description.rows,

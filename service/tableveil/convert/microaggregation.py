@@ -23,7 +23,7 @@ USUAL = {
 
 
 def aggregation_from_proto(message: policy_pb2.Aggregation, path: str, faults: Faults) -> Aggregation:
-    """The aggregation of the attribute in whose field `path` it is; what is wrong is added to `faults`."""
+    """The aggregation of the attribute with the field `path`; faults are added to `faults`."""
     scale = faults.enum(message.scale, SCALES, f"{path}.scale", Scale.NUMERIC)
     return Aggregation(
         function=faults.enum(message.function, AGGREGATE_FUNCTIONS, f"{path}.function", USUAL[scale]),
@@ -47,12 +47,12 @@ def aggregation_to_proto(aggregation: Aggregation) -> policy_pb2.Aggregation:
 
 
 def microaggregation_from_proto(message: policy_pb2.Microaggregation, faults: Faults) -> Microaggregation:
-    """How the whole table is clustered; faults are added to `faults`."""
+    """The clustering of the whole table; faults are added to `faults`."""
     return from_message(Microaggregation, message, "microaggregation", faults)
 
 
 def microaggregation_to_proto(microaggregation: Microaggregation) -> policy_pb2.Microaggregation:
-    """The message for how the whole table is clustered."""
+    """The message for the clustering of the whole table."""
     message = policy_pb2.Microaggregation()
     to_message(microaggregation, message)
     return message

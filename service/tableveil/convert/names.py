@@ -8,7 +8,7 @@ from tableveil.errors import InvalidError, shortened
 from tableveil.state.jobs import JobKind
 from tableveil.state.kinds import KINDS
 
-# Fits a 64-bit number whatever the digits.
+# Short enough for a 64-bit number.
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")
 
 
@@ -23,22 +23,22 @@ def release_name(number: int) -> str:
 
 
 def result_name(kind: JobKind, number: int) -> str:
-    """The name of what came out of a job of that kind."""
+    """The name of the result of a job of that kind."""
     return f"{KINDS[kind].collection}/{number}"
 
 
 def job_number(name: str, field: str = "name") -> int:
-    """The number in a job's name; `field` is where the request has the name."""
+    """The number in a job's name; `field` is the request's field with the name."""
     return _parse("jobs", name, field)
 
 
 def release_number(name: str, field: str = "name") -> int:
-    """The number in a release's name; `field` is where the request has the name."""
+    """The number in a release's name; `field` is the request's field with the name."""
     return _parse("releases", name, field)
 
 
 def result_number(kind: JobKind, name: str) -> int:
-    """The number in the name of what came out of a job of that kind."""
+    """The number in the name of the result of a job of that kind."""
     return _parse(KINDS[kind].collection, name, "name")
 
 

@@ -8,7 +8,7 @@ import json
 
 from tableveil.errors import InvalidError
 
-# What the database can compare with; only a forged token holds more.
+# The numbers that the database can compare with; only a forged token holds a larger one.
 _INT32, _INT64 = 2**31, 2**63
 
 DEFAULT_PAGE_SIZE = 50
@@ -16,7 +16,7 @@ LARGEST_PAGE_SIZE = 1000
 
 
 def page_size(requested: int) -> int:
-    """The number of items to return: what is asked for, 0 meaning the default, cut to the largest allowed."""
+    """The number of items to return: the requested number, 0 meaning the default, cut to the largest allowed."""
     if requested < 0:
         expected = f"0 for {DEFAULT_PAGE_SIZE}, or 1 to {LARGEST_PAGE_SIZE}"
         raise InvalidError.of("PAGE_SIZE_INVALID", "page_size", str(requested), expected)
@@ -29,7 +29,7 @@ def number_token(collection: str, before: int) -> str:
 
 
 def read_number_token(collection: str, token: str) -> int | None:
-    """What `number_token` was given; None for the first page, whose token is empty."""
+    """The number in a token of `number_token`; None for the first page, whose token is empty."""
     match _read(token):
         case None:
             return None
@@ -44,7 +44,7 @@ def hierarchy_token(after: tuple[str, int]) -> str:
 
 
 def read_hierarchy_token(token: str) -> tuple[str, int]:
-    """What `hierarchy_token` was given; the place before all others for the first page."""
+    """The place in a token of `hierarchy_token`; the place before all others for the first page."""
     match _read(token):
         case None:
             return ("", 0)
@@ -59,7 +59,7 @@ def table_token(after: tuple[str, str]) -> str:
 
 
 def read_table_token(token: str) -> tuple[str, str]:
-    """What `table_token` was given; the place before all others for the first page."""
+    """The place in a token of `table_token`; the place before all others for the first page."""
     match _read(token):
         case None:
             return ("", "")
@@ -79,7 +79,7 @@ def _read(token: str) -> object:
         position = json.loads(base64.b64decode(token, altchars=b"-_", validate=True))
     except (binascii.Error, ValueError, RecursionError):
         raise _invalid() from None
-    # Ours are lists; nothing else may look like the first page.
+    # Our tokens are lists; no other JSON may look like the first page.
     return position if isinstance(position, list) else [position]
 
 

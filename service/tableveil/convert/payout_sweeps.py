@@ -1,4 +1,4 @@
-"""Payout sweeps: what is asked for, from a message; what was found, as a message."""
+"""Payout sweeps: requests from messages, and results as messages."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def payout_sweep_from_proto(
 
 
 def _without_ignored(message: policy_pb2.Policy) -> policy_pb2.Policy:
-    """A copy of the policy without what a sweep does not depend on."""
+    """A copy of the policy without the fields that do not affect a sweep."""
     copy = policy_pb2.Policy()
     copy.CopyFrom(message)
     copy.ClearField("release")
@@ -63,7 +63,7 @@ def _without_ignored(message: policy_pb2.Policy) -> policy_pb2.Policy:
 
 
 def _with_placeholders(message: policy_pb2.Policy) -> policy_pb2.Policy:
-    """A copy whose game is whole."""
+    """A copy with a complete game."""
     copy = policy_pb2.Policy()
     copy.CopyFrom(message)
     if copy.HasField("game"):

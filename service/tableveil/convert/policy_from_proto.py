@@ -1,4 +1,4 @@
-"""The policy in a message, or everything that is wrong with it."""
+"""The policy in a message, or all of its faults."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from tableveil.policy import (
 )
 from tableveil.v1 import policy_pb2
 
-# Far above what any table or person needs, far below what would occupy the server.
+# Far above the needs of any table or person, far below the number that would occupy the server.
 _MOST = {
     "attributes": 10_000,
     "privacy_models": 100,
@@ -54,15 +54,15 @@ _MOST = {
 
 
 def policy_from_proto(message: policy_pb2.Policy, *, before_upload: bool = False) -> tuple[Policy | None, list[Fault]]:
-    """Converts a policy and checks it as far as can be without a database.
+    """Converts a policy and runs all checks that need no database.
 
     Args:
         message: The policy.
         before_upload: True on the client, where a CSV hierarchy stands for the stored one it will become.
 
     Returns:
-        The policy, or None if parts of it could not be converted; and all faults, in the order of the conversion, then
-        those of `validate_policy`, also for the rest of a policy that could not be converted wholly.
+        The policy, or None if parts of it could not be converted; and all faults: first those of the conversion, then
+        those of `validate_policy`, which also judges the rest of a policy that could be converted only in part.
     """
     faults = Faults()
     _check_unknown_fields(message, faults)
@@ -80,7 +80,7 @@ def policy_from_proto(message: policy_pb2.Policy, *, before_upload: bool = False
 
 
 def stored_policy(document: str) -> Policy:
-    """The policy in a document that the ledger has of a release.
+    """The policy in the ledger's document of a release.
 
     Raises:
         InternalError: This version cannot read it.
@@ -96,7 +96,7 @@ def stored_policy(document: str) -> Policy:
 
 
 def _entries(message: policy_pb2.Policy) -> Iterator[tuple[str, str, int]]:
-    """Which of the lists in `_MOST` are where, and how long each is."""
+    """The paths and lengths of the lists in `_MOST`."""
     linked = message.search.linked
     yield "attributes", "attributes", len(message.attributes)
     yield "privacy_models", "privacy_models", len(message.privacy_models)
@@ -113,7 +113,7 @@ def _entries(message: policy_pb2.Policy) -> Iterator[tuple[str, str, int]]:
 
 
 class _Reader:
-    """Reads each part of the policy, and puts a placeholder where one cannot be read."""
+    """Reads each part of the policy, and puts a placeholder where a part cannot be read."""
 
     def __init__(self, faults: Faults, before_upload: bool) -> None:
         self._faults = faults
@@ -187,7 +187,7 @@ class _Reader:
             path = f"privacy_models[{i}]"
             model = privacy_from_proto(entry, path, self._faults)
             if model is None:
-                # The models after it have other indices here, and it might be what the search is to choose by.
+                # The models after it have other indices here, and the search might choose by it.
                 self._faults.guess("privacy_models")
                 self._faults.guess("search.choose")
                 continue
@@ -216,7 +216,7 @@ class _Reader:
             field = f"risk_thresholds[{i}]"
             if not text:
                 self._faults.add(field, "nothing", "an exact decimal above 0 and below 1")
-            # A placeholder must be no other's repetition.
+            # A placeholder must not repeat another value.
             threshold = self._faults.decimal(text, field)
             thresholds.append(Decimal(i + 1).scaleb(-LONGEST_DECIMAL) if threshold is None else threshold)
         return tuple(thresholds)
@@ -231,7 +231,7 @@ class _Reader:
 
 
 def _role_is_unclear(message: policy_pb2.Policy, column: str) -> bool:
-    """Whether the column may be sensitive for all that is known: its role is missing, or cannot be read."""
+    """Whether the column might be sensitive: its role is missing, or cannot be read."""
     listed = [attribute for attribute in message.attributes if attribute.column == column]
     if not listed:
         return bool(message.default_role) and ROLES.from_proto(message.default_role) is None
@@ -239,10 +239,10 @@ def _role_is_unclear(message: policy_pb2.Policy, column: str) -> bool:
 
 
 def _check_unknown_fields(message: policy_pb2.Policy, faults: Faults) -> None:
-    """Refuses what a newer client may ask for: a policy that is only partly understood protects less than it says."""
+    """Refuses unknown fields of newer clients: a policy that is only partly understood protects less than it says."""
     known = policy_pb2.Policy()
     known.CopyFrom(message)
-    # One call finds out that there are none, so that large hierarchies cost nothing.
+    # One call shows that there are none, so that large hierarchies cost nothing.
     known.DiscardUnknownFields()
     if known.ByteSize() == message.ByteSize():
         return

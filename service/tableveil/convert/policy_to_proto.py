@@ -1,4 +1,4 @@
-"""The message for a policy; what the proto would default to is left unset."""
+"""The message for a policy; the proto's defaults are left unset."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from tableveil.v1 import policy_pb2
 
 
 def population_from_proto(message: policy_pb2.Population, faults: Faults) -> Population:
-    """The population in a policy's `population`; what is wrong is added to `faults`."""
+    """The population in a policy's `population`; faults are added to `faults`."""
     fraction = None
     if message.HasField("sampling_fraction"):
         field = "population.sampling_fraction"

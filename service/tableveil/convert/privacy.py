@@ -13,7 +13,7 @@ _MODELS = {name: model for model, name in PRIVACY_FIELDS.items()}
 def privacy_from_proto(message: policy_pb2.PrivacyModel, path: str, faults: Faults) -> PrivacyModel | None:
     """The model in a member of `privacy_models`, or None after adding to `faults` that it names none.
 
-    Other things that are wrong are added too; placeholders take their places.
+    Other faults are added, too; placeholders replace the parts.
     """
     kind = message.WhichOneof("kind")
     if kind is None:
@@ -31,6 +31,6 @@ def privacy_to_proto(model: PrivacyModel) -> policy_pb2.PrivacyModel:
 
 
 def privacy_in_words(message: policy_pb2.PrivacyModel) -> str:
-    """What people call the model, whether or not a policy with it is valid."""
+    """The model's name for people, also in a policy with faults."""
     model = privacy_from_proto(message, "", Faults())
     return "a model that only newer versions know" if model is None else str(model)

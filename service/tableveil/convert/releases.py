@@ -22,10 +22,10 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
 
     Args:
         release: The release.
-        with_policy: False leaves the policy out: with hierarchies written out it may be larger than all the rest.
+        with_policy: False leaves the policy out: with hierarchies written out it may be larger than all other fields.
     """
     policy = policy_from_json(release.policy) if with_policy else None
-    # The ledger keeps of the target what names it; how it was asked for is in the policy.
+    # The ledger keeps only the target's name; the policy has the other fields.
     target = policy_pb2.ReleaseTarget(
         schema=release.target_schema, name=release.target_name, kind=RELEASE_KINDS.to_proto(release.kind)
     )

@@ -1,4 +1,4 @@
-"""Risk analyses: what is asked for, from a message; what was found, as a message."""
+"""Risk analyses: requests from messages, and results as messages."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _release(name: str, faults: Faults) -> int | None:
     except InvalidError as error:
         for fault in error.faults:
             faults.add(fault.field, fault.found, fault.expected, fault.hint)
-        # It is not that nothing is asked for.
+        # The request does name a subject, which cannot be read.
         faults.guess("table")
     return None
 

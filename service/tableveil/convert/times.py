@@ -1,4 +1,4 @@
-"""Moments: the domain's are UTC without a zone, as DuckDB gives them."""
+"""Moments: the domain's are UTC without a zone, as DuckDB returns them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Utility reports: what is asked for, from a message; what was found, as a message."""
+"""Utility reports: requests from messages, and results as messages."""
 
 from __future__ import annotations
 

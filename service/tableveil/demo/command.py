@@ -1,4 +1,4 @@
-"""The command `demo`: everything from a generated table to a query on the released one, on a server of its own."""
+"""The command `demo`: everything from a generated table to a query on the released one, on its own server."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def demo(rows: int, seed: int, directory: Path) -> None:
     if not console.is_terminal:
         console.width = WIDTH_OF_FILES
     with output.reporting():
-        # A real database would hold raw values, so this one is as private.
+        # A real database would hold raw values, so this one is private as well.
         os.umask(0o077)
         clear(directory)
         database, policy_file = directory / DATABASE, directory / POLICY
@@ -116,7 +116,7 @@ def _release(session: Session, policy: policy_pb2.Policy) -> release_service_pb2
 
 
 def _question(release: release_service_pb2.Release) -> str:
-    """Something an analyst may ask of the released rows."""
+    """A question of an analyst about the released rows."""
     rows = table(release.target.name).sql(dialect="duckdb")
     return (
         "SELECT age, sex, count(*) AS patients, round(avg(charge), 2) AS mean_charge, mode(diagnosis) AS commonest "

@@ -1,7 +1,7 @@
 """Generates the demo's table of hospital discharges: seeded, of any size, in bounded memory.
 
-A patient is drawn backwards: the diagnosis first, then an age, a sex and a day that go with it, then a home, an
-ethnicity that goes with the home, and a name; the stay follows from diagnosis and age, the charge from the stay.
+A patient is drawn backwards: the diagnosis first, then an age, a sex and a day that fit it, then a home, an ethnicity
+that fits the home, and a name; the stay follows from diagnosis and age, the charge from the stay.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Choice:
 
     def draw(self, rng: np.random.Generator, given: Integers) -> Integers:
         """One column for each row number in `given`."""
-        # Of 24 bits, so that adding the row's number neither rounds nor reaches the next row.
+        # With 24 bits, so that adding the row's number neither rounds nor reaches the next row.
         uniform = rng.random(len(given), dtype=np.float32)
         return np.searchsorted(self.cumulative, given + uniform, side="right") - given * self.columns
 
@@ -154,7 +154,7 @@ def create_discharges(connection: duckdb.DuckDBPyConnection, table: str, rows: i
 
 
 def _chunk(start: int, seed: int) -> pa.RecordBatch:
-    """The `CHUNK_ROWS` rows from row `start` on; they depend on nothing but `start` and `seed`."""
+    """The `CHUNK_ROWS` rows from row `start` on; they depend only on `start` and `seed`."""
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(start,)))
     anyone = np.zeros(CHUNK_ROWS, dtype=np.int64)
 
@@ -208,7 +208,7 @@ def _stays(rng: np.random.Generator, diagnosis: Integers, age: Integers) -> Inte
 
 
 def _charges(rng: np.random.Generator, diagnosis: Integers, stay: Integers) -> Integers:
-    """Cents, log-normal; the day of arrival costs too."""
+    """Cents, log-normal; the day of arrival costs, too."""
     dollars = _RATE[diagnosis] * (stay + 1) * rng.lognormal(0.0, 0.4, CHUNK_ROWS)
     return (100 * dollars).astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""The demo's directory: what a demo leaves in it, and what the next one may clear."""
+"""The demo's directory: the files that a demo leaves, and those that the next one may remove."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tableveil.backend import Session, catalog, read_only
 from tableveil.errors import ConflictError, shortened
 
 MARK = "made by tableveil demo"
-"""Name of the file that says that a directory is the demo's."""
+"""Name of the file that marks a directory as the demo's."""
 
 DATABASE, POLICY, RELEASED, LOG = "clinic.duckdb", "policy.yaml", "released.duckdb", "server.log"
 
@@ -21,14 +21,14 @@ TABLE = "discharges"
 TABLES = {TABLE, *(f"{TABLE}_released{part}" for part in ("", "_classes", "_risk", "_risk_histogram"))}
 
 MOST_NAMED = 3
-"""How many of many foreign things a refusal names."""
+"""The most foreign things that a refusal names."""
 
 
 def clear(directory: Path) -> None:
-    """Makes the directory, or empties it of what an earlier demo made.
+    """Makes the directory, or removes an earlier demo's files from it.
 
     Raises:
-        ConflictError: There are files or tables in it that no demo made.
+        ConflictError: It has files or tables that no demo made.
         BusyError: A process has the database open.
     """
     if directory.exists() and (held := sorted(path.name for path in directory.iterdir())):
@@ -36,7 +36,7 @@ def clear(directory: Path) -> None:
         if MARK not in held or foreign:
             raise _in_use(directory, "files", foreign or held)
         database = directory / DATABASE
-        # The lock is kept until all is gone: a server may have it, or be about to take it.
+        # The lock is kept until everything is removed: a server may have it, or be about to take it.
         with read_only(database) if database.exists() else nullcontext() as session:
             if session is not None:
                 _require_own(session, directory)

@@ -1,4 +1,4 @@
-"""Writes a policy draft as YAML with comments: what is a guess, why, and, commented out, what has to be decided."""
+"""Writes a policy draft as YAML with comments: guesses with reasons; undecided fields are commented out."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _MARKS = {v1.DRAFT_REMARK_KIND_GUESS: "guess: ", v1.DRAFT_REMARK_KIND_DECIDE: "D
 
 
 def to_commented_yaml(draft: v1.DraftPolicyResponse) -> str:
-    """The draft as a document that `read_policy` reads as the draft's policy, without what has to be decided."""
+    """The draft as a document that `read_policy` reads as the draft's policy, without the undecided fields."""
     remarks: dict[str, list[v1.DraftRemark]] = {}
     for remark in draft.remarks:
         remarks.setdefault(remark.field, []).append(remark)
     paragraphs = [*(_comment(text, "") for text in _HEADER), _comments(remarks.get("", []), "")]
     lines = ["\n#\n".join("\n".join(paragraph) for paragraph in paragraphs if paragraph)]
-    # What it is of comes first, a query too.
+    # The source comes first, even if it is a query.
     for field, value in sorted(to_document(draft.proposal).items(), key=lambda item: item[0] != "source_query"):
         lines += ["", *_comments(remarks.get(field, []), "")]
         if field == "attributes":
@@ -44,7 +44,7 @@ def to_commented_yaml(draft: v1.DraftPolicyResponse) -> str:
 
 
 def _attribute(attribute: dict[str, Any], path: str, remarks: dict[str, list[v1.DraftRemark]]) -> Iterator[str]:
-    """An item of the list of attributes, of which the column is always there."""
+    """An item of the list of attributes; it always has its column."""
     yield ""
     of_role = remarks.get(f"{path}.role", [])
     yield from _comments([*of_role, *remarks.get(f"{path}.hierarchy", [])], "  ")
@@ -83,7 +83,7 @@ def _comment(text: str, indent: str) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    """The text without characters that YAML allows in no comment, or that end one."""
+    """The text without characters that YAML forbids in comments, or that end one."""
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
     )

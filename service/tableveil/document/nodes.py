@@ -1,4 +1,4 @@
-"""What a document is once parsed, whatever its syntax: texts, lists and mappings, with nothing typed yet."""
+"""A parsed document of either syntax: texts, lists and mappings, without types yet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DEEPEST = 64
 """Levels of nesting a document may have; a policy needs eight."""
 
 DOCUMENT = "document"
-"""What faults of the text as a whole name as their field."""
+"""The field of faults about the text as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Mapping:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A piece of the document that no policy may hold, whatever its field."""
+    """A piece of the document that no field of a policy may hold."""
 
     found: str
     expected: str
@@ -48,7 +48,7 @@ def line_and_column(text: str, position: int) -> str:
 
 
 def place(line: int, column: int) -> str:
-    """How messages give a place; the text there is not quoted, for it may be data."""
+    """A place in messages; the text there is not quoted, for it may be data."""
     return f"line {line}, column {column}"
 
 

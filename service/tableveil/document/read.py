@@ -1,8 +1,8 @@
 """Reads a policy document into the proto message by walking the message's descriptor, and reports every fault.
 
-The rules are the same for YAML and JSON. A scalar is a text until its field says what it is, quoted or not; `null` and
-nothing are a missing field; an enum's value goes by its short name in any case (`QUASI_IDENTIFIER`); of a oneof at most
-one member may be set. A row of a hierarchy is written as a list, `[02139, 0213*, "*"]`, or as `{labels: [...]}`; so are
+The rules are the same for YAML and JSON. A scalar is a text until its field gives it a type, quoted or not. `null` and
+nothing are a missing field. An enum's value goes by its short name in any case (`QUASI_IDENTIFIER`). At most one member
+of a oneof may be set. A row of a hierarchy is written as a list, `[02139, 0213*, "*"]`, or as `{labels: [...]}`; so are
 boundaries of intervals.
 """
 
@@ -25,7 +25,7 @@ from tableveil.v1 import policy_pb2
 Syntax = Literal["yaml", "json"]
 
 LARGEST_DOCUMENT = 64 * 2**20
-"""Bytes. What is larger belongs into a stored or a table hierarchy."""
+"""Bytes. Larger hierarchies belong into the store or a table."""
 
 LIST_FORMS = {
     policy_pb2.HierarchyRow.DESCRIPTOR.full_name: "labels",
@@ -55,8 +55,8 @@ def load_policy(path: Path) -> tuple[policy_pb2.Policy, list[Fault]]:
 def read_policy(text: bytes | str, syntax: Syntax) -> tuple[policy_pb2.Policy, list[Fault]]:
     """The policy in a document, and its faults with their field paths.
 
-    The message is complete only if there are no faults; otherwise it holds what could be read, so that other checks can
-    add to the list.
+    The message is complete only if there are no faults; otherwise it holds the readable parts, so that other checks can
+    add faults.
     """
     policy = policy_pb2.Policy()
     try:
@@ -69,7 +69,7 @@ def read_policy(text: bytes | str, syntax: Syntax) -> tuple[policy_pb2.Policy, l
     elif isinstance(root, Refused):
         walk.refuse(DOCUMENT, root)
     else:
-        # Some file that is no policy: not even its first words are quoted.
+        # Such a file is no policy: not even its first words are quoted.
         found = "only a text" if isinstance(root, str) else _kind(root)
         walk.refuse(DOCUMENT, Refused(found, "a mapping of the policy's fields"))
     return policy, walk.faults
@@ -143,7 +143,7 @@ class _Walk:
             return
         for index, item in enumerate(node):
             below = f"{path}[{index}]"
-            # Whatever is wrong with an item, the later ones keep their positions, and with them their paths.
+            # If an item has a fault, the later ones keep their positions, and with them their paths.
             if field.message_type is not None:
                 self._nested(values.add(), item, below)
             else:
@@ -164,7 +164,7 @@ class _Walk:
             if key is not None and key in values:
                 self.refuse(below, Refused("the name more than once", "each name once"))
             elif key is not None:
-                # A placeholder for a value that cannot be read, so that its name is not taken for missing.
+                # A placeholder for an unreadable value, so that its name does not count as missing.
                 values[key] = 0 if value is None else value
 
     def _nested(self, message: Message, node: Node, path: str) -> None:
@@ -211,7 +211,7 @@ def _below(path: str, name: str) -> str:
 
 
 def _cut(name: str) -> str:
-    # A name of the document can be anything, and a path must stay readable.
+    # A name in the document can be any text, and a path must stay readable.
     return name if len(name) <= 120 else f"{name[:120]}…"
 
 

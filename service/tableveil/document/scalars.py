@@ -1,4 +1,4 @@
-"""One scalar's text to the type its field has."""
+"""Converts one scalar's text to the type of its field."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tableveil.errors import nearest, shortened
 
 Value = str | int | float | bool
 
-# No leading zeros: whoever writes 010 may mean eight.
+# No leading zeros: 010 may be meant as eight.
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,18})")
 _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _LONGEST_NUMBER = 400
@@ -21,7 +21,7 @@ _RANGES = {FieldDescriptor.CPPTYPE_INT32: (-(2**31), 2**31 - 1), FieldDescriptor
 
 
 def convert_scalar(field: FieldDescriptor, text: str) -> Value | Refused:
-    """The value of a field that is neither a message nor repeated, or what is wrong with the text."""
+    """The value of a field that is neither a message nor repeated, or the fault of the text."""
     match field.cpp_type:
         case FieldDescriptor.CPPTYPE_STRING:
             return _string(text)
@@ -58,7 +58,7 @@ def _number(text: str) -> float | Refused:
 
 
 def enum_prefix(enum: EnumDescriptor) -> str:
-    """What all names of an enum begin with; documents leave it out."""
+    """The common prefix of an enum's names; documents leave it out."""
     return enum.values_by_number[0].name.removesuffix("UNSPECIFIED")
 
 

@@ -14,7 +14,7 @@ from tableveil.document.read import LIST_FORMS
 from tableveil.document.scalars import enum_prefix
 from tableveil.v1 import policy_pb2
 
-# Texts that nobody, human or YAML reader of any version, could take for something else; all others are quoted.
+# Texts that no person and no YAML reader of any version could misread; all others are quoted.
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*")
 _RESERVED = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "n"})
 
@@ -22,13 +22,13 @@ _RESERVED = frozenset({"null", "true", "false", "yes", "no", "on", "off", "y", "
 def to_document(policy: policy_pb2.Policy) -> dict[str, Any]:
     """The policy as plain dicts, lists, texts and numbers; unset fields are left out, enums have their short names.
 
-    Rows of hierarchies are plain lists. `json.dumps` of it reads back exactly too.
+    Rows of hierarchies are plain lists. `json.dumps` of it reads back exactly, too.
     """
     return _fields(policy)
 
 
 def to_yaml(policy: policy_pb2.Policy) -> str:
-    """The policy as YAML, fields in the proto's order; texts like `02139` and `NO` are quoted for others' sake."""
+    """The policy as YAML, fields in the proto's order; texts like `02139` and `NO` are quoted for other readers."""
     return dumped(to_document(policy))
 
 

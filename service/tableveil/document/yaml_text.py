@@ -1,4 +1,4 @@
-"""Parses YAML without giving its scalars types: `02139`, `NO`, `1e5` and `2024-01-01` stay what was written."""
+"""Parses YAML without giving its scalars types: `02139`, `NO`, `1e5` and `2024-01-01` stay as written."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tableveil.document.nodes import (
     too_deep,
 )
 
-# Of YAML's core schema; only plain scalars can be null, so quotes make a text of any of them.
+# The nulls of YAML's core schema; only plain scalars can be null, so quotes make a text of any of them.
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-# In place of the value whose key is null, a list or a mapping.
+# Replaces the value of a null key, a list or a mapping.
 _NAMELESS = Refused("a key that is no text", "the name of a field")
 
 # The parser in C is ten times faster; wheels have it, some builds from source do not.
@@ -33,7 +33,7 @@ _LOADER = yaml.CBaseLoader if yaml.__with_libyaml__ else yaml.BaseLoader
 def parse_yaml(text: str) -> Node:
     """The only document in `text`; None if there is none.
 
-    Works on the parser's events, not on PyYAML's nodes: those expand aliases, recurse, and let repeated keys pass.
+    Works on the parser's events, not on PyYAML's nodes: those expand aliases, recurse, and accept repeated keys.
 
     Raises:
         UnreadableError: the text is not YAML, nested too deeply, or more than one document.
@@ -54,7 +54,7 @@ def parse_yaml(text: str) -> Node:
         elif isinstance(event, yaml.SequenceStartEvent | yaml.MappingStartEvent):
             container: list[Node] | Mapping = [] if isinstance(event, yaml.SequenceStartEvent) else Mapping()
             stack[-1].add(_refusal(event) or container)
-            # A refused container is read on nevertheless, into nothing.
+            # A refused container is still read, into nothing.
             stack.append(_Open(container))
             if len(stack) > DEEPEST:
                 raise too_deep()

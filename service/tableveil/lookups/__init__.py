@@ -1,4 +1,4 @@
-"""What the service reads back from the database: releases, results of jobs, hierarchies, tables."""
+"""Reads results back from the database: releases, results of jobs, hierarchies, tables."""
 
 from tableveil.lookups.hierarchies import Hierarchies
 from tableveil.lookups.releases import Releases

@@ -1,4 +1,4 @@
-"""Stored hierarchies, and looks at any hierarchy, as the service offers them."""
+"""Stored hierarchies, and previews of any hierarchy, as the service offers them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Hierarchies:
         self._database = database
 
     def create(self, name: str, rows: Sequence[Sequence[str]], origin: str = "") -> Stored:
-        """Stores the rows as the next version of `name`, or returns the version that holds exactly these.
+        """Stores the rows as the next version of `name`, or returns the version with exactly these rows.
 
         Raises:
-            InvalidError: with everything that is wrong with the rows.
+            InvalidError: with all faults of the rows.
         """
         # The rows are the request's own, not those of a hierarchy in a policy.
         found = check_levels(rows, "hierarchy")
@@ -48,10 +48,10 @@ class Hierarchies:
             return hierarchies.page(session, after, size)
 
     def preview(self, request: PreviewRequest, control: Control) -> Preview:
-        """What a hierarchy makes of a column, or its levels by themselves; nothing is stored.
+        """The labels that a hierarchy gives a column, or its levels by themselves; nothing is stored.
 
         Raises:
-            InvalidError: with everything that is wrong with the hierarchy, or with using it on the column.
+            InvalidError: with all faults of the hierarchy, or of using it on the column.
             Stopped: `control` says so.
         """
         with self._database.session() as session:
@@ -63,10 +63,10 @@ class Hierarchies:
     def compare(
         self, earlier: StoredLevels, later: StoredLevels, examples: int, control: Control | None = None
     ) -> Comparison:
-        """What differs between two versions, with up to `examples` values of each kind of difference.
+        """The differences between two versions, with up to `examples` values of each kind.
 
         Raises:
-            NotFoundError: one of them is not there; its fault's field is below `earlier` or `later`.
+            NotFoundError: one of them does not exist; its fault's field is below `earlier` or `later`.
             Stopped: `control` says so.
         """
         with self._database.session() as session:
@@ -78,7 +78,7 @@ class Hierarchies:
         """A version and its rows, in batches.
 
         Raises:
-            NotFoundError: there is none; its fault's field is below `hierarchy`.
+            NotFoundError: it does not exist; its fault's field is below `hierarchy`.
         """
         with self._database.session() as session:
             stored = _found(session, wanted, "hierarchy")

@@ -16,7 +16,7 @@ from tableveil.state.releases import Release
 
 
 class Releases(Results[Release]):
-    """The ledger and what it lists."""
+    """The ledger and its lists."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database, JobKind.RELEASE)
@@ -27,7 +27,7 @@ class Releases(Results[Release]):
 
         Raises:
             NotFoundError: there is no such release, or it has no such object.
-            ConflictError: the release was withdrawn, or replaced: its objects are another one's now.
+            ConflictError: the release was withdrawn, or replaced: its objects belong to another one now.
         """
         release = self.get(number)
         names = [item.name for item in release.objects]

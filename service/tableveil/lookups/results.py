@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 class Results(Generic[Result]):
-    """Reads what jobs of one kind stored. May be used from any thread."""
+    """Reads the stored results of jobs of one kind. May be used from any thread."""
 
     def __init__(self, database: Database, kind: JobKind) -> None:
         self._database = database
@@ -28,7 +28,7 @@ class Results(Generic[Result]):
         self._stored: StoredKind[Result] = KINDS[kind]
 
     def get(self, number: int) -> Result:
-        """What has that number; `NotFoundError` if there is none."""
+        """The result with that number; `NotFoundError` if there is none."""
         with self._database.session() as session:
             found = self._stored.results.find(session, number)
         if found is None:
@@ -53,7 +53,7 @@ class RiskAnalyses(Results[RiskAnalysis]):
         """The risks of each combination of values, with the values.
 
         Raises:
-            NotFoundError: there is no such analysis, or it was not asked for them.
+            NotFoundError: there is no such analysis, or its request did not include them.
         """
         analysis = self.get(number)
         if not analysis.has_record_risks:

@@ -1,4 +1,4 @@
-"""Rows of a table or view, as types that Arrow has."""
+"""Rows of a table or view, in types that Arrow has."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tableveil.backend import Session, alias, cast, column, table
 
 ROWS_PER_BATCH = 8192
 
-# DuckDB would hand out others of the same bits in their place: without time zones, without the largest numbers. A
-# number of more than 38 digits ends the reading rather than come out wrong.
+# DuckDB would replace their values by others of equal bits: without time zones, without the largest numbers. A number
+# of more than 38 digits fails the read instead of coming out wrong.
 _WITHOUT_ARROW = {
     "HUGEINT": "DECIMAL(38,0)",
     "UHUGEINT": "VARCHAR",
@@ -17,12 +17,12 @@ _WITHOUT_ARROW = {
     "BIT": "VARCHAR",
     "UUID": "VARCHAR",
 }
-"""Types that Arrow does not have, and what they are read as."""
+"""Types that Arrow lacks, with the types they are read as."""
 
 
 def readable(session: Session, schema: str, name: str) -> exp.Select:
-    """The query for all columns of a table or view, as types that Arrow has."""
-    # By its full name: the schema may be called as the database is.
+    """The query for all columns of a table or view, in types that Arrow has."""
+    # By its full name: the schema may have the database's name.
     full = table(name, schema, session.catalog)
     read = [
         alias(cast(column(found), _WITHOUT_ARROW[type_]), found) if type_ in _WITHOUT_ARROW else column(found)

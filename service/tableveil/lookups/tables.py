@@ -1,4 +1,4 @@
-"""Tables of the database, as the service offers them: what is there, and what a table holds."""
+"""Tables of the database, as the service offers them: a list, and descriptions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Tables:
             ]
 
     def describe(self, wanted: TableReference, most_values: int, control: Control) -> TableDescription:
-        """What a table holds, with up to `most_values` values of each column.
+        """The contents of a table, with up to `most_values` values of each column.
 
         Raises:
             NotFoundError: there is no such table.

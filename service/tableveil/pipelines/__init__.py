@@ -1,1 +1,1 @@
-"""The work of each kind of job, from its request to what it writes."""
+"""The pipeline of each kind of job, from its request to its result."""

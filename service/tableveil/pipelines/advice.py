@@ -1,4 +1,4 @@
-"""What the owner should know of a choice: which columns it erased, and what another choice would have cost."""
+"""Advice for the owner about a choice: the columns it erased, and the cost of another choice."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tableveil.search import Candidate, Problem, SearchOutcome, search
 from tableveil.search.relaxing import LatticeQuestions, ProblemOf, Unmet, single_changes
 
 SHARE_OF_SEARCHES = 0.5
-"""Of the time for a column, for the search with a limit of its level; the rest is for what else would do."""
+"""The share of a column's time for the search with a limit of its level; the rest is for other remedies."""
 
 MOST_REMEDIES = 2
-"""Changes that are offered of which one is enough."""
+"""The most offered changes, each of which suffices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What a search for another policy found: nothing, if there is no `best`."""
+    """The result of a search for another policy; empty if there is no `best`."""
 
     problem: Problem
     found: SearchOutcome
@@ -35,15 +35,15 @@ class Tried:
 
     @property
     def best(self) -> Candidate | None:
-        """What would be released."""
+        """The transformation that would be released."""
         return None if self.unmet else self.found.best
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Tries other policies on the source that was counted, for so many `seconds` in all.
+    """Tries other policies on the counted source, for so many `seconds` in all.
 
-    `problem` and `best` are what was searched and what was chosen; `problem_of` gives what is searched for a policy.
+    `problem` is the one that was searched and `best` the choice; `problem_of` gives the problem for a policy.
     """
 
     counted: Counted
@@ -54,10 +54,10 @@ class Advice:
     seconds: float
 
     def warnings(self) -> Iterator[str]:
-        """In whole sentences, for the owner.
+        """Warnings in whole sentences, for the owner.
 
         Raises:
-            CancelledError: the control was cancelled.
+            CancelledError: `control` was cancelled.
         """
         deadline = self.control.now() + self.seconds
         erased = erased_columns(self.problem, self.best)
@@ -76,7 +76,7 @@ class Advice:
     def _choosing_blindly(self, policy: Policy, seconds: float) -> str:
         tried = self._tried(policy, seconds)
         if tried is None or tried.found.best is None:
-            # All that meets the policy meets this one.
+            # A transformation that meets the policy meets this one.
             return "The cost of choosing by quasi-identifiers only was not found out in time."
         surely = "" if tried.found.complete else " found in time"
         if tried.best is None:
@@ -89,10 +89,10 @@ class Advice:
             f"{self.best.score:.4g}: the best release{surely} meets all models."
         )
 
-    # --- columns of which nothing is left ---
+    # --- erased columns ---
 
     def _remedy(self, position: int, seconds: float) -> str:
-        """The cheapest that keeps something of a column: a limit of its level, or with it one more change."""
+        """The cheapest change that keeps something of a column: a limit of its level, alone or with one more change."""
         policy = self.counted.policy
         if policy.search.levels:
             return "search.levels gives its level."
@@ -107,7 +107,7 @@ class Advice:
         return "No limit of its level was found that would keep some of it, alone or with one other change."
 
     def _limited(self, position: int, level: int, seconds: float) -> str:
-        """What would keep something of a column with that limit of its level; empty if nothing was found that would."""
+        """A remedy for a column with that limit of its level; empty if none was found."""
         policy, deadline = self.counted.policy, self.control.now() + seconds
         i = policy.attributes.index(policy.quasi_identifiers[position])
         limit = Change(f"attributes[{i}].maximum_level", str(level))
@@ -155,7 +155,7 @@ class Advice:
         if problem is None:
             return None
         base, counter = self.counted.base, problem.counter
-        # Bounds may depend on what may be suppressed.
+        # Bounds may depend on the number of suppressible records.
         problem = replace(problem, quality=quality_for(policy, base, counter, problem.suppressible))
         found = search(problem, replace(policy.search, time_limit_seconds=Decimal(seconds)), self.control)
         if found.best is None:

@@ -1,4 +1,4 @@
-"""One job from policy to release: read, count, solve, write, verify, record, each by the layer that knows how."""
+"""One job from policy to release: read, count, solve, write, verify, record; each layer does its own part."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def anonymize(job: JobContext, policy: Policy) -> int:
     method, session, report = method_of(policy), job.session, job.report
     report.phase(JobPhase.READING)
     source, policy, hierarchies = resolve_fully(session, policy, store=True)
-    # One transaction, so that everything is read of the same rows.
+    # One transaction, so that all reads see one state of the rows.
     with session.transaction():
         fingerprint, dictionaries = read_dictionaries(session, source, policy, hierarchies)
         report.phase(JobPhase.COUNTING)

@@ -1,4 +1,4 @@
-"""What a classifier assessment is of: a release, the policy it was made by, its source, and the columns looked at."""
+"""The subject of a classifier assessment: a release, its policy, its source, and the columns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tableveil.state.releases import Release
 
 @dataclass(frozen=True, slots=True)
 class Assessed:
-    """A current release; `policy` has a role for every column of `source`; which columns tell which."""
+    """A current release; `policy` has a role for every column of `source`; the columns to predict, and from which."""
 
     release: Release
     policy: Policy
@@ -46,12 +46,12 @@ class Assessed:
 
 
 def resolve_assessed(session: Session, request: ClassificationRequest, policy_of: PolicyOf) -> Assessed:
-    """Everything that can be found out without reading the source's rows.
+    """Resolves everything that does not need the source's rows.
 
     Raises:
         NotFoundError: there is no such release.
         ConflictError: it was replaced, or its source has other columns now.
-        InvalidError: its columns are not what the request takes them for, or it is none that can be assessed.
+        InvalidError: its columns do not fit the request, or it cannot be assessed.
     """
     assert request.release is not None, "the request was checked"
     release = current_release(session, request.release)
@@ -87,7 +87,7 @@ def count_again(session: Session, assessed: Assessed, source: Source, policy: Po
 
 
 def read_again(session: Session, assessed: Assessed) -> Counted | Clusterable:
-    """Everything that the release was made of."""
+    """Reads and counts the release's input again."""
     clustering = assessed.policy.microaggregation
     if clustering is None:
         return count_again(session, assessed, assessed.source, assessed.as_released)
@@ -96,10 +96,10 @@ def read_again(session: Session, assessed: Assessed) -> Counted | Clusterable:
 
 
 def rebuilt_plan(job: JobContext, assessed: Assessed, read: Counted | Clusterable) -> ReleasePlan:
-    """The plan that the release was written by.
+    """The plan that the release was written with.
 
     Raises:
-        ConflictError: the population is another one now.
+        ConflictError: the population has changed.
         InternalError: it does not suppress as many records as the release did, or has other clusters.
     """
     if isinstance(read, Counted):
@@ -170,7 +170,7 @@ def _check_columns(policy: Policy, request: ClassificationRequest) -> Iterator[F
 
 
 def _hierarchies(session: Session, assessed: Assessed) -> FoundHierarchies:
-    """Those of the evidence: a stored one may have newer versions, a table other rows."""
+    """The hierarchies in the evidence: a stored one may have newer versions, a table other rows."""
     used = {found.column: found.hierarchy for found in assessed.release.attributes}
     result = FoundHierarchies()
     for i, attribute in enumerate(assessed.policy.attributes):

@@ -35,12 +35,12 @@ from tableveil.state.jobs import JobPhase
 MOST_CLASSES = 100
 
 NULL_CLASS = "NULL"
-"""What the class of records without a value is called."""
+"""The name of the class of records without a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Looked:
-    """The records that are looked at, paired with what is released of them, and per class column their classes."""
+    """The assessed records, paired with their release, and per class column their classes."""
 
     sample: Sample
     paired: Paired
@@ -55,7 +55,7 @@ def run_classification(job: JobContext, request: ClassificationRequest, policy_o
     """
     session, report = job.session, job.report
     report.phase(JobPhase.READING)
-    # One transaction, so that everything is read of the same rows.
+    # One transaction, so that all reads see one state of the rows.
     with session.transaction():
         assessed = resolve_assessed(session, request, policy_of)
         mark = check_unchanged(session, assessed)
@@ -72,7 +72,7 @@ def run_classification(job: JobContext, request: ClassificationRequest, policy_o
     assessments = _assess(job, assessed, request, looked)
     report.phase(JobPhase.WRITING)
     with writing(job.database, session) if request.publish else nullcontext(), session.transaction():
-        # What was assessed is published only as long as it is there.
+        # The assessment is published only if its release still exists.
         release = resolve_assessed(session, request, policy_of).release
         number = CLASSIFICATIONS.next_number(session)
         published = write_figures(session, release, assessments) if request.publish else ""
@@ -114,8 +114,8 @@ def _check_records(request: ClassificationRequest, sample: Sample, classes: tupl
 def _assess(
     job: JobContext, assessed: Assessed, request: ClassificationRequest, looked: _Looked
 ) -> tuple[Assessment, ...]:
-    """One assessment per class column, all of the same records."""
-    # Scikit-learn takes longer to load than most jobs take.
+    """One assessment per class column, all of one set of records."""
+    # Scikit-learn takes longer to load than most jobs run.
     from tableveil.classification.assess import assess
 
     paired = looked.paired

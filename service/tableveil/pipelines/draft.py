@@ -1,4 +1,4 @@
-"""Policy drafts, as the service offers them: a source is described, measured and guessed about; nothing is stored."""
+"""Policy drafts, as the service offers them: describes, measures and guesses about a source; nothing is stored."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tableveil.source.query import take_snapshot
 LARGEST_SUBSET = 2
 
 MOST_ROWS_MEASURED = 10_000_000
-"""Of larger tables a draft has no figures: a call is no job, which may take long and waits for its memory."""
+"""Drafts of larger tables have no figures: a call is no job, which may take long and waits for its memory."""
 
 
 class Drafts:
@@ -41,7 +41,7 @@ class Drafts:
         """A draft for a table, or for the rows of a query if there is one; it is read in one transaction.
 
         Raises:
-            InvalidError: the query may not be a source.
+            InvalidError: the query cannot be a source.
             NotFoundError: there is no such table.
             CancelledError: `control` says so.
         """
@@ -70,7 +70,7 @@ def _draft(session: Session, table: TableReference, query: str) -> PolicyDraft:
 
 
 def _measured(session: Session, source: Source, columns: Sequence[ColumnDraft]) -> Figures | None:
-    """The figures of guessed quasi-identifiers, and of what may be some; None if there is nothing to measure."""
+    """The figures of guessed and possible quasi-identifiers; None if there is nothing to measure."""
     facts = {draft.facts.name: draft for draft in columns if draft.facts.kind is not None and draft.facts.rows}
     guessed = [name for name, draft in facts.items() if draft.decided and draft.role is Role.QUASI_IDENTIFIER]
     others = [

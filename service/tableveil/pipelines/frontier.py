@@ -1,4 +1,4 @@
-"""One job from policy to frontier: read, count, search every k and limit at once, store what was found."""
+"""One job from policy to frontier: read, count, search every k and limit at once, store the result."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
     if source is None or faults:
         raise InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)
     hierarchies = hierarchies_of(session, policy, store=False)
-    # One transaction, so that everything is read of the same rows.
+    # One transaction, so that all reads see one state of the rows.
     with session.transaction():
         mark = fingerprint(session, source, fingerprint_key(session))
         read = dictionaries_of(session, source, policy, hierarchies)

@@ -65,10 +65,10 @@ class FullDomain:
 
 
 def chosen_plan(job: JobContext, counted: Counted) -> ReleasePlan:
-    """What a job would release, without writing it.
+    """The release that a job would make, without writing it.
 
     Raises:
-        InfeasibleError: nothing meets the policy; what would is not looked for.
+        InfeasibleError: nothing meets the policy; there are no relaxations in it.
     """
     problem, found = _search(job, counted)
     if found.best is None:
@@ -98,7 +98,7 @@ def _nothing_valid(job: JobContext, problem: Problem, found: SearchOutcome, coun
 
 
 def _check_judged(job: JobContext, problem: Problem, found: SearchOutcome, best: Candidate, counted: Counted) -> None:
-    """Raises `InfeasibleError` if a model that took no part in choosing does not release what was found."""
+    """Raises `InfeasibleError` if a model that took no part in choosing does not release the result."""
     policy = counted.policy
     unmet = unprotected_values(policy, problem, best, *_judging(problem, counted))
     if unmet:
@@ -127,7 +127,7 @@ def _advice(job: JobContext, counted: Counted, problem: Problem, best: Candidate
 
 
 def _losses(base: BaseHistogram, counter: ClassCounter, plan: ReleasePlan) -> tuple[float, ...]:
-    """The loss of each quasi-identifier, by which releases can be compared whatever they were optimized for."""
+    """The loss of each quasi-identifier, which makes releases comparable for any quality model."""
     aggregated = base.aggregated_columns
     unweighted = [1.0] * (len(counter.levels) + len(aggregated))
     loss = Loss(LossModel(), counter.levels, unweighted, counter.marginals(), counter.withheld, aggregated)

@@ -1,4 +1,4 @@
-"""What a release reaches of every privacy model, and what its source did, for the owner."""
+"""The strictest parameters that a release meets of every privacy model, and those of its source, for the owner."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tableveil.privacy.guarantees import Guarantee, guarantees
 from tableveil.release import ReleasePlan
 
 LARGEST_BEFORE = 2_000_000
-"""Distinct combinations up to which the source's own classes are looked at: they come as arrays, all at once."""
+"""Distinct combinations up to which the source's own classes are read: they come as arrays, all at once."""
 
 
 def guarantees_of(
     policy: Policy, base: BaseHistogram, counter: ClassCounter, plan: ReleasePlan
 ) -> tuple[Guarantee, ...]:
-    """Of the classes at level 0, if they are not too many, and of what is released: classes, and the pool if it is.
+    """The guarantees of the classes at level 0, if they are not too many, and of the released classes and pool.
 
-    With aggregated columns, classes at level 0 are not those of the source: its people differ by these columns too.
+    With aggregated columns, classes at level 0 are not those of the source: its people differ by these columns, too.
     """
     facts = facts_for(policy, base, counter)
     after = plan.classes.selected(plan.kept)
@@ -29,7 +29,7 @@ def guarantees_of(
 
 
 def classes_before(base: BaseHistogram, counter: ClassCounter) -> EquivalenceClasses | None:
-    """The source's own classes; None if they are too many, or if aggregated columns tell its people apart too."""
+    """The source's own classes; None if they are too many, or if aggregated columns separate its people further."""
     most = max([base.combinations, *(histogram.rows for histogram in base.by_value)])
     if most > LARGEST_BEFORE or base.aggregated:
         return None

@@ -1,4 +1,4 @@
-"""What a request that nothing meets is told: which of its requirements conflict, and the least that would do."""
+"""The answer to a request that nothing meets: the conflicting requirements, and the least relaxations."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _conflict(relaxed: Relaxed) -> str:
 
 
 def _faults(relaxed: Relaxed, found: Callable[[Requirement], str]) -> list[Fault]:
-    """One for each requirement that conflicts, or that conflicts whatever numbers are asked for."""
+    """One fault for each requirement that conflicts, or that conflicts with all numbers at their most lenient."""
     hopeless = [requirement.field for requirement in relaxed.hopeless]
     conflict = [requirement.field for requirement in relaxed.conflict]
     faults = [
@@ -70,7 +70,7 @@ def _faults(relaxed: Relaxed, found: Callable[[Requirement], str]) -> list[Fault
 
 
 def _found_too_late(policy: Policy, models: Sequence[PrivacyModel], levels: Sequence[int]) -> InfeasibleError:
-    """The search's time was too short, and what was done after it was quicker to find something, if not the best."""
+    """The search's time was too short, and a later step found a transformation sooner, if not the best."""
     changes = tuple(
         Change(level_field(attribute.column), str(level))
         for attribute, level in zip(policy.quasi_identifiers, levels, strict=True)
@@ -86,7 +86,7 @@ def _found_too_late(policy: Policy, models: Sequence[PrivacyModel], levels: Sequ
 
 
 def _not_asked(policy: Policy, asked: Sequence[PrivacyModel]) -> Iterator[Fault]:
-    """What would do is what could be chosen; models that were not asked may still refuse what is."""
+    """A relaxation only says what could be chosen; models that take no part in choosing may still refuse it."""
     others = [f"privacy_models[{i}]" for i, model in enumerate(policy.privacy_models) if model not in asked]
     if others:
         yield Fault(
@@ -143,7 +143,7 @@ def _hint(requirement: Requirement, relaxations: Sequence[Relaxation], hopeless:
 
 
 def _named(relaxation: Relaxation) -> str:
-    """A change of one field, by its last name where the fault's field says whose it is."""
+    """A change of one field, by its last name if the fault's field gives the rest."""
     (change,) = relaxation.changes
     name = change.field if change.field.startswith(("game.", "search.")) else change.field.rpartition(".")[2]
     so_far = "" if relaxation.nearest else " (found so far; less may do)"
@@ -151,7 +151,7 @@ def _named(relaxation: Relaxation) -> str:
 
 
 def _withheld(policy: Policy, withheld: int, allowed: int, records: int) -> Iterator[Fault]:
-    """Records that nothing can release, if they alone are too many."""
+    """The fault of records that nothing can release, if they alone are too many."""
     if withheld <= allowed:
         return
     found = f"SUPPRESS: {withheld:,} of {records:,} records are suppressed for a NULL, whatever the transformation"
@@ -183,7 +183,7 @@ def too_few_released(policy: Policy, suppressed: int, records: int, withheld: in
 
 
 def unmet_limit(policy: Policy, suppressed: int, records: int, why: str) -> Unmet | None:
-    """The limit, if more records have to be suppressed than it allows, whatever is chosen."""
+    """The limit, if any choice has to suppress more records than it allows."""
     allowed = policy.suppressible(records)
     if suppressed <= allowed:
         return None
@@ -217,9 +217,9 @@ def unprotected_values(
     models: Sequence[PrivacyModel],
     rule_of: Callable[[PrivacyModel], ReleaseRule],
 ) -> list[Unmet]:
-    """The models that refuse what was chosen without asking them: some class, or the suppressed records that are kept.
+    """The models that refuse the choice made without them: some class, or the suppressed records that are kept.
 
-    What is chosen does not depend on them, so that they are met or not each by itself.
+    The choice does not depend on them, so that each is judged by itself.
     """
     classes = problem.counter.classes(best.transformation)
     kept = problem.privacy.releasable(classes)
@@ -239,7 +239,7 @@ def unprotected_values(
 
 
 def _refused(rule: ReleaseRule, released: EquivalenceClasses, pool: EquivalenceClasses | None) -> str:
-    """What a rule refuses, in words: classes, and suppressed records that are kept; empty if nothing."""
+    """The classes, and suppressed records that are kept, that a rule refuses, in words; empty if there are none."""
     refused = int(np.count_nonzero(~rule.releasable(released)))
     classes = f"{refused:,} of {len(released.counts):,} classes" if refused else ""
     kept = "" if pool is None or rule.releasable(pool).all() else "the suppressed records, which are kept"
@@ -247,10 +247,10 @@ def _refused(rule: ReleaseRule, released: EquivalenceClasses, pool: EquivalenceC
 
 
 def values_unprotected(policy: Policy, unmet: Sequence[Unmet], by_all: Found, complete: bool) -> InfeasibleError:
-    """The error for values that are not protected by what was chosen without looking at them.
+    """The error for values that a choice made without looking at them does not protect.
 
-    `by_all` tells whether all models together could choose something. Of a search that was not `complete`, another run
-    may choose something else.
+    `by_all` says whether all models together could choose something. If the search was not `complete`, another run may
+    choose another transformation.
     """
     field = "search.choose"
     choosing = Relaxation((Change(field, Choose.ALL_MODELS),), nearest=True)

@@ -1,4 +1,4 @@
-"""The columns that the quality model of classification looks at, and how they are counted."""
+"""The columns that the quality model of classification needs, and how they are counted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tableveil.source import Source
 
 
 def joint_dictionaries(session: Session, source: Source, policy: Policy) -> tuple[list[JointDictionary], list[Fault]]:
-    """Per class, the dictionary of it together with the features that are released as they are."""
+    """Per class, a dictionary for it together with the features that are released unchanged."""
     model = policy.quality_model
     if not isinstance(model, ClassificationModel):
         return [], []
@@ -28,7 +28,7 @@ def joint_dictionaries(session: Session, source: Source, policy: Policy) -> tupl
 
 
 def features_of(policy: Policy, base: BaseHistogram) -> Features | None:
-    """What the classes are told by, and where the counter has them; None if the policy asks for another model."""
+    """The features that predict the classes, and their places in the counter; None if the policy has another model."""
     model = policy.quality_model
     if not isinstance(model, ClassificationModel):
         return None

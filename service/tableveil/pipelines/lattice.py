@@ -1,4 +1,4 @@
-"""The lattice that a policy leaves open, once the tops of its hierarchies are known."""
+"""The lattice that a policy allows, given the tops of its hierarchies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tableveil.policy import Policy, check_common_level, level_field
 def lattice_of(policy: Policy, tops: Sequence[int]) -> tuple[Lattice | None, list[Fault]]:
     """The transformations among which the search may choose, or the faults that leave none.
 
-    `tops` are those of the quasi-identifiers' hierarchies, in policy order; the policy's own limits are within them.
+    `tops` are the tops of the quasi-identifiers' hierarchies, in policy order; the policy's own limits are within them.
     """
     attributes = policy.quasi_identifiers
     columns = [attribute.column for attribute in attributes]

@@ -26,9 +26,9 @@ TRAINING = "training_records"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChosenInside:
-    """Called with the records that are trained on, it searches among them as a job does among all.
+    """Given the training records, it searches among them as a job does among all.
 
-    `paired` are the sampled records as the release has them, `most` and `seed` what they were drawn by.
+    `paired` are the sampled records with their release, `most` and `seed` the parameters of the sample.
     """
 
     job: JobContext
@@ -43,7 +43,7 @@ class ChosenInside:
         Raises:
             InfeasibleError: no transformation of the training records meets the policy.
         """
-        # A session of its own: temporary tables of dictionaries are called alike.
+        # A session of its own: temporary tables of dictionaries have fixed names.
         with self.job.database.session() as session:
             session.control = self.job.control
             with session.transaction():
@@ -69,7 +69,7 @@ class ChosenInside:
 
 
 def _training_source(session: Session, sample: Sample, training: NDArray[np.bool_]) -> Source:
-    """The records of the mask as a table of their own, which takes the source's place."""
+    """The records of the mask as a table of their own, which replaces the source."""
     columns = [column(found.name, "source") for found in sample.source.columns]
     with session.relation("trained_on", pa.table({"trained": np.flatnonzero(training)})):
         same = exp.EQ(this=column(sample.position, "source"), expression=column("trained", "t"))

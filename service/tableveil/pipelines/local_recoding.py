@@ -53,7 +53,7 @@ from tableveil.state.releases import Proof
 
 SHARE_FOR_INCUMBENT = 0.2
 MOST_SECONDS_FOR_INCUMBENT = 10.0
-"""The part of the time in which full-domain generalization is searched first: nothing worse than it is released."""
+"""The time in which full-domain generalization is searched first: nothing worse than its result is released."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def _problem(
         lowest=counts.lattice.bottom,
         highest=counts.lattice.top,
         privacy=privacy_for(choosing_models(policy), policy, counts.base, counter),
-        # Withheld records are suppressed whatever is chosen.
+        # Withheld records are suppressed in any case.
         suppressible=policy.suppressible(counter.records) - counter.withheld,
         sensitive=rows.sensitive,
         population=None if counts.base.population is None else combinations.people,
@@ -160,7 +160,7 @@ def _recoded(
 
 
 def _full_domain(job: JobContext, counts: Counted, counter: ClassCounter) -> tuple[Problem, SearchOutcome]:
-    """The best transformation by the sum that is minimized, in a part of the time."""
+    """The best transformation by the minimized sum, within a part of the time."""
     policy, suppressible = counts.policy, counts.policy.suppressible(counter.records)
     model = policy.quality_model
     if isinstance(model, LossModel | PrecisionModel | EntropyModel) and model.aggregate is not Aggregate.SUM:
@@ -178,7 +178,7 @@ def _full_domain(job: JobContext, counts: Counted, counter: ClassCounter) -> tup
     seconds = MOST_SECONDS_FOR_INCUMBENT
     if limit is not None:
         seconds = min(seconds, float(limit) * SHARE_FOR_INCUMBENT)
-    # The control of the whole job has a later deadline, which the search would take away.
+    # The control of the whole job has a later deadline, which the search would replace.
     part = _part(job.control, seconds)
     return problem, search(problem, policy.search, part, job.report.on_progress)
 
@@ -246,7 +246,7 @@ def _check_judged(counts: Counted, counter: ClassCounter, released: EquivalenceC
 
 
 def _score(policy: Policy, problem: LocalProblem, found: LocalRecoding, losses: Sequence[float]) -> tuple[float, str]:
-    """The score by the policy's own quality model where it can be told, and what it measures."""
+    """The score by the policy's own quality model where it can be computed, and what it measures."""
     model, surrogate = policy.quality_model, problem.costs.surrogate
     if surrogate is None:
         return found.score, described(model)
@@ -258,7 +258,7 @@ def _score(policy: Policy, problem: LocalProblem, found: LocalRecoding, losses: 
 
 
 def _proof(problem: LocalProblem, found: LocalRecoding, score: float, seconds: float, combinations: int) -> Proof:
-    """A bound holds of the sum that is minimized; of another aggregate nothing is proven."""
+    """A bound holds for the minimized sum; for another aggregate nothing is proven."""
     bound = 0.0 if found.lower_bound is None or problem.costs.surrogate is not None else found.lower_bound
     return Proof(
         optimal=problem.costs.surrogate is None and found.gap == 0,

@@ -34,12 +34,12 @@ from tableveil.search.relaxing import refusal
 from tableveil.state.releases import Proof
 
 SCORED = "squared error, as a share of that of a single cluster"
-"""What the score of a release is."""
+"""The meaning of a release's score."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clusterable:
-    """What is clustered, all of one snapshot; `policy` has a role for every column.
+    """The input of clustering, all from one snapshot; `policy` has a role for every column.
 
     `protected` are the sensitive columns that a privacy model looks at: those of the points.
     """
@@ -66,20 +66,20 @@ class Clusterable:
         return self.clustered + self.dictionaries.set_aside
 
     def lost(self, share: float, columns: Sequence[AggregatedColumn]) -> float:
-        """The share of the columns' squared error if every record set aside adds what the average record could lose."""
+        """The share of the columns' squared error if a record set aside adds the possible loss of an average one."""
         if not any(np.ptp(column.positions) for column in columns):
             return 0.0
         return (share * self.clustered + self.dictionaries.set_aside) / self.records
 
     @property
     def columns(self) -> tuple[SensitiveColumn, ...]:
-        """The sensitive columns as models look at them."""
+        """The sensitive columns in the form for models."""
         return tuple(dictionary.values for dictionary in self.protected)
 
 
 @dataclass(frozen=True, slots=True)
 class _Solved:
-    """Clusters, what replaces the values in them, and the error of that."""
+    """Clusters, the aggregates of their values, and the resulting error."""
 
     found: Clustered
     classes: EquivalenceClasses
@@ -126,7 +126,7 @@ class Microaggregation:
 def clusterable(
     session: Session, policy: Policy, options: MicroaggregationOptions, dictionaries: Dictionaries
 ) -> Clusterable:
-    """Reads what is clustered; call it in the transaction of the dictionaries."""
+    """Reads the input of clustering; call it in the transaction of the dictionaries."""
     asked = {model.column for model in policy.privacy_models if isinstance(model, SensitiveModel)}
     protected = tuple(found for found in dictionaries.sensitive if found.attribute.column in asked)
     points = read_points(session, dictionaries.source, dictionaries.aggregated, protected)
@@ -134,7 +134,7 @@ def clusterable(
 
 
 def _check_limit(read: Clusterable) -> None:
-    """Raises `InfeasibleError` if too many records are set aside; then with what the models refuse of the others."""
+    """Raises `InfeasibleError` if too many records are set aside; its faults include models that refuse the others."""
     why = "they have a NULL in an aggregated column"
     unmet = unmet_limit(read.policy, read.dictionaries.set_aside, read.records, why)
     if unmet is not None:
@@ -144,7 +144,7 @@ def _check_limit(read: Clusterable) -> None:
 
 
 def clustered_plan(job: JobContext, read: Clusterable) -> tuple[ReleasePlan, float]:
-    """The plan by which a job writes its release, and its score. The same rows give the same plan."""
+    """The plan with which a job writes its release, and its score. Equal rows give an equal plan."""
     solved = _solve(job, read)
     return _plan(read, solved), _score(read, solved)
 

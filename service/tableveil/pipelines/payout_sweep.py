@@ -1,4 +1,4 @@
-"""One job from policy to payout sweep: read, count every combination of values, sweep, store what was found."""
+"""One job from policy to payout sweep: read, count every combination of values, sweep, store the result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
     if source is None or faults:
         raise InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)
     hierarchies = hierarchies_of(session, policy, store=False)
-    # One transaction, so that everything is read of the same rows.
+    # One transaction, so that all reads see one state of the rows.
     with session.transaction():
         key = fingerprint_key(session)
         mark, population_mark = fingerprint(session, source, key), population_fingerprint(session, source, key)

@@ -1,4 +1,4 @@
-"""The privacy models that a policy asks for, over the table that was counted."""
+"""The privacy models of a policy, for the counted table."""
 
 from __future__ import annotations
 
@@ -27,29 +27,31 @@ from tableveil.source import Source, estimated_values
 
 LARGEST_UNASKED = 1_000_000
 MOST_UNASKED_VALUES = 10_000
-"""Records, and different values, up to which columns are counted that no model looks at: only to tell what the release
-reaches of models that nobody asked for. Of nearly unique values it reaches nothing."""
+"""Up to these numbers of records and of different values, a column is counted although no model names it.
+
+The counts only show the guarantees of models that nobody asked for. Nearly unique values meet none of these.
+"""
 
 
 def choosing_models(policy: Policy) -> tuple[PrivacyModel, ...]:
-    """Those that take part in choosing the transformation."""
+    """The models that take part in choosing the transformation."""
     if policy.search.choose is Choose.ALL_MODELS:
         return policy.privacy_models
     return tuple(model for model in policy.privacy_models if not isinstance(model, SensitiveModel))
 
 
 def judging_models(policy: Policy) -> tuple[PrivacyModel, ...]:
-    """Those that only judge what was chosen without them."""
+    """The models that only judge the choice made without them."""
     return tuple(model for model in policy.privacy_models if model not in choosing_models(policy))
 
 
 def privacy_for(
     models: tuple[PrivacyModel, ...], policy: Policy, base: BaseHistogram, counter: ClassCounter
 ) -> Conjunction:
-    """The rule that some of the policy's models together make.
+    """The rule of some of the policy's models together.
 
     Raises:
-        InvalidError: One of them counts what the policy's hierarchies do not let it.
+        InvalidError: A model counts combinations of values, and the policy's hierarchies do not allow it.
     """
     try:
         return privacy_of(models, counter, population_size(policy, base), policy.game)
@@ -60,17 +62,17 @@ def privacy_for(
 
 
 def facts_for(policy: Policy, base: BaseHistogram, counter: ClassCounter) -> Facts:
-    """What the models need to know of the source besides its classes."""
+    """The facts about the source that models need besides its classes."""
     return Facts(counter, population_size(policy, base), policy.game)
 
 
 def population_size(policy: Policy, base: BaseHistogram) -> int | None:
-    """How many people the source's are a part of, if the policy or the population's rows tell."""
+    """The number of people in the population, if the policy or the population's rows give it."""
     return people_in(policy.population, base.records, base.population_records)
 
 
 def people_in(population: Population | None, records: int, rows: int | None) -> int | None:
-    """How many people a population has of which `records` are a part, if it or its own `rows` tell."""
+    """The number of people in a population of which `records` are a part, if it or its own `rows` give it."""
     if population is None:
         return None
     if population.sampling_fraction is not None:
@@ -79,7 +81,7 @@ def people_in(population: Population | None, records: int, rows: int | None) -> 
 
 
 def counted_columns(session: Session, source: Source, policy: Policy, records: int) -> frozenset[str]:
-    """The sensitive columns whose values are counted: those that some model looks at, and others that cost little."""
+    """The sensitive columns whose values are counted: those that some model names, and others that cost little."""
     asked = {model.column for model in policy.privacy_models if isinstance(model, SensitiveModel)}
     unasked = [attribute.column for attribute in policy.sensitive if attribute.column not in asked]
     if not unasked or not 0 < records <= LARGEST_UNASKED:
@@ -98,12 +100,12 @@ def ordered_columns(policy: Policy) -> frozenset[str]:
 
 
 def check_population(policy: Policy, base: BaseHistogram) -> list[Fault]:
-    """The faults of a population that is, or is said to be, smaller than its part."""
+    """The faults of a population that is, or claims to be, smaller than its part."""
     return check_size(policy.population, base.records, base.population_records)
 
 
 def check_size(population: Population | None, records: int, rows: int | None) -> list[Fault]:
-    """The same, of a population with so many `rows` and a source with so many records."""
+    """The faults of a population with so many `rows`, for a source with so many records."""
     expected = f"at least the {records} records of the source, which is a part of it"
     size = None if population is None else population.size
     sizes = [("population.size", size), ("population.table", rows)]
@@ -111,7 +113,7 @@ def check_size(population: Population | None, records: int, rows: int | None) ->
 
 
 def check_contained(session: Session, base: BaseHistogram) -> list[Fault]:
-    """The fault of a population's table that lacks people of the source: risks would be of others."""
+    """The fault of a population's table that lacks people of the source: risks would be about other people."""
     if base.population is None:
         return []
     combinations, records = missing_people(session, base)
@@ -124,7 +126,7 @@ def check_contained(session: Session, base: BaseHistogram) -> list[Fault]:
 
 
 def plays_in_population(policy: Policy) -> bool:
-    """Whether anything asks what attackers gain who look for people in the population."""
+    """Whether any model is about attackers who look for people in the population."""
     models = (*policy.privacy_models, policy.quality_model)
     game = (Profitability, NoAttack, PublisherPayoutModel)
     return any(isinstance(model, game) and model.success is not Success.PROSECUTOR for model in models)

@@ -1,4 +1,4 @@
-"""The quality model that a policy asks for, over the table that was counted."""
+"""The quality model of a policy, for the counted table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def quality_for(policy: Policy, base: BaseHistogram, counter: ClassCounter, supp
     """The model, for transformations that suppress at most so many records.
 
     Raises:
-        InvalidError: It counts what the policy's hierarchies do not let it.
+        InvalidError: It counts combinations of values, and the policy's hierarchies do not allow it.
     """
     try:
         weights = [attribute.weight for attribute in policy.quasi_identifiers]

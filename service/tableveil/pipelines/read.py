@@ -1,4 +1,4 @@
-"""What a job reads of its source before it searches: rows, hierarchies, dictionaries, and the base histogram."""
+"""A job's input from its source before the search: rows, hierarchies, dictionaries, and the base histogram."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from tableveil.state.migrate import fingerprint_key
 
 @dataclass(slots=True)
 class FoundHierarchies:
-    """Per column its hierarchy, with the rows of listed ones, and what the evidence calls it; all faults."""
+    """Per column its hierarchy, with the rows of listed ones, and its name in the evidence; all faults."""
 
     found: dict[str, tuple[InlineLevels | RuleHierarchy, str]] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
@@ -65,15 +65,15 @@ class Counted:
 
     @property
     def dictionaries(self) -> tuple[Dictionary, ...]:
-        """Of the quasi-identifiers."""
+        """The dictionaries of the quasi-identifiers."""
         return self.base.dictionaries
 
 
 @dataclass(frozen=True, slots=True)
 class Dictionaries:
-    """The columns that are counted, in policy order, and the transformations of those that are generalized.
+    """The counted columns, in policy order, and the transformations of the generalized ones.
 
-    `source` has so many `records`, without those that are `set_aside`, because of a NULL in an aggregated column.
+    `source` has so many `records`, without those that are `set_aside` because of a NULL in an aggregated column.
     """
 
     source: Source
@@ -103,13 +103,13 @@ class Dictionaries:
 
 
 def check_request(session: Session, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:
-    """Faults that show without reading the source's rows; the source and the policy with all roles as far as known."""
+    """Faults that show without reading the source's rows; the source; and the policy with all known roles."""
     source, policy, faults = resolve_source(session, policy)
     return source, policy, [*faults, *check_target(session, policy, source)]
 
 
 def check_rows(session: Session, policy: Policy, report: Report) -> tuple[str, ...]:
-    """Raises what `anonymize` would raise before it counts; the warnings that show by then."""
+    """Raises the errors that `anonymize` would raise before it counts; returns the warnings known by then."""
     report.phase(JobPhase.READING)
     source, policy, hierarchies = resolve_fully(session, policy, store=False)
     with session.transaction():
@@ -137,7 +137,7 @@ def read_dictionaries(
 
 
 def dictionaries_of(session: Session, source: Source, policy: Policy, hierarchies: FoundHierarchies) -> Dictionaries:
-    """The dictionaries of all columns that are counted, of the source without the records set aside."""
+    """The dictionaries of all counted columns, for the source without the records set aside."""
     facts = check_facts(session, source, policy)
     faults = [*hierarchies.faults, *facts.faults]
     source = source.clustered([attribute.column for attribute in policy.aggregated])
@@ -180,7 +180,7 @@ def dictionaries_of(session: Session, source: Source, policy: Policy, hierarchie
 
 
 def check_enough(policy: Policy, read: Dictionaries) -> None:
-    """Raises `InfeasibleError` if there are fewer records than a class must have, and not all may be suppressed."""
+    """Raises `InfeasibleError` if there are fewer records than a class needs, and not all may be suppressed."""
     smallest = policy.k or 1
     if read.records < smallest and policy.suppressible(read.records) < read.records:
         raise _too_few(policy, smallest, read.records, read.set_aside)
@@ -209,7 +209,7 @@ def count_classes(session: Session, policy: Policy, read: Dictionaries) -> Count
 
 
 def _sizes_before(session: Session, source: Source, policy: Policy) -> ClassSizes:
-    """Of the groups of the source's records that no quasi-identifier tells apart."""
+    """The sizes of the groups of the source's records with equal quasi-identifiers."""
     if not policy.aggregated:
         return ClassSizes(*class_size_histogram(session))
     columns = [attribute.column for attribute in (*policy.quasi_identifiers, *policy.aggregated)]
@@ -217,7 +217,7 @@ def _sizes_before(session: Session, source: Source, policy: Policy) -> ClassSize
 
 
 def check_people(session: Session, policy: Policy, base: BaseHistogram) -> None:
-    """Raises `InvalidError` if the source's people are not a part of the population, as far as the policy cares."""
+    """Raises `InvalidError` if the policy needs the source's people to be in the population, and they are not."""
     faults = check_population(policy, base)
     if not faults and plays_in_population(policy):
         faults = check_contained(session, base)
@@ -226,7 +226,7 @@ def check_people(session: Session, policy: Policy, base: BaseHistogram) -> None:
 
 
 def hierarchies_of(session: Session, policy: Policy, store: bool) -> FoundHierarchies:
-    """The hierarchies of all columns that have one; `store` keeps those with rows that are not in the store yet."""
+    """The hierarchies of all columns that have one; `store` stores those with rows that are not in the store yet."""
     hierarchies = FoundHierarchies()
     for i, attribute in enumerate(policy.attributes):
         definition = attribute.hierarchy

@@ -51,10 +51,10 @@ AGAINST_INVERSION = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Solved:
-    """What is chosen, for people who are not in the source as well.
+    """The choice, including people who are not in the source.
 
-    Success has the probability 1 / `people` for the published adversary, 1 / `pre_images` for the one who `knows` the
-    method, whichever it was chosen for. `optimum` is what the best choice pays against the first.
+    Success has the probability 1 / `people` for the published adversary, and 1 / `pre_images` for the one who `knows`
+    the method, whichever of them the choice is for. `optimum` is the payout of the best choice against the first.
     """
 
     own: OwnLevels
@@ -85,7 +85,7 @@ class RecordLevel:
         plan = plan_of(counts, solved.own)
         if plan.suppressed_records > policy.suppressible(plan.records):
             raise _too_many_suppressed(job, counts, self.options, solved.own.combinations, plan)
-        # The score is what the publisher is not paid of a benefit per record.
+        # The score is the part of the benefit per record that is not paid.
         most = plan.records * solved.stakes.benefit
         score = most - float(solved.own.combinations.records @ solved.assignment.payouts)
         return Solution(
@@ -137,9 +137,9 @@ def _assigned(
     control: Control,
     on_progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> tuple[Assignment, Assignment]:
-    """What pays most against an adversary who does not know the method, and what is chosen: the same if none does."""
+    """The assignment that pays most if the adversary does not know the method, and the chosen one; often equal."""
     stakes, choice = Stakes.of(policy.stakes), choice_of(policy)
-    # What the method would choose for people who are not in the source is part of what an adversary knows of it.
+    # An adversary who knows the method also knows its choices for people who are not in the source.
     [published] = best_transformations(
         combinations, lattice, [stakes], choice, control, everyone=True, on_progress=on_progress
     )
@@ -151,7 +151,7 @@ def _assigned(
 def _too_many_suppressed(
     job: JobContext, counted: Counted, options: RecordLevelOptions, combinations: Combinations, plan: ReleasePlan
 ) -> InfeasibleError:
-    """The error for more suppressed records than the policy allows, with what would do instead."""
+    """The error for more suppressed records than the policy allows, with relaxations."""
 
     def suppressed_by(policy: Policy, lattice: Lattice) -> int:
         _, chosen = _assigned(combinations, lattice, policy, options, job.control)
@@ -163,7 +163,7 @@ def _too_many_suppressed(
 
 
 def choice_of(policy: Policy) -> Choice:
-    """What the policy's privacy models leave to choose from; Safe Harbor's part is in the lattice."""
+    """The transformations that the policy's privacy models allow; Safe Harbor's part is in the lattice."""
     profitable = any(isinstance(model, Profitability) for model in policy.privacy_models)
     return Choice(
         break_even_of(policy) if profitable else None,
@@ -188,9 +188,9 @@ def _proof(counted: Counted, solved: _Solved, lower_bound: float) -> Proof:
 
 
 def _guarantees(solved: _Solved) -> Iterator[Guarantee]:
-    """What the source at level 0 and the release pay, and what is attacked: by the journalist, knowing or not."""
+    """The payouts of the source at level 0 and of the release, and the attacked records, by each journalist."""
     combinations, assignment = solved.own.combinations, solved.assignment
-    # At level 0 everybody who shares the labels would get them, and nothing is lost.
+    # At level 0 all people who share the labels would get them, and nothing is lost.
     nothing_lost = np.zeros(len(combinations.people))
     before = float(combinations.records @ solved.stakes.payouts(nothing_lost, combinations.people))
     exposed = _attacked(combinations, solved.stakes, combinations.people, np.ones_like(solved.own.kept))

@@ -1,4 +1,4 @@
-"""What could be asked less of a policy that a search found nothing for, over the source that was counted."""
+"""Relaxations of a policy for which a search found nothing, over the counted source."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ MOST_SECONDS = 5.0
 """People wait for an answer that is no release."""
 
 SHARE_OF_MEMORY = 8
-"""The part of the job's memory that remembers classes, because the same transformations are asked for again."""
+"""The part of the job's memory for remembered classes, because transformations are asked for repeatedly."""
 
 
 def relaxed(job: JobContext, policy: Policy, problem: Problem, base: BaseHistogram, proven: bool) -> Relaxed:
-    """The conflict in the policy and what would do, found in a few seconds, or in as many as the search may take.
+    """The conflict in the policy and its relaxations, found in a few seconds, or within the search's time limit.
 
-    `problem` is the one that was searched; if that was to the end, it is `proven` that nothing meets the policy.
+    `problem` is the one that was searched; if the search was complete, it is `proven` that nothing meets the policy.
 
     Raises:
-        CancelledError: the control was cancelled.
+        CancelledError: `control` was cancelled.
     """
     tops = _tops(problem)
     asked = problem_of(job.session, problem, base)
@@ -44,23 +44,23 @@ def relaxed(job: JobContext, policy: Policy, problem: Problem, base: BaseHistogr
 
 
 def chosen_by_all(job: JobContext, policy: Policy, problem: Problem, base: BaseHistogram) -> Found:
-    """Whether anything meets a policy whose models all take part in choosing, as far as is found out in that time.
+    """Whether anything meets a policy whose models all take part in choosing, if that can be found out in time.
 
     Raises:
-        CancelledError: the control was cancelled.
+        CancelledError: `control` was cancelled.
     """
     questions = LatticeQuestions(problem_of(job.session, problem, base), job.control, seconds_for(policy))
     return questions.find(replace(policy, search=replace(policy.search, choose=Choose.ALL_MODELS)))
 
 
 def relaxed_record_level(job: JobContext, counted: Counted, suppressed_by: Callable[[Policy, Lattice], int]) -> Relaxed:
-    """The same for record-level generalization: `suppressed_by` tells how many records a policy suppresses.
+    """Relaxes record-level generalization: `suppressed_by` gives the number of records that a policy suppresses.
 
     Raises:
-        CancelledError: the control was cancelled.
+        CancelledError: `control` was cancelled.
     """
     tops = [dictionary.levels.top for dictionary in counted.dictionaries]
-    # Whatever the limit is, the same records are suppressed.
+    # The suppressed records do not depend on the limit.
     suppressed = lru_cache(maxsize=None)(suppressed_by)
 
     @cache
@@ -86,7 +86,7 @@ def relaxed_record_level(job: JobContext, counted: Counted, suppressed_by: Calla
 
 
 def seconds_for(policy: Policy) -> float:
-    """For what would do instead: some, but no more than the search may take."""
+    """The seconds for relaxations: some, but no more than the search may take."""
     limit = policy.search.time_limit_seconds
     return MOST_SECONDS if limit is None else min(float(limit), MOST_SECONDS)
 
@@ -96,7 +96,7 @@ def _tops(problem: Problem) -> list[int]:
 
 
 def problem_of(session: Session, problem: Problem, base: BaseHistogram) -> ProblemOf:
-    """What is searched for other policies over the same source; the quality model stays that of `problem`."""
+    """The problem for other policies over this source; the quality model stays that of `problem`."""
     counter = RememberingCounter(problem.counter, memory_limit(session) // SHARE_OF_MEMORY)
     tops = _tops(problem)
 

@@ -1,4 +1,4 @@
-"""A release that something is found out about: its rows, its source, and what its policy said of them."""
+"""A release as the subject of an analysis: its rows, its source, and its policy's statements about them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def current_release(session: Session, number: int) -> Release:
 
     Raises:
         NotFoundError: there is none.
-        ConflictError: it was replaced; its rows are another one's now.
+        ConflictError: it was replaced; its rows belong to another one now.
     """
     release = RELEASES.find(session, number)
     if release is None:
@@ -70,5 +70,5 @@ def source_of(session: Session, release: Release, policy: Policy) -> Source:
 
 
 def source_name(release: Release) -> str:
-    """What messages call the source of a release."""
+    """The name of a release's source in messages."""
     return "a query" if release.source_tables else shortened(str(release.source))

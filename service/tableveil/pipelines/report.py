@@ -1,4 +1,4 @@
-"""What a running job tells while it runs."""
+"""The reports of a running job."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tableveil.state.jobs import JobPhase
 
 @dataclass(slots=True)
 class Report:
-    """What a running job tells: each phase as it begins, and the progress of the search; measures the phases."""
+    """Reports each phase as it begins, and the progress of the search; measures the phases."""
 
     on_phase: Callable[[JobPhase], None] = lambda phase: None
     on_progress: Callable[[Progress], None] = lambda progress: None
@@ -20,7 +20,7 @@ class Report:
     _began: list[tuple[JobPhase, float]] = field(default_factory=list)
 
     def phase(self, phase: JobPhase) -> None:
-        """A phase begins."""
+        """Reports that a phase begins."""
         self._began.append((phase, time.monotonic()))
         self.on_phase(phase)
 

@@ -1,4 +1,4 @@
-"""One job from request to risk analysis: read, count every combination of values, measure, store what was found."""
+"""One job from request to risk analysis: read, count every combination of values, measure, store the result."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from tableveil.state.migrate import fingerprint_key
 from tableveil.state.risk_analyses import RISK_ANALYSES, ComparedRisk, Measure
 
 MOST_PEOPLE = 10**15
-"""More than ever lived; whole numbers up to it are exact as floating-point ones."""
+"""More people than ever lived; whole numbers up to it are exact as floating-point ones."""
 
 _NAMES = {
     UniquenessEstimator.PITMAN: "Pitman",
@@ -71,7 +71,7 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
     """
     session, report = job.session, job.report
     report.phase(JobPhase.READING)
-    # One transaction, so that everything is read of the same rows.
+    # One transaction, so that all reads see one state of the rows.
     with session.transaction():
         request, guess = with_guessed(session, request)
         shown, analyzed = resolve_subject(session, request, policy_of)
@@ -137,7 +137,7 @@ def _check_rows(request: RiskRequest, name: str, frequencies: Frequencies, rows:
 
 
 def _measured(control: Control, request: RiskRequest, frequencies: Frequencies, population: int | None) -> _Measured:
-    """All measures, with a look at whether the job is to stop after each."""
+    """All measures; after each it checks whether the job has to stop."""
     stop = control.raise_if_stopped
     measures = reidentification_measures(reidentification_risk(frequencies, request.thresholds))
     stop()

@@ -26,7 +26,7 @@ PROPOSED_DISTINCTION = 0.5
 
 
 def reidentification_measures(risk: ReidentificationRisk) -> list[Measure]:
-    """Of the three adversaries, and the unique records."""
+    """The measures of the three adversaries, and the unique records."""
     return [
         *_of_attack("prosecutor", risk.prosecutor),
         *_of_attack("journalist", risk.journalist),
@@ -55,7 +55,7 @@ def _above(model: str, records_at_risk: Sequence[tuple[Decimal, int]]) -> list[M
 
 
 def population_measures(estimates: PopulationEstimates) -> list[Measure]:
-    """By every estimator, last by the one that Dankar's rule decides for; classes of the population by its models."""
+    """Estimates by every estimator, the last by Dankar's rule; classes of the population by its models."""
     measures = []
     for estimator, share in estimates.uniqueness.items():
         if estimator is UniquenessEstimator.DANKAR:
@@ -75,7 +75,7 @@ def population_measures(estimates: PopulationEstimates) -> list[Measure]:
 
 
 def compared_measures(sizes: ClassSizes, thresholds: Sequence[Decimal], population: int | None) -> tuple[Measure, ...]:
-    """Of one of several sets of columns: what an adversary finds who knows that the person is in the table."""
+    """The measures of one of several sets of columns: for an adversary who knows that the person is in the table."""
     risk = prosecutor_risk(sizes, thresholds)
     measures = [
         Measure("sample", "classes", None, float(risk.classes)),
@@ -93,7 +93,7 @@ def compared_measures(sizes: ClassSizes, thresholds: Sequence[Decimal], populati
 
 
 def individual_measures(risk: IndividualRisk) -> list[Measure]:
-    """By survey weights."""
+    """The measures by survey weights."""
     return [
         Measure("individual", "highest_risk", None, risk.highest),
         Measure("individual", "average_risk", None, risk.average),
@@ -103,7 +103,7 @@ def individual_measures(risk: IndividualRisk) -> list[Measure]:
 
 
 def special_measures(risks: SubsetRisks, sizes: ClassSizes, fraction: float | None) -> list[Measure]:
-    """Of the special uniques; `fraction` is the sampling fraction, if that is known."""
+    """The measures of the special uniques; `fraction` is the sampling fraction, if that is known."""
     special, model = risks.special, "special uniques"
     measures = [
         Measure(model, "records", None, float((special.found > 0).sum())),
@@ -119,15 +119,15 @@ def special_measures(risks: SubsetRisks, sizes: ClassSizes, fraction: float | No
 
 
 def proposed_among(risks: Sequence[AttributeRisk]) -> list[AttributeRisk]:
-    """Those subsets of a table with records that are proposed as quasi-identifiers; see `subset_rows`."""
+    """The subsets that are proposed as quasi-identifiers, in a table with records; see `subset_rows`."""
     return proposed_identifiers(risks, PROPOSED_DISTINCTION, 1 - 1 / risks[0].records)
 
 
 def subset_rows(risks: SubsetRisks, columns: Sequence[str]) -> tuple[SubsetRisk, ...]:
     """The subsets by the names of their columns.
 
-    Proposed are the smallest of those that have half as many combinations of values as records, or in which a record is
-    like less than one other on average. Both are guesses.
+    Proposed are the smallest subsets that have half as many combinations of values as records, or in which a record
+    equals less than one other on average. Both are guesses.
     """
     proposed = set(proposed_among(risks.subsets))
     return tuple(

@@ -1,4 +1,4 @@
-"""What a risk analysis is of: a table, a query's rows, or the rows of a release that were not suppressed."""
+"""The subject of a risk analysis: a table, a query's rows, or the released rows that were not suppressed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tableveil.source.query import take_snapshot
 
 
 def resolve_subject(session: Session, request: RiskRequest, policy_of: PolicyOf) -> tuple[TableReference, Analyzed]:
-    """What people call it, and its rows with what is looked at in them.
+    """The subject's name for people, and its rows with the analyzed columns.
 
     Raises:
         InvalidError: the request does not fit the database.
         NotFoundError: there is no such release, table or column.
-        ConflictError: the release was replaced; its rows are another one's now.
+        ConflictError: the release was replaced; its rows belong to another one now.
     """
     query = None
     if request.release is not None:
@@ -48,7 +48,7 @@ def resolve_subject(session: Session, request: RiskRequest, policy_of: PolicyOf)
 
 
 def with_guessed(session: Session, request: RiskRequest) -> tuple[RiskRequest, str]:
-    """The request with guessed quasi-identifiers and a warning that says so, if it is of no release and names none.
+    """The request with guessed quasi-identifiers and a warning about that, if it has no release and names none.
 
     A query is run for it, and its rows are kept.
 
@@ -59,7 +59,7 @@ def with_guessed(session: Session, request: RiskRequest) -> tuple[RiskRequest, s
         return request, ""
     source, _ = _source(session, request)
     if source is None:
-        # Whoever resolves the request says so.
+        # The resolution of the request reports it.
         return request, ""
     if source.query is not None:
         take_snapshot(session, source)
@@ -84,7 +84,7 @@ def _source(session: Session, request: RiskRequest) -> tuple[Source | None, list
 
 
 def _field_of(field: str, request: RiskRequest) -> str:
-    """Where the request has what a fault says of a column: all may be named in the sets to be compared only."""
+    """The request's field for a fault of a column: columns may be named only in the sets to be compared."""
     match = re.fullmatch(r"quasi_identifiers\[(\d+)\]", field)
     if match is None or request.quasi_identifiers or not request.compare:
         return field

@@ -1,4 +1,4 @@
-"""A method of anonymization and its solution: what a release pipeline needs of either."""
+"""A method of anonymization and its solution: the interface of a release pipeline to any method."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ Counts = TypeVar("Counts")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """A plan that meets the policy, and what the method knows of it.
+    """A plan that meets the policy, with the method's evidence.
 
     Attributes:
         plan: The release to write.
         score: Less is better; `quality_model` says what it measures.
         parts: The score's part of each quasi-identifier; empty if the quality model has no parts.
-        proof: Why the plan is the best, or how far from the best it may be.
+        proof: The reason why the plan is the best, or how far from the best it may be.
         losses: The loss of each quasi-identifier, those of generalized ones first.
         quality_model: The quality model in words.
         chosen_by: The privacy models that took part in the choice.
-        explanation: Why this transformation; None if the method chooses no transformation.
+        explanation: The reasons for this transformation; None if the method chooses no transformation.
         sizes_before: The classes of the source.
-        guarantees: What every privacy model reaches, before and after.
+        guarantees: The strictest parameters met of every privacy model, before and after.
         warnings: For the owner, in whole sentences.
     """
 
@@ -59,7 +59,7 @@ class Method(Protocol[Counts]):
         """
 
     def solve(self, job: JobContext, counts: Counts) -> Solution:
-        """Chooses what to release.
+        """Chooses the release.
 
         Raises:
             InfeasibleError: nothing meets the policy.

@@ -1,4 +1,4 @@
-"""One job from a release to its utility report: compare every column with the source's, and how they go together."""
+"""One job from a release to its utility report: compares every column with the source's, and their associations."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run_utility_report(job: JobContext, request: UtilityRequest, policy_of: Poli
     """
     session, report = job.session, job.report
     report.phase(JobPhase.READING)
-    # One transaction, so that everything is read of the same rows.
+    # One transaction, so that all reads see one state of the rows.
     with session.transaction():
         release = current_release(session, request.release)
         policy = policy_of(release.policy)

@@ -1,4 +1,4 @@
-"""What a job can be asked for: each kind checks a request of its own against the database, and runs it."""
+"""The requests of jobs: each kind checks a request of its own against the database, and runs it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tableveil.state.jobs import JobKind
 
 
 class Work(ABC):
-    """One request. `kind` says what comes out, `document` is the policy, or what stands in its place, as JSON."""
+    """One request. `kind` is the kind of result; `document` is the policy, or its replacement, as JSON."""
 
     kind: ClassVar[JobKind]
     document: str
@@ -46,27 +46,27 @@ class Work(ABC):
 
     @property
     def options(self) -> str:
-        """What is asked for beside the document, as JSON, or an empty text: two requests are equal by both."""
+        """The request's options beside the document, as JSON, or an empty text: equal requests agree in both."""
         return ""
 
     @property
     def target(self) -> ReleaseTarget | None:
-        """Where objects are written that no other job may write at the same time."""
+        """The place of objects that no other job may write at the same time."""
         return None
 
     @property
     def population(self) -> Population | None:
-        """The population, of which a table may be read beside the source's."""
+        """The population, whose table may be read beside the source's."""
         return None
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the owner should know before the job has ended."""
+        """Warnings for the owner before the job has ended."""
         return ()
 
     @property
     def source_query(self) -> str:
-        """The query whose rows are the source, or an empty text: it is a table."""
+        """The query whose rows are the source, or an empty text if the source is a table."""
         return ""
 
     @property
@@ -76,16 +76,16 @@ class Work(ABC):
 
     @property
     def release(self) -> int | None:
-        """The release that is read, whose objects have to stay until the job has ended."""
+        """The release that is read; its objects have to stay until the job has ended."""
         return None
 
     @abstractmethod
     def admit(self, session: Session) -> TableReference:
-        """The source's full name, once everything is checked that can be without reading its rows.
+        """The source's full name, after all checks that do not read its rows.
 
         Raises:
             InvalidError: the request does not fit the database.
-            ConflictError: something is in the target's place.
+            ConflictError: something exists at the target.
         """
 
     @abstractmethod
@@ -99,28 +99,28 @@ class Work(ABC):
 
 @dataclass(frozen=True, slots=True)
 class _PolicyWork(Work):
-    """What a policy asks for."""
+    """The request of a policy."""
 
     policy: Policy
 
     @property
     def request_id(self) -> str:
-        """The policy's."""
+        """The policy's request id."""
         return self.policy.request_id
 
     @property
     def population(self) -> Population | None:
-        """The policy's."""
+        """The policy's population."""
         return self.policy.population
 
     @property
     def source_query(self) -> str:
-        """The policy's."""
+        """The policy's query."""
         return self.policy.source_query
 
     @property
     def hierarchy_tables(self) -> tuple[TableReference, ...]:
-        """The policy's."""
+        """The tables of the policy's hierarchies."""
         definitions = [attribute.hierarchy for attribute in self.policy.attributes]
         return tuple(
             TableReference(found.catalog, found.schema, found.table)
@@ -129,14 +129,14 @@ class _PolicyWork(Work):
         )
 
     def admit(self, session: Session) -> TableReference:
-        """The source, whatever the policy's target; see `Work`."""
+        """The source, for any target; see `Work`."""
         source, _, faults = resolve_source(session, self.policy)
         return _fitting(source, faults).reference
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseWork(_PolicyWork):
-    """A release."""
+    """The work for a release."""
 
     kind = JobKind.RELEASE
 
@@ -144,12 +144,12 @@ class ReleaseWork(_PolicyWork):
 
     @property
     def target(self) -> ReleaseTarget | None:
-        """The policy's."""
+        """The policy's target."""
         return self.policy.release
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The policy's."""
+        """The policy's warnings."""
         return tuple(early_warnings(self.policy))
 
     def admit(self, session: Session) -> TableReference:
@@ -167,7 +167,7 @@ class ReleaseWork(_PolicyWork):
 
 @dataclass(frozen=True, slots=True)
 class FrontierWork(_PolicyWork):
-    """A frontier."""
+    """The work for a frontier."""
 
     kind = JobKind.FRONTIER
 
@@ -187,7 +187,7 @@ class FrontierWork(_PolicyWork):
 
 @dataclass(frozen=True, slots=True)
 class PayoutSweepWork(_PolicyWork):
-    """A payout sweep."""
+    """The work for a payout sweep."""
 
     kind = JobKind.PAYOUT_SWEEP
 
@@ -196,7 +196,7 @@ class PayoutSweepWork(_PolicyWork):
 
     @property
     def options(self) -> str:
-        """The gains, and for which adversaries."""
+        """The gains, and which adversaries to look at."""
         gains = [f"{gain:f}" for gain in self.swept.gains]
         return json.dumps({"gains": gains, "if_method_known": self.swept.if_method_known}, separators=(",", ":"))
 
@@ -217,22 +217,22 @@ class RiskAnalysisWork(Work):
 
     @property
     def request_id(self) -> str:
-        """The request's."""
+        """The id of the request."""
         return self.request.request_id
 
     @property
     def release(self) -> int | None:
-        """The request's."""
+        """The release in the request."""
         return self.request.release
 
     @property
     def population(self) -> Population | None:
-        """The request's."""
+        """The population in the request."""
         return self.request.population
 
     @property
     def source_query(self) -> str:
-        """The request's."""
+        """The query in the request."""
         return self.request.source_query
 
     def admit(self, session: Session) -> TableReference:
@@ -257,12 +257,12 @@ class UtilityReportWork(Work):
 
     @property
     def request_id(self) -> str:
-        """The request's."""
+        """The id of the request."""
         return self.request.request_id
 
     @property
     def release(self) -> int | None:
-        """The request's."""
+        """The release in the request."""
         return self.request.release
 
     def admit(self, session: Session) -> TableReference:
@@ -286,12 +286,12 @@ class ClassificationWork(Work):
 
     @property
     def request_id(self) -> str:
-        """The request's."""
+        """The id of the request."""
         return self.request.request_id
 
     @property
     def release(self) -> int | None:
-        """The request's."""
+        """The release in the request."""
         return self.request.release
 
     def admit(self, session: Session) -> TableReference:

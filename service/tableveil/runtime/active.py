@@ -1,4 +1,4 @@
-"""Queued and running jobs, and what must not be done while there are such."""
+"""Queued and running jobs, and the actions that they forbid."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tableveil.state.releases import Release
 
 @dataclass(slots=True)
 class Active:
-    """A queued or running job: the tables that it reads, and the bytes that it is taken to need and was granted."""
+    """A queued or running job: the tables that it reads, and the bytes of memory estimated and granted."""
 
     job: Job
     work: Work
@@ -28,7 +28,7 @@ class Active:
 
 
 def tables_read(session: Session, work: Work, source: TableReference) -> tuple[TableReference, ...]:
-    """The tables or views that a job reads whose source was found."""
+    """The tables or views that a job reads, given its resolved source."""
     query, _ = resolve_query(session, work.source_query) if work.source_query else (None, [])
     population = work.population.table if work.population is not None else None
     return (
@@ -89,5 +89,5 @@ def check_release_free(jobs: Iterable[Active], release: Release) -> None:
 
 
 def _name(table: TableReference) -> tuple[str, str]:
-    """The database does not tell names apart that differ only in case."""
+    """The database does not distinguish names that differ only in case."""
     return (table.schema or "main").casefold(), table.table.casefold()

@@ -1,4 +1,4 @@
-"""Which job the running thread works for, so that every line it logs can say so."""
+"""The job that the running thread works for, so that every line of its log can name it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _JOB: ContextVar[int | None] = ContextVar("job", default=None)
 
 @contextmanager
 def at_hand(number: int) -> Iterator[None]:
-    """While the block runs, what this thread logs is about the job of that number."""
+    """While the block runs, this thread's log lines are about the job of that number."""
     token = _JOB.set(number)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Jobs that have ended, kept at hand: nothing of them changes but that they may be deleted."""
+"""Ended jobs in memory: they never change, but may be deleted."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ MOST = 1000
 LARGEST_POLICY = 16 * 2**10
 """Characters of its policy: a job with more is not kept, so that all together take some tens of megabytes at most."""
 MOST_FAULTS = 20
-"""Of its failure, for the same reason: there may be one for every column of a wide table."""
+"""The most faults of its failure, to save memory, too: there may be one for every column of a wide table."""
 
 
 class EndedJobs:
-    """Up to `MOST` jobs, of which those that came first go first. May be used from any thread.
+    """Keeps up to `MOST` jobs; the oldest are dropped first. May be used from any thread.
 
     They may have been deleted meanwhile, but no other job ever has their numbers.
     """
@@ -25,12 +25,12 @@ class EndedJobs:
         self._lock = threading.Lock()
 
     def known(self, numbers: Iterable[int]) -> dict[int, Job]:
-        """Those of the jobs that are here, by number."""
+        """The jobs among these that are kept here, by number."""
         with self._lock:
             return {number: self._jobs[number] for number in numbers if number in self._jobs}
 
     def keep(self, jobs: Iterable[Job]) -> None:
-        """Keeps those that have ended."""
+        """Keeps those of the jobs that have ended."""
         with self._lock:
             for job in jobs:
                 if job.state.ended and _is_small(job):

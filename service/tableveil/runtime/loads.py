@@ -49,15 +49,18 @@ logger = logging.getLogger("tableveil.jobs")
 _INCOMING = "tableveil_incoming"
 
 _PARQUET_PER_DATABASE = 10
-"""How many bytes of Parquet, which is compressed already, may become one in the database, and hardly more. Of CSV and
-streams nothing like that is certain: empty and equal values take next to nothing."""
+"""The bytes of Parquet, which is compressed already, that may become one byte in the database, and hardly less.
+
+There is no such bound for CSV and streams: empty and equal values take next to nothing.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadRequest:
-    """What is to be loaded where. The rows come from the file if there is one.
+    """The request of a load. The rows come from the file if there is one.
 
-    `origin` is the file, the server's or the client's, and how it is read, as JSON: requests of one id agree on it.
+    `origin` is the file, the server's or the client's, and its format, as JSON: repeated requests with one id agree on
+    it.
     """
 
     target: TableReference
@@ -70,7 +73,7 @@ class LoadRequest:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What was loaded; `repeated` if an earlier request of the same id did it."""
+    """The result of a load; `repeated` if an earlier request with this id did it."""
 
     load: Load
     rejected: tuple[RejectedLine, ...] = ()
@@ -82,11 +85,11 @@ class Stream(Protocol):
 
     @property
     def reader(self) -> pa.RecordBatchReader:
-        """The rows, as they come."""
+        """The rows, in the order of arrival."""
         ...
 
     def end(self) -> tuple[int, tuple[RejectedLine, ...]]:
-        """How many rows there should have been, and which lines were left out of them; raises what broke the stream."""
+        """The expected number of rows, and the lines that were left out; raises the error that broke the stream."""
         ...
 
 
@@ -106,12 +109,12 @@ class Loads:
             return store.LOADS.page(session, before, size)
 
     def load(self, request: LoadRequest, stream: Callable[[], Stream], control: Control) -> Loaded:
-        """Loads what is asked for; `stream` opens the rows that come with the call.
+        """Loads the requested rows; `stream` opens the rows that come with the call.
 
         Raises:
             InvalidError: the rows cannot be read, or do not fit.
-            ConflictError: there is something in the table's place, an unfinished job reads the table, the request id
-                named another load, or the file was changed meanwhile.
+            ConflictError: the table exists already, an unfinished job reads the table, the request id named another
+                load, or the file was changed meanwhile.
             BusyError: the disk is full.
             CancelledError: `control` says to stop.
         """
@@ -145,7 +148,7 @@ class Loads:
         digest: str,
         started: float,
     ) -> tuple[int, tuple[RejectedLine, ...]]:
-        """Loads and records it, and returns the record's number; call it in a transaction."""
+        """Loads and records the load, and returns the record's number; call it in a transaction."""
         with self._rows(session, request, source) as rows:
             if request.mode is LoadMode.APPEND:
                 count = append(session, target, rows.query, rows.columns)
@@ -192,7 +195,7 @@ class Loads:
 
     @contextmanager
     def _once(self, request_id: str) -> Iterator[None]:
-        """Keeps a second request of the same id away until the first has ended."""
+        """Blocks a second request with this id until the first has ended."""
         with self._lock:
             if request_id in self._running:
                 raise ConflictError.of(
@@ -211,7 +214,7 @@ class Loads:
                 self._running.discard(request_id)
 
     def _look(self, number: int) -> Load:
-        """A commit's success is no proof that something was written."""
+        """Checks that the load exists: a commit's success is no proof that anything was written."""
         with self._database.session() as session:
             found = store.LOADS.find(session, number)
         if found is None:
@@ -231,7 +234,7 @@ def _found_target(session: Session, request: LoadRequest) -> TableReference:
 
 
 def _digest(request: LoadRequest, source: Stream | None) -> str:
-    """Identifies where the rows come from and, of those that come with a call, the columns."""
+    """Identifies the origin of the rows and, for those that come with a call, the columns."""
     columns = [[field.name, str(field.type)] for field in source.reader.schema] if source is not None else []
     return hashlib.sha256(json.dumps([request.origin, columns]).encode()).hexdigest()
 
@@ -255,8 +258,8 @@ def _known(session: Session, request: LoadRequest, target: TableReference, diges
 
 @contextmanager
 def _incoming(session: Session, stream: Stream) -> Iterator[Rows]:
-    """The stream as rows. What it raises takes the place of what the database makes of that."""
-    # The database renames, in silence, what differs from another name in case only.
+    """The stream as rows. The stream's own error replaces the database's account of it."""
+    # The database silently renames columns that differ from another only in case.
     check_names(stream.reader.schema.names)
     query = exp.select("*").from_(table(_INCOMING))
     # Looking at the columns must not take batches from the stream.

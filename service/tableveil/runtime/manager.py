@@ -1,4 +1,4 @@
-"""The manager of jobs: takes requests, has them run, answers what became of them, and undoes what they made."""
+"""The manager of jobs: takes requests, has them run, reports their state, and withdraws or deletes their results."""
 
 from __future__ import annotations
 
@@ -51,8 +51,10 @@ from tableveil.state.releases import Release
 logger = logging.getLogger("tableveil.jobs")
 
 SECONDS_BETWEEN_LOOKS = 0.25
-"""How often a watcher looks how far the search is, and whether its client is still there. A search reports more often
-than that: who woke every watcher each time would slow down all other calls."""
+"""How often a watcher checks the search's progress, and whether its client is still there.
+
+A search reports more often than that: waking every watcher each time would slow down all other calls.
+"""
 
 
 class JobManager:
@@ -64,7 +66,7 @@ class JobManager:
     def __init__(
         self, database: Database, concurrent_jobs: int = 2, queue_limit: int = 100, memory: int | None = None
     ) -> None:
-        """Brings the state up to date, ends what an earlier process left unfinished, and starts the workers.
+        """Brings the state up to date, ends the unfinished jobs of an earlier process, and starts the workers.
 
         Running jobs share `memory` bytes, None for the database's memory limit.
         """
@@ -82,13 +84,14 @@ class JobManager:
         self._workers = Workers(database, self._queue, concurrent_jobs)
 
     def check(self, policy: Policy, control: Control | None = None, *, rows: bool = True) -> Checked:
-        """Everything that would keep a job with this policy from searching, and what its owner should know before.
+        """All faults that would keep a job with this policy from searching, and warnings for its owner.
 
-        Without `rows`, what shows without reading the source's rows; the policy need not be valid by itself then.
+        Without `rows`, only faults that show without reading the source's rows; the policy may then have faults by
+        itself.
 
         Raises:
             Stopped: `control` says so.
-            BusyError: some resource is used up for now.
+            BusyError: a resource is exhausted at the moment.
         """
         with self._database.session() as session:
             session.control = control or Control()
@@ -103,10 +106,10 @@ class JobManager:
                 return Checked(error.faults, tuple(early_warnings(policy)))
 
     def submit(self, work: Work, control: Control | None = None, *, again: bool = False) -> Job:
-        """Queues a job; with a request id that is known, returns the job it named, unless doing it again may help.
+        """Queues a job; with a known request id, returns the job it named, unless repeating it may help.
 
-        What can be checked without reading the source's rows is checked now. With `again` there is a new job in any
-        case, and the request id names that from now on.
+        Checks that do not read the source's rows run now. With `again` there is a new job in any case, and the request
+        id names it from now on.
 
         Raises:
             InvalidError: the policy does not fit the database, or repeats a release without a reason.
@@ -120,7 +123,7 @@ class JobManager:
             if not again and (known := self._known(session, work, digest)) is not None:
                 return known
             self._queue.check_room()
-            # Not while others wait: it may take seconds. What changes meanwhile is noticed when the job runs.
+            # Not while others wait: it may take seconds. The job itself notices later changes.
             session.control = control
             source, target = work.admit(session), work.target
             reads = tables_read(session, work, source)
@@ -146,7 +149,7 @@ class JobManager:
             )
             need = estimated_need(session, reads)
             store.insert_request(session, request)
-            # Before it can start, which the log says too.
+            # Before it can start, which is also logged.
             with at_hand(request.number):
                 logger.info("jobs/%d queued", request.number)
             self._queue.add(Active(Job(request, JobState.QUEUED, warnings=work.warnings), work, reads, need))
@@ -167,7 +170,7 @@ class JobManager:
         with self._database.session() as session:
             numbers = store.page(session, before, size)
             found = self._find(session, numbers)
-        # One that is not found was deleted meanwhile.
+        # A job that is not found was deleted meanwhile.
         return [found[number] for number in numbers if number in found]
 
     def cancel(self, number: int) -> Job:
@@ -178,7 +181,7 @@ class JobManager:
         return self.get(number)
 
     def delete(self, number: int) -> None:
-        """Deletes an ended job with what it found; its request id is free again.
+        """Deletes an ended job with its result; its request id is free again.
 
         Raises:
             NotFoundError: there is no such job.
@@ -204,7 +207,7 @@ class JobManager:
             logger.info("jobs/%d deleted", number)
 
     def withdraw(self, number: int, reason: str, control: Control | None = None) -> None:
-        """Drops the objects of a release that is current, and notes why in the ledger; once withdrawn, does nothing.
+        """Drops the objects of a current release, and notes the reason in the ledger; once withdrawn, does nothing.
 
         Raises:
             InvalidError: there is no reason.
@@ -251,7 +254,7 @@ class JobManager:
     def close(self, grace_seconds: float) -> bool:
         """Takes no more jobs, ends queued and running ones as interrupted, and returns whether the workers ended."""
         deadline = time.monotonic() + grace_seconds
-        # A submission under way is let through first, or else it queues a job that the next start has to end.
+        # A running submission may finish first: otherwise it would queue a job that the next start has to end.
         let_through = self._submitting.acquire(timeout=grace_seconds)
         queued = self._queue.close()
         if let_through:
@@ -273,7 +276,7 @@ class JobManager:
         check_release_free(self._queue.active(), release)
 
     def _find(self, session: Session, numbers: Sequence[int]) -> dict[int, Job]:
-        """Jobs that the store has, as they stand: in the queue, kept at hand, or else in the store."""
+        """The present state of stored jobs: from the queue, from memory, or else from the store."""
         found = self._ended.known(numbers) | self._queue.views(numbers)
         others = [number for number in numbers if number not in found]
         if others:
@@ -283,7 +286,7 @@ class JobManager:
         return found
 
     def _known(self, session: Session, work: Work, digest: str) -> Job | None:
-        """The job that the request id names, if asking for it again is no reason to do it again."""
+        """The job that the request id names, unless the repeated request is a reason to do it again."""
         if not work.request_id or not (known := store.find_request(session, work.request_id, work.kind)):
             return None
         if (known.digest, known.options) != (digest, work.options):
@@ -298,7 +301,7 @@ class JobManager:
 
 
 def _digest(document: str) -> str:
-    """Identifies what a policy asks for, whatever request id it came with."""
+    """Identifies the request in a document, for any request id."""
     content = json.loads(document)
     content.pop("request_id", None)
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The memory that jobs share: what one is taken to need, and whether it fits beside those that run."""
+"""The memory that jobs share: an estimate of a job's need, and whether it fits beside the running ones."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from tableveil.policy import TableReference
 from tableveil.source.tables import STATE_SCHEMA
 
 BYTES_PER_JOB = 96 * 2**20
-"""What a job needs for a table of any size: dictionaries, buffers of threads, pages of what it writes."""
+"""A job's need for a table of any size: dictionaries, buffers of threads, pages that it writes."""
 
 BYTES_PER_VALUE = 16
-"""What a job keeps of each value of its source, if all combinations are different and nothing is spilled: DuckDB's size
-of a text that it refers to, or two 64-bit numbers."""
+"""A job's need per value of its source if all combinations are different and nothing is spilled.
+
+It is DuckDB's size of a text that it refers to, or two 64-bit numbers.
+"""
 
 
 @dataclass(slots=True)
 class MemoryBudget:
     """Divides `total` bytes between up to `jobs` running jobs. Guard it by a lock of your own.
 
-    DuckDB's limit is for the whole instance, and a job that finds it used up by others fails. So each job is granted
-    what it needs, but at least an equal share, so that small jobs are never held up; one that needs more than there is
-    gets all, and spills. What numpy holds is outside of DuckDB's limit and counts as if it were inside.
+    DuckDB's limit is for the whole instance, and a job fails if others have used it up. So each job is granted its
+    need, but at least an equal share, so that small jobs are never held up; a job that needs more than there is gets
+    all, and spills. Numpy's memory is outside of DuckDB's limit and counts as if it were inside.
     """
 
     total: int
@@ -31,7 +33,7 @@ class MemoryBudget:
     _granted: dict[int, int] = field(default_factory=dict)
 
     def share(self, need: int) -> int:
-        """What a job with that need is granted, in bytes."""
+        """The bytes granted to a job with that need."""
         return min(max(need, self.total // self.jobs), self.total)
 
     def fits(self, need: int) -> bool:
@@ -49,9 +51,9 @@ class MemoryBudget:
 
 
 def estimated_need(session: Session, reads: Iterable[TableReference]) -> int:
-    """The bytes that a job that reads these tables is taken to need.
+    """An estimate of the bytes that a job needs to read these tables.
 
-    It is known before anything is read: by their rows and columns. A view may read any table, and is taken for the one
+    It is computed from their rows and columns before anything is read. A view may read any table, and counts as the one
     with the most values.
     """
     values = {

@@ -1,4 +1,4 @@
-"""A job as clients see it, and why one failed."""
+"""A job in the form for clients, and the reason of its failure."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _PASSING = frozenset({"INTERRUPTED", "WRITE_CONFLICT", "SOURCE_CHANGED"})
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a request or a job failed."""
+    """The reason why a request or a job failed."""
 
     kind: FailureKind
     code: str
@@ -59,14 +59,14 @@ class Failure:
 
     @classmethod
     def of(cls, error: TableveilError) -> Failure:
-        """The failure that an error of the tree stands for."""
+        """The failure for an error of the tree."""
         kind = _KINDS.get(type(error), FailureKind.INTERNAL)
         relaxations = error.relaxations if isinstance(error, InfeasibleError) else ()
         return cls(kind, error.code, error.message, error.faults, relaxations)
 
     @property
     def may_pass(self) -> bool:
-        """Whether the same request may succeed later with nothing changed: nobody decided that it should not."""
+        """Whether the request may succeed later with nothing changed: nobody decided that it should not."""
         return self.kind is FailureKind.BUSY or self.code in _PASSING
 
     def to_json(self) -> str:
@@ -75,7 +75,7 @@ class Failure:
 
     @classmethod
     def from_json(cls, text: str) -> Failure:
-        """What `to_json` wrote."""
+        """The failure that `to_json` wrote."""
         stored = json.loads(text)
         faults = tuple(Fault(**fault) for fault in stored["faults"])
         # Failures stored by older versions have none.
@@ -100,7 +100,7 @@ class JobProgress:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job and where it stands; once succeeded, `result` numbers what came out. Times are UTC without a zone."""
+    """A job and its state; once it succeeded, `result` is the number of its result. Times are UTC without a zone."""
 
     request: Request
     state: JobState

@@ -1,4 +1,4 @@
-"""How jobs end: what became of an exception, of a stop of the server, and of a job that the store knows."""
+"""The ends of jobs: after an exception, after a stop of the server, and for jobs in the store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ logger = logging.getLogger("tableveil.jobs")
 
 
 def failure_of(error: Exception, number: int) -> Failure:
-    """Why the job of that number failed, if running it raised `error`."""
+    """The reason why the job of that number failed, if running it raised `error`."""
     match error:
         case Stopped():
             return Failure.of(CancelledError("CANCELLED", "the job was cancelled"))
@@ -48,7 +48,7 @@ def interrupted() -> Outcome:
 
 
 def from_store(stored: StoredJob) -> Job:
-    """A job that does not run here, as clients see it."""
+    """A job that does not run here, in the form for clients."""
     event, outcome = stored.last_event, stored.outcome
     progress = None
     if event is not None and event.checked is not None and event.lattice_size is not None:

@@ -1,4 +1,4 @@
-"""The queue of jobs: which is next, and how those stand that have not ended."""
+"""The queue of jobs: the next one, and the state of those that have not ended."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class JobQueue:
         self._active: dict[int, Active] = {}
         self._queued: deque[int] = deque()
         self._closed = False
-        # Guards all of the above; notified whenever a job comes, starts, ends, or is in another phase.
+        # Guards all of the above; notified when a job comes, starts, ends, or changes its phase.
         self._changed = threading.Condition()
 
     @property
@@ -59,7 +59,7 @@ class JobQueue:
             return list(self._active.values())
 
     def views(self, numbers: Iterable[int]) -> dict[int, Job]:
-        """Those of the jobs that are here, as they stand at one moment."""
+        """The jobs among these that are in the queue, in their state at one moment."""
         with self._changed:
             return {number: self._view(number) for number in numbers if number in self._active}
 
@@ -85,7 +85,7 @@ class JobQueue:
             self._changed.notify_all()
 
     def put_back(self, active: Active) -> bool:
-        """Queues a job that ran beside others before all others, to run by itself; False if it did, or if closed."""
+        """Queues a job that ran beside others before all others, to run alone; False if it ran alone, or if closed."""
         with self._changed:
             if self._closed or active.granted == self._memory.total:
                 return False
@@ -99,12 +99,12 @@ class JobQueue:
         """Replaces fields of the job."""
         with self._changed:
             active.job = replace(active.job, **changes)  # type: ignore[arg-type]
-            # Progress is looked at by who wants to know of it.
+            # Watchers look at the progress themselves.
             if changes.keys() != {"progress"}:
                 self._changed.notify_all()
 
     def cancel(self, number: int) -> Active | None:
-        """Asks a job to stop, and returns it if it was still queued: nobody else will end it."""
+        """Asks a job to stop, and returns it if it was still queued: then the caller has to end it."""
         with self._changed:
             active = self._active.get(number)
             if active is None:
@@ -122,12 +122,12 @@ class JobQueue:
             self._changed.notify_all()
 
     def wait(self, job: Job, seconds: float) -> None:
-        """Returns once a job has started, ended, or gone on to another phase since it was like that, or in time."""
+        """Returns once a job has started, ended, or changed its phase since `job`, or when the time is over."""
         with self._changed:
             self._changed.wait_for(partial(self._moved, job), seconds)
 
     def close(self) -> list[Active]:
-        """Starts no more jobs, asks the running ones to stop, and returns the queued ones, which nobody else ends."""
+        """Starts no more jobs, asks running ones to stop, and returns the queued ones, which the caller has to end."""
         with self._changed:
             self._closed = True
             queued = [self._active[number] for number in self._queued]

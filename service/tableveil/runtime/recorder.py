@@ -1,4 +1,4 @@
-"""What a running job reports, turned into events in the store and changes of the job."""
+"""Turns the reports of a running job into events in the store and changes of the job."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Change(Protocol):
 
 
 class Recorder:
-    """Of one job. The session is its own: the job's may be in the middle of a transaction."""
+    """Records the reports of one job. The session is its own: the job's may be in the middle of a transaction."""
 
     def __init__(self, session: Session, number: int, change: Change) -> None:
         self._session = session
@@ -43,7 +43,7 @@ class Recorder:
             self._change(phase=phase)
 
     def progress(self, progress: Progress) -> None:
-        """The search has come so far."""
+        """The search reports its progress."""
         known = JobProgress(
             progress.checked,
             str(progress.lattice_size),

@@ -1,4 +1,4 @@
-"""What a client may call its requests."""
+"""The permitted names of requests."""
 
 from __future__ import annotations
 

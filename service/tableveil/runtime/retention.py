@@ -1,4 +1,4 @@
-"""Retention: what ended long ago is deleted, once at start and then every day."""
+"""Retention: deletes jobs that ended long ago, once at start and then every day."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECONDS_BETWEEN_RUNS = 24 * 60 * 60.0
 
 
 def delete_old(database: Database, age: timedelta) -> tuple[int, int]:
-    """Deletes jobs that ended longer ago than `age` with what they found, and progress of those that made releases.
+    """Deletes jobs that ended longer ago than `age` with their results, and progress of those that made releases.
 
     Releases with their evidence, their jobs and their objects stay. Returns the numbers of jobs and of progress events.
     """
@@ -40,7 +40,7 @@ class Retention:
         self._thread.start()
 
     def close(self) -> None:
-        """Waits until what is being deleted is."""
+        """Waits until the running deletion is done."""
         self._closing.set()
         self._thread.join()
 

@@ -1,4 +1,4 @@
-"""Room on the disk for a job: whether what it must write at the least finds any, said before it begins."""
+"""Room on the disk for a job: refuses it before it begins if its least need clearly does not fit."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from tableveil.source.model import Column
 from tableveil.source.tables import columns_of
 
 _CERTAIN = Decimal("0.5")
-"""The share of what different texts take in the source that they take in a release at the least, whose rows are sorted:
-no texts that take much room are made half as large by that, unless they are the same ones over and over."""
+"""The least share of their size in the source that different texts take in a release.
+
+Rows are sorted there, which does not halve texts that take much room, unless they repeat.
+"""
 
 
 def check_room(database: Database, session: Session, work: Work, source: TableReference) -> None:
-    """Raises `BusyError` if there is less than stays free anyway, or clearly less than the released rows will take.
+    """Raises `BusyError` if there is less than must stay free, or clearly less than the released rows will take.
 
-    Rows are spilled to the same file system, which may need more: of that nothing is certain before.
+    Rows are spilled to this file system, too, which may need more: no bound for that is known before.
     """
     place, wanted = database.path.parent, 0
-    # No source takes more than the file, so that there is nothing to ask as long as there is room for another.
+    # No source takes more than the file, so nothing needs to be computed while there is room for another such file.
     is_scarce = free_bytes(place) < LEAST_FREE_BYTES + database.path.stat().st_size
     if is_scarce and isinstance(work, ReleaseWork):
         wanted = max(0, least_bytes(session, work.policy, source) - catalog.unused_bytes(session))
@@ -32,10 +34,10 @@ def check_room(database: Database, session: Session, work: Work, source: TableRe
 
 
 def least_bytes(session: Session, policy: Policy, reference: TableReference) -> int:
-    """What the rows of a release take at the least: those that cannot be suppressed, in columns that stay as they are.
+    """The least bytes of a release's rows: those that cannot be suppressed, in columns that stay unchanged.
 
-    Only texts count, as far as they differ: of sorted numbers and repeated texts next to nothing may be left. 0 for
-    what is not known before: a query, a view, a subset, records that are chosen one by one.
+    Only different texts count: sorted numbers and repeated texts may shrink to next to nothing. 0 if it is unknown: for
+    a query, a view, a subset, records that are chosen one by one.
     """
     is_subset = policy.population is not None and policy.population.subset_column
     if policy.source_query or is_subset or policy.has_own_levels:

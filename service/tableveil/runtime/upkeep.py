@@ -1,4 +1,4 @@
-"""Looking after the database of a running server: how it is, and backups."""
+"""Upkeep of the database of a running server: its state, and backups."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Upkeep:
     def __init__(
         self, database: Database, backup_directory: Path | None, at_work: Callable[[], Collection[int]]
     ) -> None:
-        """`at_work` names the jobs that have not ended; see `Backups` for what a directory may be refused for."""
+        """`at_work` names the jobs that have not ended; see `Backups` for the errors of a directory."""
         self.database = database.path.resolve()
         self._database = database
         self._at_work = at_work
         self._backups = Backups(database, backup_directory)
 
     def examine(self, control: Control) -> list[Finding]:
-        """Everything that was looked at, and how it is; `Stopped` if `control` says so."""
+        """All findings of an examination; `Stopped` if `control` says so."""
         with self._database.session() as session:
             session.control = control
             file = examine_file(self.database, served=True, replaced=self._database.replaced)

@@ -67,7 +67,7 @@ class Workers:
                     self.end(active, failure)
 
     def _run(self, active: Active) -> Failure | None:
-        """Runs a job to its end and returns why it failed, or None."""
+        """Runs a job to its end and returns the reason of its failure, or None."""
         number = active.job.number
         logger.info("jobs/%d started", number)
         try:

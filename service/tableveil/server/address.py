@@ -21,7 +21,7 @@ _LONGEST_SOCKET_FILE = 107
 
 
 def check_address(address: str, allow_remote: bool) -> None:
-    """Raises `InvalidError` if the address is none, or reaches beyond this machine without `allow_remote`."""
+    """Raises `InvalidError` if the address is malformed, or reaches beyond this machine without `allow_remote`."""
     if address.startswith(_SOCKET_FILE):
         # Only its user may connect: see `bind`.
         _socket_file(address)
@@ -39,7 +39,7 @@ def check_address(address: str, allow_remote: bool) -> None:
 
 
 def bind(server: grpc.Server, address: str) -> int:
-    """Makes the server listen on a checked address, and returns the port: the one asked for, or any if that is 0.
+    """Makes the server listen on a checked address, and returns the port: the requested one, or any if that is 0.
 
     Raises:
         BusyError: another process listens there.
@@ -53,7 +53,8 @@ def bind(server: grpc.Server, address: str) -> int:
     except RuntimeError:
         raise _diagnosis(address) from None
     if socket_file is not None:
-        # Whatever the process's umask is: who connects is the owner of all tables. No call is answered before.
+        # For any umask of the process: a process that can connect has the rights of the owner of all tables. No call is
+        # answered before.
         socket_file.chmod(0o600)
     return port
 
@@ -74,7 +75,7 @@ def _socket_file(address: str) -> Path:
 
 
 def _require_unused(path: Path) -> None:
-    """Raises `BusyError` if a process listens there: gRPC would take the file from it, and it would hear no more."""
+    """Raises `BusyError` if a process listens there: gRPC would replace its file, and it would get no more calls."""
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(bytes(path))
@@ -99,7 +100,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _diagnosis(address: str) -> TableveilError:
-    """Why gRPC cannot listen; it says so only in its log. A plain socket tells."""
+    """The reason why gRPC cannot listen; gRPC only logs it. A plain socket gives the reason."""
     if address.startswith(_SOCKET_FILE):
         found = f"{shortened(address)}, where no socket can be made"
         expected = "a path in an existing, writable directory, where nothing is"

@@ -20,7 +20,7 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
     def GetServerStatus(  # noqa: N802
         self, request: v1.GetServerStatusRequest, context: grpc.ServicerContext
     ) -> v1.GetServerStatusResponse:
-        """What was found; problems are the answer, not an error."""
+        """The findings; problems are the answer, not an error."""
         findings = map(finding_to_proto, self._upkeep.examine(control_of(context)))
         return v1.GetServerStatusResponse(database=str(self._upkeep.database), findings=findings)
 

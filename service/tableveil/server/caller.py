@@ -1,4 +1,4 @@
-"""Ties what is done for a call to its caller."""
+"""Ties the work for a call to its caller."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def control_of(context: grpc.ServicerContext) -> Control:
     """Says to stop once the client is gone, its deadline is over, or the server ends the call.
 
     Raises:
-        CancelledError: that is so already.
+        CancelledError: one of these is true already.
     """
     control = Control()
     if not context.add_callback(control.cancel):

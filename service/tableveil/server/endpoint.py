@@ -83,7 +83,7 @@ SERVICES = tuple(
 
 _OPTIONS = (
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
-    # Else a second server would share the port in silence, and calls would go to either.
+    # Otherwise a second server would silently share the port, and calls would go to either.
     ("grpc.so_reuseport", 0),
     # A watcher whose machine vanished is noticed within 80 seconds.
     ("grpc.keepalive_time_ms", 60_000),
@@ -147,13 +147,13 @@ class Endpoint:
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
 
     def start(self) -> None:
-        """Begins to answer: alive (health of no service in particular) and ready (of every service)."""
+        """Begins to answer: alive (health without a service) and ready (health of every service)."""
         for service in SERVICES:
             self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
         self._server.start()
 
     def retire(self) -> None:
-        """Tells whoever asks that the server is not ready for more; it is alive, and calls are still answered."""
+        """Reports that the server is not ready for more; it is alive, and calls are still answered."""
         for service in SERVICES:
             self._health.set(service, health_pb2.HealthCheckResponse.NOT_SERVING)
 

@@ -40,7 +40,7 @@ class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):
     def CreateHierarchy(  # noqa: N802
         self, request_iterator: Iterator[v1.CreateHierarchyRequest], context: grpc.ServicerContext
     ) -> v1.CreateHierarchyResponse:
-        """Stores what all messages bring; a client that goes away before the end leaves nothing."""
+        """Stores the rows of all messages; a client that goes away before the end leaves nothing."""
         with self._uploads.taken():
             first = next(request_iterator, v1.CreateHierarchyRequest())
             pieces = ((request.rows, request.ByteSize()) for request in chain([first], request_iterator))
@@ -84,7 +84,7 @@ class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):
     def ReadHierarchy(  # noqa: N802
         self, request: v1.ReadHierarchyRequest, context: grpc.ServicerContext
     ) -> Iterator[v1.ReadHierarchyResponse]:
-        """What is stored, then its rows as gRPC's flow control lets them go."""
+        """The stored version, then its rows at the speed of gRPC's flow control."""
         with self._hierarchies.read(stored_levels_from_proto(request.hierarchy)) as (stored, batches):
             yield v1.ReadHierarchyResponse(hierarchy=stored_hierarchy_to_proto(stored))
             for piece in row_pieces(chain.from_iterable(batches)):
@@ -92,7 +92,7 @@ class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):
 
 
 def _received(pieces: Iterable[tuple[Iterable[policy_pb2.HierarchyRow], int]], announced: int) -> list[tuple[str, ...]]:
-    """The rows of all pieces together; a piece is the rows of a message and the bytes of that."""
+    """The rows of all pieces together; a piece is the rows of a message and the message's size in bytes."""
     rows: list[tuple[str, ...]] = []
     # Labels repeat from row to row; one object for each keeps large hierarchies in memory.
     known: dict[str, str] = {}
@@ -107,7 +107,7 @@ def _received(pieces: Iterable[tuple[Iterable[policy_pb2.HierarchyRow], int]], a
             rows.append((*labels[:1], *map(known.setdefault, labels[1:], labels[1:])))
         if len(rows) > MOST_HIERARCHY_ROWS:
             raise _too_large(f"more than {MOST_HIERARCHY_ROWS:,} rows", f"at most {MOST_HIERARCHY_ROWS:,} rows")
-    # gRPC may end a stream that was cut off, by the client or a message over the limit, as if all had come.
+    # gRPC may end a stream that was cut off, by the client or a message over the limit, as if it were complete.
     if len(rows) < announced:
         raise CancelledError("CANCELLED", "the upload was cut off before its end; nothing was stored")
     if len(rows) > announced:

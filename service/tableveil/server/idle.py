@@ -1,4 +1,4 @@
-"""Ends streams whose client neither takes what it asked for nor sends what it promised."""
+"""Ends streams whose client neither takes the requested data nor sends the promised data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SECONDS_BETWEEN_LOOKS = 1.0
 
 
 class IdleStreams:
-    """One thread that looks after all streams of a server: each holds a thread and a slot that others need."""
+    """One thread that watches all streams of a server: each holds a thread and a slot that others need."""
 
     def __init__(self, seconds: float) -> None:
         """`seconds` is how long a stream may wait for its client."""

@@ -55,19 +55,19 @@ class IncomingRows:
     def _checked(self, stream: pa.RecordBatchStreamReader) -> Iterator[pa.RecordBatch]:
         try:
             for batch in stream:
-                # Text that is no UTF-8, or offsets that lead astray, must not reach the database.
+                # Text that is no UTF-8, or offsets out of bounds, must not reach the database.
                 _validate(batch)
                 yield batch
             self._bytes.drain()
         except BaseException as error:
-            # What is raised here reaches the database as a text, so that it is kept.
+            # An error raised here reaches the database as a text, so the error itself is kept.
             if self._bytes.failure is None:
                 self._bytes.failure = _not_arrow() if isinstance(error, (pa.ArrowException, OSError)) else error
             raise
 
 
 class _MessageBytes(io.RawIOBase):
-    """The bytes of the messages up to the one that says that it is the last."""
+    """The bytes of the messages up to the one that is marked as the last."""
 
     def __init__(self, requests: Iterator[v1.LoadTableRequest]) -> None:
         super().__init__()
@@ -96,13 +96,13 @@ class _MessageBytes(io.RawIOBase):
             pass
 
     def _next(self) -> bool:
-        """Takes the next piece; whether there was one."""
+        """Takes the next piece; returns whether there was one."""
         if self.end is not None:
             return False
         try:
             request = next(self._requests, None)
         except BaseException as error:
-            # The client is gone, or sent what is no message.
+            # The client is gone, or sent an unreadable message.
             self.failure = error
             raise
         if request is None:

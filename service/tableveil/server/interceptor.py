@@ -1,4 +1,4 @@
-"""Around every call: requests are read, streams counted, and whatever is raised becomes a status."""
+"""Wraps every call: reads requests, counts streams, and turns errors into statuses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CallInterceptor(grpc.ServerInterceptor):
         continuation: Callable[[grpc.HandlerCallDetails], grpc.RpcMethodHandler[Any, Any] | None],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> grpc.RpcMethodHandler[Any, Any] | None:
-        """The handler as it is called: gRPC hands it raw requests, so that unreadable ones get a status of ours."""
+        """The handler that gRPC calls with raw requests, so that unreadable ones get a status of ours."""
         handler = continuation(handler_call_details)
         if handler is None:
             return None
@@ -68,7 +68,7 @@ class CallInterceptor(grpc.ServerInterceptor):
 
         return answer
 
-    # The slots are taken inside the generators, not before: one that never starts is never finished either.
+    # The generators take the slots themselves: a generator that never starts is never finished either.
     def _download(self, method: str, handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[..., Iterator[Any]]:
         def answer(request: bytes, context: grpc.ServicerContext) -> Iterator[Any]:
             with _failures_as_statuses(method, context), self._streams.taken():
@@ -128,7 +128,10 @@ def _failures_as_statuses(method: str, context: grpc.ServicerContext) -> Iterato
 
 
 def _unexpected(method: str, error: Exception) -> InternalError:
-    """What the client learns of a defect: an id to look for. The log learns the place, but no text: it may be data."""
+    """The client's view of a defect: an id to look for in the log.
+
+    The log gets the place, but no text: it may be data.
+    """
     correlation = uuid.uuid4().hex[:16]
     frames = traceback.extract_tb(error.__traceback__)
     place = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))

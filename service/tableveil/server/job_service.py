@@ -27,7 +27,7 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
     """Each method converts, calls, converts."""
 
     def __init__(self, jobs: JobManager, checks: Slots) -> None:
-        """`checks` bounds how many checks read their sources at once."""
+        """`checks` limits how many checks read their sources at once."""
         self._jobs = jobs
         self._checks = checks
 
@@ -63,7 +63,7 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
     def CancelJob(  # noqa: N802
         self, request: v1.CancelJobRequest, context: grpc.ServicerContext
     ) -> v1.CancelJobResponse:
-        """The job as it is after asking; it may take a moment to stop."""
+        """The job after the request; it may take a moment to stop."""
         return v1.CancelJobResponse(job=job_to_proto(self._jobs.cancel(job_number(request.name))))
 
     def WatchJob(  # noqa: N802
@@ -86,6 +86,6 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
     def DeleteJob(  # noqa: N802
         self, request: v1.DeleteJobRequest, context: grpc.ServicerContext
     ) -> v1.DeleteJobResponse:
-        """Nothing is left of the job but what others keep of it."""
+        """Nothing is left of the job except references that others keep."""
         self._jobs.delete(job_number(request.name))
         return v1.DeleteJobResponse()

@@ -17,7 +17,7 @@ from tableveil.runtime.current_job import job_at_hand
 from tableveil.server.settings import LogFormat
 
 _FIELDS = ("method", "code", "correlation")
-"""What a record may carry beside its message."""
+"""The fields that a record may have beside its message."""
 
 
 def configure_log(form: LogFormat) -> None:
@@ -40,7 +40,7 @@ class ConsoleFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """One line."""
         job = getattr(record, "job", None)
-        # Some name it by themselves.
+        # Some messages name it themselves.
         record.about = f"[{job}] " if job and not record.getMessage().startswith(job) else ""
         return _in_one_line(super().format(record))
 
@@ -50,7 +50,7 @@ class ConsoleFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """An object a line: `time` (UTC), `level`, `logger`, `message`, and `job` and others where there are such."""
+    """One object per line: `time` (UTC), `level`, `logger`, `message`, and `job` and others where they exist."""
 
     def format(self, record: logging.LogRecord) -> str:
         """One line, in ASCII."""
@@ -69,7 +69,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def place_of(raised: object) -> str:
-    """Type and frames of what `sys.exc_info` returns."""
+    """Type and frames of the result of `sys.exc_info`."""
     match raised:
         case (type() as kind, _, TracebackType() as trace):
             frames = reversed(traceback.extract_tb(trace))
@@ -93,5 +93,5 @@ def _log_uncaught(kind: type[BaseException], _: BaseException | None, trace: Tra
 
 
 def _in_one_line(text: str) -> str:
-    """What a client calls something must not look like a line of the log."""
+    """Texts from clients must not look like a line of the log."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -1,4 +1,4 @@
-"""Pages of lists: as many items as asked for, fewer if they are large, and where the next page begins."""
+"""Pages of lists: the requested number of items, fewer if they are large, and the begin of the next page."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tableveil.server.settings import LARGEST_PAGE
 
 
 class PageRequest(Protocol):
-    """What every request of a list has."""
+    """The fields of every list request."""
 
     page_size: int
     page_token: str
 
 
 class Numbered(Protocol):
-    """What every item of a list from the newest to the oldest has."""
+    """The interface of items in a list from the newest to the oldest."""
 
     @property
     def number(self) -> int:
@@ -53,9 +53,9 @@ def page_of(
     """The page that begins at a position.
 
     Args:
-        position: What the request's token stands for.
-        request: How many items it is to have; there is at least one, however large.
-        page: So many items from a position on.
+        position: The position in the request's token.
+        request: Has the number of items; a page has at least one, however large.
+        page: Gives so many items from a position on.
         to_proto: Makes an item's message.
         token_after: The token of the page that begins after an item.
 

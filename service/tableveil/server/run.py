@@ -1,4 +1,4 @@
-"""The life of the server's process: opened, announced, ended by a signal."""
+"""The life of the server's process: it is opened, announced, and ended by a signal."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ WAKING_SECONDS = 0.5
 def run_server(settings: Settings) -> int:
     """Serves until SIGTERM or SIGINT and returns the exit code, 0; call it in the main thread.
 
-    If the database fails, so that it must be opened anew, the server ends by itself and returns 1: whoever runs it is
-    to start it again.
+    If the database fails and must be reopened, the server ends by itself and returns 1: its supervisor has to start it
+    again.
 
     One line on standard output says when the server is ready, with the port it listens on. The log goes to standard
-    error. A second signal ends the process at once; nothing that was committed is lost by that. What does not end in
-    time ends with the process, instead of a return.
+    error. A second signal ends the process at once, without losing anything that was committed. Work that does not end
+    in time ends with the process; then the function does not return.
 
     Raises:
         TableveilError: a setting is invalid, the database cannot be opened, or the address cannot be used.
     """
     configure_log(settings.log_format)
-    # The database, if the server creates it, and what it keeps beside it hold raw values.
+    # The database, if the server creates it, and the files beside it hold raw values.
     os.umask(0o077)
     stop = threading.Event()
     with _on_signals(stop):
         server = TableveilServer(settings)
         print(f"Tableveil {_version()} serves {settings.database} on {server.address}", flush=True)
-        # Another thread may have been given the signal: this one, in which Python handles it, has to wake up by itself.
+        # Another thread may have got the signal: this one, in which Python handles it, has to wake up by itself.
         while works := server.works():
             if stop.wait(WAKING_SECONDS):
                 break

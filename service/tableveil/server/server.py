@@ -29,7 +29,7 @@ class TableveilServer:
     """A running server; close it when done."""
 
     def __init__(self, settings: Settings) -> None:
-        """Opens the database, ends what an earlier process left unfinished, and answers calls.
+        """Opens the database, ends the unfinished jobs of an earlier process, and answers calls.
 
         Raises:
             TableveilError: a setting is invalid, the database cannot be opened, or the address cannot be used.
@@ -71,7 +71,7 @@ class TableveilServer:
     def works(self) -> bool:
         """Whether the database can be used; if not, only another process on the same file helps.
 
-        If the path names another file, this one goes on, not ready for work: only it still has the rows.
+        If the path names another file, this one goes on, but is not ready for work: only it still has the rows.
         """
         if self._database.replaced and not self._replaced:
             self._replaced = True
@@ -80,7 +80,7 @@ class TableveilServer:
         return self._database.works()
 
     def close(self) -> bool:
-        """Stops: says so, ends the jobs, whose watchers learn how they ended, then the calls, then the database.
+        """Stops: reports it, ends the jobs, whose watchers see how they ended, then the calls, then the database.
 
         Returns whether all of them ended in time. If not, the database stays open, and only the end of the process
         closes it; what was committed is in its log.

@@ -1,4 +1,4 @@
-"""What the operator decides about the server, and the limits it keeps whoever asks."""
+"""The operator's settings of the server, and its fixed limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tableveil.errors import Fault, InvalidError, shortened
 DEFAULT_ADDRESS = "127.0.0.1:50651"
 
 LARGEST_MESSAGE = 16 * 2**20
-"""Bytes of the largest request message; gRPC itself answers larger ones, with RESOURCE_EXHAUSTED and this number."""
+"""Bytes of the largest request message; gRPC itself refuses larger ones, with RESOURCE_EXHAUSTED and this number."""
 
 RESERVED_THREADS = 16
 """Threads that streams never hold: for unary calls and health checks."""
@@ -33,14 +33,16 @@ LARGEST_PAGE = 3 * 2**20
 """Bytes after which a page of a list ends early: clients accept 4 MiB unless told otherwise."""
 
 STREAM_IDLE_SECONDS = 300.0
-"""How long a stream waits for a client that reads nothing of what it asked for, or sends nothing of an upload."""
+"""How long a stream waits for a client that does not read the requested data, or does not continue an upload."""
 
 STOP_SECONDS = 7.0
-"""How long running jobs are waited for when the server stops. They end within half a second unless they are being
-committed; what runs servers may lose patience after ten."""
+"""How long a stopping server waits for running jobs.
+
+They end within half a second unless they are being committed; supervisors may lose patience after ten.
+"""
 
 STOP_LIMIT_SECONDS = 10.0
-"""When the process ends however much is still running: what hangs in the database cannot be waited for."""
+"""The process ends after this time even if work still runs: a call that hangs in the database cannot be waited for."""
 
 CALL_GRACE_SECONDS = 1.0
 """How long calls may go on once all jobs have ended."""
@@ -55,14 +57,14 @@ class LogFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How `tableveil serve` was called.
+    """The options of `tableveil serve`.
 
-    `memory_limit` and `spill_limit` are in DuckDB's notation ("2GiB"), None for its default, and for half of what is
-    free on the disk; `threads` are the database's, None for all.
-    `stream_limit` bounds how many clients watch jobs, read objects or upload hierarchies at once.
+    `memory_limit` and `spill_limit` are in DuckDB's notation ("2GiB"); None means its default, and half of the free
+    disk. `threads` are the database's, None means all. `stream_limit` limits how many clients watch jobs, read objects
+    or upload hierarchies at once.
 
-    Files may be loaded from the `load_directories` and backups written to the `backup_directory`; from and to no other
-    place. Ended jobs and what they found, other than current releases, are deleted after `keep_days`; None keeps them.
+    Files may be loaded only from the `load_directories`, and backups written only to the `backup_directory`. Ended jobs
+    and their results, except current releases, are deleted after `keep_days`; None keeps them.
     """
 
     database: Path

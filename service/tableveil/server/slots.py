@@ -1,4 +1,4 @@
-"""Slots: how many callers may do the same costly thing at once; the next is told to come back, not made to wait."""
+"""Slots: how many callers may do one costly thing at once; the next is told to come back, and does not wait."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Slots:
     @contextmanager
     def taken(self) -> Iterator[None]:
         """Holds a slot while the block runs; `BusyError` if all are taken."""
-        # Whoever waited here would hold a thread that someone else needs.
+        # A waiting caller would hold a thread that another call needs.
         if not self._free.acquire(blocking=False):
             found = f"{self._limit} {self._what}, as many as the server takes"
             raise BusyError.of("TOO_MANY_CALLS", self._what, found, "a free place", "Try again in a moment.")

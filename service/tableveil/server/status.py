@@ -1,4 +1,4 @@
-"""Failures as gRPC statuses with google.rpc details, cut to what fits into a call's metadata."""
+"""Failures as gRPC statuses with google.rpc details, cut to fit into a call's metadata."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CODES = {
 _CODES_BY_REASON = {
     "TARGET_EXISTS": grpc.StatusCode.ALREADY_EXISTS,
     "REQUEST_ID_REUSED": grpc.StatusCode.ALREADY_EXISTS,
-    # No retry helps: somebody has to do something else first.
+    # No retry helps: somebody has to act first.
     "JOB_ACTIVE": grpc.StatusCode.FAILED_PRECONDITION,
     "JOB_OF_RELEASE": grpc.StatusCode.FAILED_PRECONDITION,
     "RELEASE_HAS_DEPENDANTS": grpc.StatusCode.FAILED_PRECONDITION,
@@ -43,7 +43,7 @@ _CODES_BY_REASON = {
 
 # gRPC refuses more than 8 KiB of metadata in all; some of it goes to headers that it adds itself.
 _MOST_METADATA = 7_000
-# So that the first fault always fits: bytes of the message, and of each text of a fault.
+# Bytes of the message, and of each text of a fault, such that the first fault always fits.
 _LONGEST_MESSAGE = 500
 _LONGEST_TEXT = 300
 
@@ -53,8 +53,8 @@ _RETRY_AFTER_SECONDS = 1
 def status_of(failure: Failure) -> grpc.Status:
     """The status to end a call with.
 
-    Its details are ErrorInfo (the code as reason), BadRequest for what is invalid, RetryInfo for what is busy, and our
-    Failure with as many faults as fit, and the number of those that do not.
+    Its details are ErrorInfo (the code as reason), BadRequest for invalid requests, RetryInfo for busy resources, and
+    our Failure with as many faults as fit, and the number of the others.
     """
     code = _CODES_BY_REASON.get(failure.code, _CODES[failure.kind])
     message = _cut(failure.message, _LONGEST_MESSAGE)

@@ -1,4 +1,4 @@
-"""All that the servicers look up or start, but for jobs."""
+"""Everything that the servicers look up or start, except jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of job kinds: how a client's request becomes the work of a job, at first and when it is submitted again."""
+"""The table of job kinds: how a client's request becomes the work of a job, at first and when it is resubmitted."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Asked = TypeVar("Asked", bound=Message)
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The work that a request asks for, or its faults; its policy if the database may know more faults of it."""
+    """The work of a request, or its faults; its policy if the database may find more faults of it."""
 
     work: Work | None
     faults: list[Fault]
@@ -60,7 +60,7 @@ class Read:
 class Submission(Generic[Asked]):
     """How jobs of a kind are submitted.
 
-    The job keeps one field of the request, as its `document`; its options are the other fields.
+    The job keeps one field of the request as its `document`; the other fields are its options.
     """
 
     request: type[Asked]
@@ -125,7 +125,7 @@ _BY_REQUEST = {submission.request: submission for submission in SUBMISSIONS.valu
 
 
 def submit(jobs: JobManager, request: Message, control: Control) -> JobMessage:
-    """The job that does what a request asks for.
+    """Submits the job for a request.
 
     Raises:
         InvalidError: with all faults of the request.
@@ -141,11 +141,11 @@ def submit(jobs: JobManager, request: Message, control: Control) -> JobMessage:
 
 
 def work_again(job: Job) -> Work:
-    """The work of a job that has ended, to be done once more, with its request id.
+    """The work of a job that has ended, to be repeated, with its request id.
 
     Raises:
         ConflictError: the job has not ended.
-        InvalidError: it was asked for when more was allowed than now.
+        InvalidError: it was requested when more was allowed than now.
     """
     if not job.state.ended:
         raise ConflictError.of(

@@ -63,7 +63,7 @@ class TableService(table_service_pb2_grpc.TableServiceServicer):
     def LoadTable(  # noqa: N802
         self, request_iterator: Iterator[v1.LoadTableRequest], context: grpc.ServicerContext
     ) -> v1.LoadTableResponse:
-        """Loads what the messages bring or name; a client that goes away before the end leaves nothing."""
+        """Loads the rows or the file in the messages; a client that goes away before the end leaves nothing."""
         control = control_of(context)
         with self._running.taken():
             first = next(request_iterator, None)

@@ -1,4 +1,4 @@
-"""What a restored backup forgot is known again from a newer file of the same database, and from no other."""
+"""A newer file of the database restores the knowledge that a restored backup lacks; no other file does."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         migrate(session)
         release(path, session)
         Backups(database, directory).make("first", Control())
-        # Of people whose table is not in the first backup.
+        # The table of these people is not in the first backup.
         session.execute(PEOPLE.format("people"))
         found = read(session, "people", _key(session))[1].sketch
         assert found is not None

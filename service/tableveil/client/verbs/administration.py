@@ -8,7 +8,7 @@ from tableveil.v1.admin_service_pb2_grpc import AdminServiceStub
 
 
 class AdministrationVerbs(Connection):
-    """What can be asked of the server itself."""
+    """Verbs about the server itself."""
 
     def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
         super().__init__(address)
@@ -21,11 +21,11 @@ class AdministrationVerbs(Connection):
         check_health(self._channel, self._address, ready)
 
     def get_server_status(self) -> admin_service_pb2.GetServerStatusResponse:
-        """How the server, its database and what is beside it are."""
+        """The state of the server, its database and the files beside it."""
         return self._ask(self._admin.GetServerStatus, admin_service_pb2.GetServerStatusRequest())
 
     def back_up(self, name: str) -> admin_service_pb2.Backup:
-        """Writes a backup into the server's directory for backups; takes as long as copying the database does."""
+        """Writes a backup into the server's directory for backups; this takes as long as copying the database."""
         request = admin_service_pb2.BackupDatabaseRequest(name=name)
         with self._failures():
             return self._admin.BackupDatabase(request).backup

@@ -1,4 +1,4 @@
-"""What is found out about tables, policies and releases without making a release."""
+"""Analyses of tables, policies and releases that make no release."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class AnalysisVerbs(HierarchyVerbs):
-    """What can be measured, compared and drafted."""
+    """Verbs that measure, compare and draft."""
 
     def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
         super().__init__(address)
@@ -51,7 +51,7 @@ class AnalysisVerbs(HierarchyVerbs):
         self._utility = UtilityServiceStub(self._channel)
 
     def draft_policy(self, source: policy_pb2.TableReference | str) -> draft_service_pb2.DraftPolicyResponse:
-        """A policy for a table, or for the rows of a SELECT, as far as it can be guessed, with a remark on each guess.
+        """A guessed policy for a table, or for the rows of a SELECT, with a remark on each guess.
 
         Nothing is stored.
         """
@@ -66,7 +66,7 @@ class AnalysisVerbs(HierarchyVerbs):
         """Queues a job that measures the risks of a table or of a release; wait for it as for any other.
 
         Raises:
-            InvalidError: With everything that is wrong with what is asked for.
+            InvalidError: With all faults of the request.
         """
         request = risk_service_pb2.SubmitRiskAnalysisRequest(risk=risk)
         return self._ask(self._risks.SubmitRiskAnalysis, request).job
@@ -94,12 +94,12 @@ class AnalysisVerbs(HierarchyVerbs):
 
         Args:
             policy: The policy; its target may be missing, and its CSV hierarchies are stored first.
-            ks: What takes the place of its k; none means its own.
+            ks: The values that replace its k; none means its own.
             suppression_limits: Exact decimals such as `0.05`; none means the policy's own.
             base_directory: Where the paths of CSV hierarchies start.
 
         Raises:
-            InvalidError: With everything that is wrong with the policy and what is asked for.
+            InvalidError: With all faults of the policy and of the request.
         """
         request = frontier_service_pb2.SubmitFrontierRequest(
             policy=self.prepare(policy, base_directory), k=ks, suppression_limits=suppression_limits
@@ -118,17 +118,18 @@ class AnalysisVerbs(HierarchyVerbs):
         if_method_known: bool = False,
         base_directory: Path = Path(),
     ) -> job_service_pb2.Job:
-        """Queues a job that finds what the best releases of each method pay; wait for it as for any other.
+        """Queues a job that finds the payouts of each method's best releases; wait for it as for any other.
 
         Args:
             policy: The policy, of which the game's benefit and cost matter; its CSV hierarchies are stored first.
-            gains: Exact decimals such as `300`: what a successful attack gains the adversary, and costs the publisher;
+            gains: Exact decimals such as `300`: the adversary's gain by a successful attack, and the publisher's loss;
                 none means 0 to 2000 by 100.
-            if_method_known: Whether to find, too, what record-level releases pay if the adversary knows the method.
+            if_method_known: Whether to also find the payouts of record-level releases if the adversary knows the
+                method.
             base_directory: Where the paths of CSV hierarchies start.
 
         Raises:
-            InvalidError: With everything that is wrong with the policy and what is asked for.
+            InvalidError: With all faults of the policy and of the request.
         """
         request = payout_service_pb2.SubmitPayoutSweepRequest(
             policy=self.prepare(policy, base_directory), gains=gains, if_method_known=if_method_known
@@ -146,7 +147,7 @@ class AnalysisVerbs(HierarchyVerbs):
         """Queues a job that trains classifiers on a release and its source; wait for it as for any other.
 
         Raises:
-            InvalidError: With everything that is wrong with what is asked for.
+            InvalidError: With all faults of the request.
         """
         request = classification_service_pb2.AssessClassifiersRequest(classification=classification)
         return self._ask(self._classifications.AssessClassifiers, request).job

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class HierarchyVerbs(Connection):
-    """What can be done with hierarchies."""
+    """Verbs about hierarchies."""
 
     def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
         super().__init__(address)
@@ -26,7 +26,7 @@ class HierarchyVerbs(Connection):
     def create_hierarchy(
         self, name: str, rows: Iterable[Sequence[str]], origin: str = ""
     ) -> hierarchy_service_pb2.StoredHierarchyInfo:
-        """Stores rows of a value and its labels as the next version of the hierarchy; the same rows again do not.
+        """Stores rows of a value and its labels as the next version of the hierarchy; repeated rows keep their version.
 
         `origin` says where they come from, such as the name of a file.
         """
@@ -36,10 +36,10 @@ class HierarchyVerbs(Connection):
     def preview_hierarchy(
         self, asked: hierarchy_service_pb2.PreviewHierarchyRequest, base_directory: Path = Path()
     ) -> hierarchy_service_pb2.PreviewHierarchyResponse:
-        """The levels of any hierarchy, and what of a column it covers; a CSV file is read and sent, nothing is stored.
+        """The levels of any hierarchy, and its coverage of a column; a CSV file is read and sent, nothing is stored.
 
         Raises:
-            InvalidError: With everything that is wrong with the hierarchy, or with using it on the column.
+            InvalidError: With all faults of the hierarchy, or of using it on the column.
         """
         from tableveil.client.csv_hierarchies import asked_with_rows
 
@@ -50,7 +50,7 @@ class HierarchyVerbs(Connection):
     def compare_hierarchies(
         self, earlier: policy_pb2.StoredHierarchy, later: policy_pb2.StoredHierarchy, examples: int = 0
     ) -> hierarchy_service_pb2.CompareHierarchiesResponse:
-        """What differs between two stored versions, with so many examples of each kind of difference."""
+        """The differences between two stored versions, with up to `examples` of each kind."""
         request = hierarchy_service_pb2.CompareHierarchiesRequest(earlier=earlier, later=later, examples=examples)
         return self._ask(self._hierarchies.CompareHierarchies, request)
 
@@ -68,7 +68,7 @@ class HierarchyVerbs(Connection):
             yield from page.hierarchies
 
     def prepare(self, policy: policy_pb2.Policy, base_directory: Path = Path()) -> policy_pb2.Policy:
-        """Stores the policy's CSV hierarchies on the server and returns a copy that refers to what was stored.
+        """Stores the policy's CSV hierarchies on the server and returns a copy that refers to the stored ones.
 
         Raises:
             InvalidError: A file cannot be read or is no hierarchy; nothing was stored.

@@ -19,7 +19,7 @@ from tableveil.v1.job_service_pb2_grpc import JobServiceStub
 
 
 class JobVerbs(HierarchyVerbs):
-    """What can be done with policies and jobs."""
+    """Verbs about policies and jobs."""
 
     def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
         super().__init__(address)
@@ -30,10 +30,10 @@ class JobVerbs(HierarchyVerbs):
         return list(self.checked(policy, base_directory).faults)
 
     def checked(self, policy: policy_pb2.Policy, base_directory: Path = Path()) -> Checked:
-        """Everything wrong with the policy, as far as client and server can tell, and the server's warnings.
+        """All faults of the policy that client and server can find, and the server's warnings.
 
         Args:
-            policy: The policy; its CSV hierarchies are stored on the server if there is nothing wrong with them.
+            policy: The policy; its CSV hierarchies are stored on the server if it has no faults on the client.
             base_directory: Where the paths of CSV hierarchies start.
         """
         from tableveil.client.checking import check_on_client, judged_without_csv, without_csv
@@ -44,7 +44,7 @@ class JobVerbs(HierarchyVerbs):
         try:
             found = self._check(without_csv(policy))
         except TableveilError:
-            # The server is away or busy; what is known already has to be put right anyway.
+            # The server is away or busy; the known faults have to be fixed anyway.
             return Checked(tuple(faults))
         others = judged_without_csv(policy, found.faults)
         return Checked((*faults, *(fault for fault in others if fault not in faults)), found.warnings)
@@ -53,7 +53,7 @@ class JobVerbs(HierarchyVerbs):
         """Checks the policy, stores its CSV hierarchies, and queues a job for it.
 
         Raises:
-            InvalidError: With everything that is wrong with the policy.
+            InvalidError: With all faults of the policy.
         """
         from tableveil.client.checking import check_on_client
 
@@ -90,12 +90,12 @@ class JobVerbs(HierarchyVerbs):
         return self._ask(self._jobs.CancelJob, request).job
 
     def resubmit_job(self, job: str) -> job_service_pb2.Job:
-        """Queues a new job for what one that has ended was asked for; its request id names the new one from now on."""
+        """Queues a new job with the request of one that has ended; its request id names the new one from now on."""
         request = job_service_pb2.ResubmitJobRequest(name=resource_name(JOBS, job))
         return self._ask(self._jobs.ResubmitJob, request).job
 
     def delete_job(self, job: str) -> None:
-        """Deletes a job that has ended, with what came out of it; a job that made a release stays."""
+        """Deletes a job that has ended, with its result; a job that made a release stays."""
         self._ask(self._jobs.DeleteJob, job_service_pb2.DeleteJobRequest(name=resource_name(JOBS, job)))
 
     def watch_job(self, job: str) -> Iterator[job_service_pb2.Job]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ReleaseVerbs(Connection):
-    """What can be done with releases."""
+    """Verbs about releases."""
 
     def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
         super().__init__(address)
@@ -60,13 +60,13 @@ class ReleaseVerbs(Connection):
     ) -> list[Path]:
         """Writes all public objects of the release to files: a directory of Parquet, or a fresh DuckDB database.
 
-        There is nothing at `path` until everything is.
+        `path` exists only once everything is written.
 
         Returns:
             The Parquet files in the order of the release's objects, or the database.
 
         Raises:
-            ConflictError: There is something at `path`, and `overwrite` is false or it is no such export.
+            ConflictError: `path` exists, and `overwrite` is false or it is no such export.
         """
         from tableveil.client.export import export_objects
 

@@ -1,4 +1,4 @@
-"""The tables of the server's database: what is there, what it holds, loading more."""
+"""The tables of the server's database: listing them, describing them, loading more."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FileFormat: TypeAlias = "table_service_pb2.CsvFormat | table_service_pb2.Parquet
 
 
 class SupportsArrowStream(Protocol):
-    """What gives its rows through Arrow's PyCapsule interface, as tables, readers, relations and data frames do."""
+    """A source of rows through Arrow's PyCapsule interface, such as tables, readers, relations and data frames."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The rows."""
 
 
 class TableVerbs(Connection):
-    """What can be done with tables."""
+    """Verbs about tables."""
 
     def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
         super().__init__(address)
@@ -39,7 +39,7 @@ class TableVerbs(Connection):
             yield from page.tables
 
     def describe_table(self, table: Table, values: int = 0) -> table_service_pb2.TableDescription:
-        """What the table holds, with up to `values` of the most frequent values of each column."""
+        """The contents of the table, with up to `values` of the most frequent values of each column."""
         request = table_service_pb2.DescribeTableRequest(table=table_reference(table), values=values)
         return self._ask(self._tables.DescribeTable, request).description
 
@@ -57,7 +57,7 @@ class TableVerbs(Connection):
             rows: A `pyarrow.Table`, a `RecordBatchReader`, a DuckDB relation, a data frame, or any other Arrow stream.
             table: `TABLE`, `SCHEMA.TABLE` or, for names with dots, a reference.
             append: Whether to append to the table instead of creating it.
-            request_id: A name for the load: asked again, it loads nothing twice.
+            request_id: A name for the load: a repeated load with it loads nothing twice.
         """
         import pyarrow as pa
 
@@ -75,7 +75,7 @@ class TableVerbs(Connection):
         request_id: str = "",
         progress: Callable[[int], None] | None = None,
     ) -> table_service_pb2.LoadTableResponse:
-        """Loads a file of this machine, all of it or nothing; `progress` is told how many rows were sent.
+        """Loads a local file, all of it or nothing; `progress` is called with the number of rows sent.
 
         `how` is by default Parquet for a file that ends in .parquet or .pq, and CSV with a header for any other.
 
@@ -106,7 +106,7 @@ class TableVerbs(Connection):
             return self._tables.LoadTable(iter(requests))
         except grpc.RpcError as error:
             failure = getattr(requests, "failure", None)
-            # What ended the messages says more than that they ended.
+            # The error that ended the messages says more than the call's.
             raise failure or self._error_of(error) from None
 
 
