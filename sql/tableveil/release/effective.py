@@ -38,12 +38,13 @@ _ROWS = "effective_rows"
 _KEPT, _POOL = range(2)
 
 _FITTING_VALUES = (
-    "counted AS (SELECT p, v, n AS paired, sum(n) OVER (PARTITION BY p) AS own, sum(n) OVER (PARTITION BY v) AS total "
-    "FROM pairs), "
-    "found AS (SELECT people.class, people.p, held.v, held.n, paired, own, total FROM effective_people AS people "
-    "JOIN held USING (class) LEFT JOIN counted ON counted.p = people.p AND counted.v = held.v)"
+    "SELECT people.class, people.p, fitting.v, held.n FROM fitting JOIN held USING (v) "
+    "JOIN effective_people AS people ON people.class = held.class AND people.p = fitting.p"
 )
-"""Per class, own value `p` and value `v`: the number of `paired` records, and those with one or the other."""
+"""The rows of a class that fit an own value `p`.
+
+Pairs that never occur are not looked at, so that a column of many values costs no more than its rows.
+"""
 
 # Running totals: the number of records with an own value in a range is the difference of two.
 _FITTING_RANGES = (
@@ -55,9 +56,10 @@ _FITTING_RANGES = (
     "triples AS (SELECT ranged.*, held.v, held.n FROM ranged JOIN held USING (class)), "
     "found AS (SELECT triples.*, upper.upto - coalesce(lower.upto, 0) AS paired, upper.total FROM triples "
     "ASOF LEFT JOIN of_value AS upper ON triples.v = upper.v AND triples.high >= upper.p "
-    "ASOF LEFT JOIN of_value AS lower ON triples.v = lower.v AND triples.low > lower.p)"
+    "ASOF LEFT JOIN of_value AS lower ON triples.v = lower.v AND triples.low > lower.p) "
+    "SELECT class, p, v, n FROM found WHERE "
 )
-"""These queries are for own values that stand for all from `low` to `high`."""
+"""The same for own values that stand for all from `low` to `high`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,30 +215,35 @@ def _stage_people(session: Session, j: int, shown: str, width: str) -> None:
 
 
 def _stage_fits(session: Session, j: int, i: int, shown: str, ordered: bool) -> tuple[int, bool]:
-    """Which values of a column fit which own values; the least number of fitting rows, and whether any do not fit."""
-    fitting = _FITTING_RANGES if ordered else _FITTING_VALUES
+    """Which rows of a class fit which own values; the least number of fitting rows, and whether any do not fit."""
+    fits = (
+        f"paired > 0 AND (paired >= {ACCIDENT} * own OR "
+        f"paired >= {OF_CHANCE} * own * total / (SELECT count(*) FROM {_ROWS}))"
+    )
+    counted = (
+        "fitting AS (SELECT p, v FROM (SELECT p, v, n AS paired, sum(n) OVER (PARTITION BY p) AS own, "
+        f"sum(n) OVER (PARTITION BY v) AS total FROM pairs) WHERE {fits}) "
+    )
     session.stage(
         f"effective_fits_{i}",
-        "WITH "
-        f"pairs AS (SELECT q{j} AS p, v{i} AS v, count(*) AS n FROM {_ROWS} GROUP BY ALL), "
+        f"WITH pairs AS (SELECT q{j} AS p, v{i} AS v, count(*) AS n FROM {_ROWS} GROUP BY ALL), "
         f"held AS (SELECT class, v{i} AS v, count(*) AS n FROM {_ROWS} WHERE shown IN {shown} GROUP BY ALL), "
-        f"{fitting} SELECT class, p, v, n, coalesce(paired > 0 AND (paired >= {ACCIDENT} * own OR "
-        f"paired >= {OF_CHANCE} * own * total / (SELECT count(*) FROM {_ROWS})), false) AS fits FROM found",
+        + (f"{_FITTING_RANGES}{fits}" if ordered else f"{counted}{_FITTING_VALUES}"),
     )
     least, excluded = session.row(
-        "SELECT coalesce(min(rows_left), 1), bool_or(excluded) FROM ("
-        "SELECT greatest(1, coalesce(sum(n) FILTER (fits), 0)) AS rows_left, "
-        f"bool_or(NOT fits) AS excluded FROM effective_fits_{i} GROUP BY class, p)"
+        "SELECT min(greatest(1, coalesce(rows_left, 0))), bool_or(coalesce(rows_left, 0) < size) "
+        f"FROM effective_people LEFT JOIN (SELECT class, p, sum(n) AS rows_left FROM effective_fits_{i} GROUP BY ALL) "
+        f"USING (class, p) JOIN (SELECT class, count(*) AS size FROM {_ROWS} WHERE shown IN {shown} GROUP BY class) "
+        "USING (class)"
     )
-    return int(least), bool(excluded)
+    return int(least or 1), bool(excluded)
 
 
 def _jointly(session: Session, shown: str, telling: Sequence[int]) -> int:
     """The least number of rows that fit in all of these columns."""
     values = ", ".join(f"v{i}" for i in telling)
     fits = " ".join(
-        f"JOIN effective_fits_{i} AS f{i} ON f{i}.fits AND f{i}.class = people.class AND f{i}.p = people.p "
-        f"AND f{i}.v = held.v{i}"
+        f"JOIN effective_fits_{i} AS f{i} ON f{i}.class = people.class AND f{i}.p = people.p AND f{i}.v = held.v{i}"
         for i in telling
     )
     least: int = session.value(
