@@ -36,7 +36,18 @@ PAGES = (
 )
 """In the order in which the tour names them; each goes on where the one before it ended."""
 
-STAND_INS = {"make demo": "tableveil demo --rows 800"}
+STAND_INS = {
+    "make demo": "tableveil demo --rows 800",
+    "tableveil sweep game.yaml --gains 0..2000/500 --chart payouts.html": (
+        "tableveil sweep game.yaml --gains 0..500/500 --chart payouts.html"
+    ),
+    "tableveil sweep game.yaml --gains 0,100,300,1000,2000 --chart sweep.html": (
+        "tableveil sweep game.yaml --gains 300,2000 --chart sweep.html"
+    ),
+    "tableveil classify releases/5 --class diagnosis --html diagnosis.html": (
+        "tableveil classify releases/5 --class diagnosis --folds 2 --html diagnosis.html"
+    ),
+}
 """Quicker commands with an equal effect."""
 
 ELSEWHERE = {
