@@ -29,7 +29,7 @@ def _template() -> Path:
     directory = Path(tempfile.mkdtemp(prefix="tableveil-tests-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
     database = Database(Settings(directory / "template.duckdb", threads=THREADS))
-    with database.session() as session:
-        migrate(session)
+    with database.ledger() as ledger:
+        migrate(ledger)
     database.close()
     return directory / "template.duckdb"

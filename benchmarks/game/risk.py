@@ -94,7 +94,7 @@ def _grouped(database: Database, session: Session) -> Measured:
 
 
 def _analysis(database: Database, session: Session) -> Measured:
-    migrate(session)
+    migrate(session.ledger)
     session.execute(f"ALTER TABLE main.{TABLE} ADD COLUMN weight INTEGER DEFAULT {SAMPLED}")
     rows = session.value(exp.select(exp.Count(this=exp.Star())).from_(backend.table(TABLE, "main")))
     population = Population(size=SAMPLED * rows)
@@ -102,7 +102,7 @@ def _analysis(database: Database, session: Session) -> Measured:
     report, started = Report(), time.monotonic()
     number = run_risk_analysis(JobContext(1, "{}", database, session, Control(), report), request, stored_policy)
     taken, parts = time.monotonic() - started, report.seconds()
-    found = RISK_ANALYSES.find(session, number)
+    found = RISK_ANALYSES.find(session.ledger, number)
     assert found is not None
     facts = {
         "combinations": f"{found.classes:,}",

@@ -84,7 +84,7 @@ def _grouped(_: Database, session: Session) -> Measured:
 
 def _guessed(database: Database, session: Session) -> Measured:
     """The analysis; then, by themselves, the guess in it and the draft of a policy."""
-    migrate(session)
+    migrate(session.ledger)
     started = time.monotonic()
     context = JobContext(1, "{}", database, session, Control())
     run_risk_analysis(context, RiskRequest(_SOURCE, None, ()), stored_policy)

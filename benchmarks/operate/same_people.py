@@ -98,7 +98,7 @@ def cost(sizes: Sequence[int] = (FEW_ROWS, ROWS)) -> Section:
     with _opened() as session:
         for rows in sizes:
             session.execute(f"CREATE OR REPLACE TABLE again AS {_REGISTER.format(rows=rows)}")
-            source, key = _source(session), fingerprint_key(session)
+            source, key = _source(session), fingerprint_key(session.ledger)
             taken = []
             for work in (fingerprint, full_fingerprint):
                 times_taken = []
@@ -129,7 +129,7 @@ def _opened() -> Iterator[Session]:
     with tempfile.TemporaryDirectory(dir=CACHE) as directory:
         database = Database(Settings(Path(directory) / "people.duckdb", threads=2))
         with database.session() as session:
-            migrate(session)
+            migrate(session.ledger)
             yield session
         database.close()
 
@@ -150,10 +150,10 @@ def _tried(session: Session, seed: int, cases: dict[str, str]) -> Iterator[tuple
         "CREATE OR REPLACE TABLE drawn AS SELECT *, (hash(rowid, ?) % 1000)::INTEGER AS draw FROM everybody", [seed]
     )
     session.execute("CREATE OR REPLACE TABLE released AS SELECT * EXCLUDE (draw) FROM drawn WHERE draw < 500")
-    key = fingerprint_key(session)
+    key = fingerprint_key(session.ledger)
     mark = full_fingerprint(session, _source(session, "released"), key)
     assert mark.sketch is not None
-    sketches.insert(session, 1, mark.sketch)
+    sketches.insert(session.ledger, 1, mark.sketch)
     first = _source(session, "released").columns[0].name
     for case, query in cases.items():
         quoted = f'"{first}"'

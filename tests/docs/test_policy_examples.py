@@ -216,7 +216,7 @@ def columns(session: Session, schema: str) -> dict[str, list[str]]:
 
 def test_owners_tables_have_the_columns_listed(database: Database) -> None:
     with database.session() as session:
-        migrate(session)
+        migrate(session.ledger)
         found = columns(session, "tableveil")
     (listed,) = (table for table in tables_of(EVIDENCE) if table[0] == ("table", "holds", "columns"))
     assert {

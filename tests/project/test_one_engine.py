@@ -19,3 +19,8 @@ BACKEND = ROOT / "sql/tableveil/backend"
 def test_one_module_knows(known: str, only: Path) -> None:
     sources = [path for root in ("sql", "service") for path in (ROOT / root / "tableveil").rglob("*.py")]
     assert [path for path in sources if re.search(known, path.read_text())] == [only]
+
+
+def test_the_state_takes_the_ledger_and_no_session() -> None:
+    modules = (ROOT / "sql/tableveil/state").glob("*.py")
+    assert [path for path in modules if re.search(r"\b[Ss]ession\b", path.read_text())] == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tableveil.backend import Database, Session
+from tableveil.backend import Database, Ledger, Session
 from tableveil.control import Control
 from tests.migrated import opened
 
@@ -29,3 +29,8 @@ def session(database: Database) -> Iterator[Session]:
     with database.session() as opened_session:
         opened_session.control = Control()
         yield opened_session
+
+
+@pytest.fixture
+def ledger(session: Session) -> Ledger:
+    return session.ledger

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from tableveil.backend import Database, Session
+from tableveil.backend import Database, Ledger
 from tableveil.control import Control, Stopped
 from tableveil.dictionary import Preview, PreviewRequest, preview_hierarchy
 from tableveil.errors import Fault, InvalidError, NotFoundError
@@ -39,13 +39,13 @@ class Hierarchies:
             faults.insert(0, Fault("name", "nothing", "a name for the hierarchy"))
         if faults:
             raise InvalidError.about("HIERARCHY_INVALID", "the hierarchy is invalid", faults)
-        with self._database.session() as session:
-            return hierarchies.create(session, name, rows, origin)
+        with self._database.ledger() as ledger:
+            return hierarchies.create(ledger, name, rows, origin)
 
     def page(self, after: tuple[str, int], size: int) -> list[Stored]:
         """The next `size` versions after (name, version), by name and newest first; start with ("", 0)."""
-        with self._database.session() as session:
-            return hierarchies.page(session, after, size)
+        with self._database.ledger() as ledger:
+            return hierarchies.page(ledger, after, size)
 
     def preview(self, request: PreviewRequest, control: Control) -> Preview:
         """The labels that a hierarchy gives a column, or its levels by themselves; nothing is stored.
@@ -69,9 +69,9 @@ class Hierarchies:
             NotFoundError: one of them does not exist; its fault's field is below `earlier` or `later`.
             Stopped: `control` says so.
         """
-        with self._database.session() as session:
-            session.control = control
-            return compare(session, _found(session, earlier, "earlier"), _found(session, later, "later"), examples)
+        with self._database.ledger() as ledger:
+            ledger.control = control
+            return compare(ledger, _found(ledger, earlier, "earlier"), _found(ledger, later, "later"), examples)
 
     @contextmanager
     def read(self, wanted: StoredLevels) -> Iterator[tuple[Stored, Iterator[list[tuple[str, ...]]]]]:
@@ -80,14 +80,14 @@ class Hierarchies:
         Raises:
             NotFoundError: it does not exist; its fault's field is below `hierarchy`.
         """
-        with self._database.session() as session:
-            stored = _found(session, wanted, "hierarchy")
-            yield stored, hierarchies.batches(session, stored)
+        with self._database.ledger() as ledger:
+            stored = _found(ledger, wanted, "hierarchy")
+            yield stored, hierarchies.batches(ledger, stored)
 
 
-def _found(session: Session, wanted: StoredLevels, field: str) -> Stored:
+def _found(ledger: Ledger, wanted: StoredLevels, field: str) -> Stored:
     try:
-        return hierarchies.find(session, wanted.name, wanted.version)
+        return hierarchies.find(ledger, wanted.name, wanted.version)
     except NotFoundError as error:
         faults = [replace(fault, field=f"{field}.{fault.field}") for fault in error.faults]
         raise NotFoundError.about(error.code, "no such hierarchy", faults) from None

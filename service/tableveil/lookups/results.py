@@ -29,8 +29,8 @@ class Results(Generic[Result]):
 
     def get(self, number: int) -> Result:
         """The result with that number; `NotFoundError` if there is none."""
-        with self._database.session() as session:
-            found = self._stored.results.find(session, number)
+        with self._database.ledger() as ledger:
+            found = self._stored.results.find(ledger, number)
         if found is None:
             name = f"{self._stored.collection}/{number}"
             raise NotFoundError.of(f"{self._kind}_NOT_FOUND", "name", name, f"an existing {self._stored.noun}")
@@ -38,8 +38,8 @@ class Results(Generic[Result]):
 
     def page(self, before: int | None, size: int) -> list[Result]:
         """The next `size` results with numbers below `before`, newest first."""
-        with self._database.session() as session:
-            return self._stored.results.page(session, before, size)
+        with self._database.ledger() as ledger:
+            return self._stored.results.page(ledger, before, size)
 
 
 class RiskAnalyses(Results[RiskAnalysis]):

@@ -32,7 +32,7 @@ def anonymize(job: JobContext, policy: Policy) -> int:
         fingerprint, dictionaries = read_dictionaries(session, source, policy, hierarchies)
         report.phase(JobPhase.COUNTING)
         counts = method.count(job, policy, dictionaries)
-        of_population = population_fingerprint(session, source, fingerprint_key(session))
+        of_population = population_fingerprint(session, source, fingerprint_key(session.ledger))
     report.phase(JobPhase.SEARCHING)
     solution = method.solve(job, counts)
     report.phase(JobPhase.WRITING)

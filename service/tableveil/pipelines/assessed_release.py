@@ -72,7 +72,7 @@ def unfit(faults: list[Fault]) -> InvalidError:
 
 def check_unchanged(session: Session, assessed: Assessed) -> str:
     """The source's fingerprint, which is that of the release; raises `ConflictError` if it is not."""
-    mark = fingerprint(session, assessed.source, fingerprint_key(session))
+    mark = fingerprint(session, assessed.source, fingerprint_key(session.ledger))
     if mark != assessed.release.source_fingerprint:
         raise _source_changed(assessed.release)
     return mark
@@ -178,8 +178,8 @@ def _hierarchies(session: Session, assessed: Assessed) -> FoundHierarchies:
         if isinstance(definition, ListedHierarchy):
             name, _, version = used.get(column, "").rpartition("@")
             if name:
-                stored = hierarchies.find(session, name, int(version))
-                result.found[column] = (InlineLevels(hierarchies.rows(session, stored)), stored.reference)
+                stored = hierarchies.find(session.ledger, name, int(version))
+                result.found[column] = (InlineLevels(hierarchies.rows(session.ledger, stored)), stored.reference)
                 continue
             field = f"attributes[{i}].hierarchy"
             levels, reference, faults = listed_levels(session, definition, field, column, store=False)

@@ -74,7 +74,7 @@ def run_classification(job: JobContext, request: ClassificationRequest, policy_o
     with writing(job.database, session) if request.publish else nullcontext(), session.transaction():
         # The assessment is published only if its release still exists.
         release = resolve_assessed(session, request, policy_of).release
-        number = CLASSIFICATIONS.next_number(session)
+        number = CLASSIFICATIONS.next_number(session.ledger)
         published = write_figures(session, release, assessments) if request.publish else ""
         stored = classifications.Classification(
             number=number,
@@ -93,10 +93,10 @@ def run_classification(job: JobContext, request: ClassificationRequest, policy_o
             request=job.document,
             assessments=assessments,
         )
-        CLASSIFICATIONS.insert(session, [stored])
+        CLASSIFICATIONS.insert(session.ledger, [stored])
         # The manager looks for the outcome: a commit that reports success may have written nothing.
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, warnings=stored.warnings)
-        jobs.insert_outcome(session, job.number, outcome)
+        jobs.insert_outcome(session.ledger, job.number, outcome)
     return number
 
 

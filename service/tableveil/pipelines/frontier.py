@@ -37,7 +37,7 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
     hierarchies = hierarchies_of(session, policy, store=False)
     # One transaction, so that all reads see one state of the rows.
     with session.transaction():
-        mark = fingerprint(session, source, fingerprint_key(session))
+        mark = fingerprint(session, source, fingerprint_key(session.ledger))
         read = dictionaries_of(session, source, policy, hierarchies)
         check_enough(policy, read)
         report.phase(JobPhase.COUNTING)
@@ -60,7 +60,7 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
     found = frontier(problem, job.control, None if limit is None else float(limit), report.on_progress)
     report.phase(JobPhase.WRITING)
     with session.transaction():
-        number = FRONTIERS.next_number(session)
+        number = FRONTIERS.next_number(session.ledger)
         stored = frontiers.Frontier(
             number=number,
             job=job.number,
@@ -81,10 +81,10 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
                 for suppression_limit, point in zip(grid.suppression_limits, row, strict=True)
             ),
         )
-        FRONTIERS.insert(session, [stored])
+        FRONTIERS.insert(session.ledger, [stored])
         # The manager looks for the outcome: a commit that reports success may have written nothing.
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
-        jobs.insert_outcome(session, job.number, outcome)
+        jobs.insert_outcome(session.ledger, job.number, outcome)
     return number
 
 

@@ -35,7 +35,7 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
     hierarchies = hierarchies_of(session, policy, store=False)
     # One transaction, so that all reads see one state of the rows.
     with session.transaction():
-        key = fingerprint_key(session)
+        key = fingerprint_key(session.ledger)
         mark, population_mark = fingerprint(session, source, key), population_fingerprint(session, source, key)
         read = dictionaries_of(session, source, policy, hierarchies)
         report.phase(JobPhase.COUNTING)
@@ -48,7 +48,7 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
     report.phase(JobPhase.WRITING)
     game = policy.stakes
     with session.transaction():
-        number = PAYOUT_SWEEPS.next_number(session)
+        number = PAYOUT_SWEEPS.next_number(session.ledger)
         stored = payout_sweeps.PayoutSweep(
             number=number,
             job=job.number,
@@ -70,10 +70,10 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
             policy=job.document,
             points=found.points,
         )
-        PAYOUT_SWEEPS.insert(session, [stored])
+        PAYOUT_SWEEPS.insert(session.ledger, [stored])
         # The manager looks for the outcome: a commit that reports success may have written nothing.
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
-        jobs.insert_outcome(session, job.number, outcome)
+        jobs.insert_outcome(session.ledger, job.number, outcome)
     return number
 
 

@@ -131,7 +131,7 @@ def read_dictionaries(
     session: Session, source: Source, policy: Policy, hierarchies: FoundHierarchies
 ) -> tuple[Fingerprint, Dictionaries]:
     """The source's fingerprint, and the dictionaries of its columns."""
-    mark = full_fingerprint(session, source, fingerprint_key(session))
+    mark = full_fingerprint(session, source, fingerprint_key(session.ledger))
     check_ledger(session, policy, source, mark)
     return mark, dictionaries_of(session, source, policy, hierarchies)
 

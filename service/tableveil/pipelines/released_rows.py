@@ -33,7 +33,7 @@ def current_release(session: Session, number: int) -> Release:
         NotFoundError: there is none.
         ConflictError: it was replaced; its rows belong to another one now.
     """
-    release = RELEASES.find(session, number)
+    release = RELEASES.find(session.ledger, number)
     if release is None:
         raise NotFoundError.of("RELEASE_NOT_FOUND", "release", f"releases/{number}", "an existing release")
     require_current(release)
@@ -58,7 +58,7 @@ def source_of(session: Session, release: Release, policy: Policy) -> Source:
     source, _, _ = find_source(session, release.source, policy.source_query, "release")
     if source is not None and policy.population is not None:
         source = replace(source, subset=policy.population.subset_column)
-    if source is None or fingerprint(session, source, fingerprint_key(session)) != release.source_fingerprint:
+    if source is None or fingerprint(session, source, fingerprint_key(session.ledger)) != release.source_fingerprint:
         raise ConflictError.of(
             "SOURCE_CHANGED",
             "release",

@@ -75,7 +75,7 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
     with session.transaction():
         request, guess = with_guessed(session, request)
         shown, analyzed = resolve_subject(session, request, policy_of)
-        mark = fingerprint(session, analyzed.source, fingerprint_key(session))
+        mark = fingerprint(session, analyzed.source, fingerprint_key(session.ledger))
         faults = check_membership(session, analyzed.source)
         faults += check_weights("weight_column", weight_facts(session, analyzed))
         if faults:
@@ -93,7 +93,7 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
     compared = tuple(_compared(request, frequencies, columns, names, population) for names in request.compare)
     report.phase(JobPhase.WRITING)
     with session.transaction():
-        number = RISK_ANALYSES.next_number(session)
+        number = RISK_ANALYSES.next_number(session.ledger)
         if request.records:
             target = table(risk_analyses.record_risks_table(number), STATE_SCHEMA)
             write_frequencies(session, target, counted, _of_each(frequencies, measured.subsets))
@@ -116,10 +116,10 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
             subsets=subset_rows(measured.subsets, columns),
             compared=compared,
         )
-        RISK_ANALYSES.insert(session, [stored])
+        RISK_ANALYSES.insert(session.ledger, [stored])
         # The manager looks for the outcome: a commit that reports success may have written nothing.
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, warnings=warnings)
-        jobs.insert_outcome(session, job.number, outcome)
+        jobs.insert_outcome(session.ledger, job.number, outcome)
     return number
 
 

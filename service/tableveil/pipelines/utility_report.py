@@ -46,14 +46,14 @@ def run_utility_report(job: JobContext, request: UtilityRequest, policy_of: Poli
         )
     report.phase(JobPhase.WRITING)
     with session.transaction():
-        number = UTILITY_REPORTS.next_number(session)
+        number = UTILITY_REPORTS.next_number(session.ledger)
         stored = utility_reports.Stored(
             number, job.number, jobs.now(), release.number, found, report.elapsed(), job.document
         )
-        UTILITY_REPORTS.insert(session, [stored])
+        UTILITY_REPORTS.insert(session.ledger, [stored])
         # The manager looks for the outcome: a commit that reports success may have written nothing.
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
-        jobs.insert_outcome(session, job.number, outcome)
+        jobs.insert_outcome(session.ledger, job.number, outcome)
     return number
 
 

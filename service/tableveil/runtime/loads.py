@@ -16,7 +16,7 @@ from typing import Protocol
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Database, Session, table
+from tableveil.backend import Database, Ledger, Session, table
 from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError, ConflictError, Fault, InternalError, InvalidError, shortened
 from tableveil.loading import (
@@ -105,8 +105,8 @@ class Loads:
 
     def page(self, before: int | None, size: int) -> list[Load]:
         """The next `size` loads with numbers below `before`, newest first."""
-        with self._database.session() as session:
-            return store.LOADS.page(session, before, size)
+        with self._database.ledger() as ledger:
+            return store.LOADS.page(ledger, before, size)
 
     def load(self, request: LoadRequest, stream: Callable[[], Stream], control: Control) -> Loaded:
         """Loads the requested rows; `stream` opens the rows that come with the call.
@@ -127,7 +127,7 @@ class Loads:
                 self._check_room()
                 source = stream() if request.file_format is None else None
                 digest = _digest(request, source)
-                if (known := _known(session, request, target, digest)) is not None:
+                if (known := _known(session.ledger, request, target, digest)) is not None:
                     return Loaded(known, repeated=True)
                 check_place(session, target, existing=request.mode is LoadMode.APPEND)
                 self._jobs.check_unread(target)
@@ -157,7 +157,7 @@ class Loads:
             rejected = rows.rejected(session)
         if source is not None:
             _check_complete(count, source.end()[0])
-        number = store.LOADS.next_number(session)
+        number = store.LOADS.next_number(session.ledger)
         load = Load(
             number,
             request.request_id,
@@ -172,7 +172,7 @@ class Loads:
             tuple((name, without_values(type_)) for name, type_ in described_table(session, target)),
             time.monotonic() - started,
         )
-        store.LOADS.insert(session, [load])
+        store.LOADS.insert(session.ledger, [load])
         return number, rejected
 
     @contextmanager
@@ -215,8 +215,8 @@ class Loads:
 
     def _look(self, number: int) -> Load:
         """Checks that the load exists: a commit's success is no proof that anything was written."""
-        with self._database.session() as session:
-            found = store.LOADS.find(session, number)
+        with self._database.ledger() as ledger:
+            found = store.LOADS.find(ledger, number)
         if found is None:
             raise InternalError("NOT_LOADED", "the commit left nothing behind")
         logger.info("%s.%s: %d rows loaded", found.schema, found.table, found.rows)
@@ -239,9 +239,9 @@ def _digest(request: LoadRequest, source: Stream | None) -> str:
     return hashlib.sha256(json.dumps([request.origin, columns]).encode()).hexdigest()
 
 
-def _known(session: Session, request: LoadRequest, target: TableReference, digest: str) -> Load | None:
+def _known(ledger: Ledger, request: LoadRequest, target: TableReference, digest: str) -> Load | None:
     """The load that the request id names; raises `ConflictError` if it is another one."""
-    known = store.find_request(session, request.request_id) if request.request_id else None
+    known = store.find_request(ledger, request.request_id) if request.request_id else None
     if known is None:
         return None
     same_place = (known.schema, known.table, known.mode) == (target.schema, target.table, request.mode)

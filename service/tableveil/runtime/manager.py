@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from tableveil.backend import Database, Session
+from tableveil.backend import Database, Ledger
 from tableveil.control import Control
 from tableveil.counting.memory import memory_limit
 from tableveil.errors import (
@@ -73,12 +73,12 @@ class JobManager:
         self._database = database
         # Submissions check against each other's targets and request ids, one at a time.
         self._submitting = threading.Lock()
-        with database.session() as session:
-            migrate(session)
-            notice_older_ledger(database.path, session)
-            for number in store.unfinished(session):
-                store.insert_outcome(session, number, interrupted())
-            budget = MemoryBudget(memory or memory_limit(session), concurrent_jobs)
+        with database.ledger() as ledger:
+            migrate(ledger)
+            notice_older_ledger(database.path, ledger)
+            for number in store.unfinished(ledger):
+                store.insert_outcome(ledger, number, interrupted())
+            budget = MemoryBudget(memory or memory_limit(ledger), concurrent_jobs)
         self._queue = JobQueue(queue_limit, budget)
         self._ended = EndedJobs()
         self._workers = Workers(database, self._queue, concurrent_jobs)
@@ -120,7 +120,7 @@ class JobManager:
         check_request_id(work.request_id)
         digest = _digest(work.document)
         with self._database.session() as session:
-            if not again and (known := self._known(session, work, digest)) is not None:
+            if not again and (known := self._known(session.ledger, work, digest)) is not None:
                 return known
             self._queue.check_room()
             # Not while others wait: it may take seconds. The job itself notices later changes.
@@ -129,14 +129,14 @@ class JobManager:
             reads = tables_read(session, work, source)
             session.control = None
         with self._submitting, self._database.session() as session:
-            if not again and (known := self._known(session, work, digest)) is not None:
+            if not again and (known := self._known(session.ledger, work, digest)) is not None:
                 return known
             self._queue.check_room()
             check_room(self._database, session, work, source)
             if target is not None:
                 check_target_free(self._queue.active(), target)
             request = Request(
-                store.next_number(session),
+                store.next_number(session.ledger),
                 work.request_id,
                 work.document,
                 digest,
@@ -148,7 +148,7 @@ class JobManager:
                 work.options,
             )
             need = estimated_need(session, reads)
-            store.insert_request(session, request)
+            store.insert_request(session.ledger, request)
             # Before it can start, which is also logged.
             with at_hand(request.number):
                 logger.info("jobs/%d queued", request.number)
@@ -159,17 +159,17 @@ class JobManager:
         """The job as it stands; `NotFoundError` if there is none."""
         if (active := self._queue.views([number]).get(number)) is not None:
             return active
-        with self._database.session() as session:
-            found = self._find(session, [number] if store.exists(session, number) else [])
+        with self._database.ledger() as ledger:
+            found = self._find(ledger, [number] if store.exists(ledger, number) else [])
         if number not in found:
             raise NotFoundError.of("JOB_NOT_FOUND", "name", f"jobs/{number}", "an existing job")
         return found[number]
 
     def page(self, before: int | None, size: int) -> list[Job]:
         """The next `size` jobs with numbers below `before`, newest first."""
-        with self._database.session() as session:
-            numbers = store.page(session, before, size)
-            found = self._find(session, numbers)
+        with self._database.ledger() as ledger:
+            numbers = store.page(ledger, before, size)
+            found = self._find(ledger, numbers)
         # A job that is not found was deleted meanwhile.
         return [found[number] for number in numbers if number in found]
 
@@ -200,8 +200,8 @@ class JobManager:
                     "a job that made no release",
                     "The ledger of releases keeps it. To take the release back, withdraw it.",
                 )
-            with self._database.session() as session:
-                removal.delete_job(session, number, job.request.kind)
+            with self._database.ledger() as ledger:
+                removal.delete_job(ledger, number, job.request.kind)
             self._queue.forget(number)
         with at_hand(number):
             logger.info("jobs/%d deleted", number)
@@ -275,19 +275,19 @@ class JobManager:
         require_current(release)
         check_release_free(self._queue.active(), release)
 
-    def _find(self, session: Session, numbers: Sequence[int]) -> dict[int, Job]:
+    def _find(self, ledger: Ledger, numbers: Sequence[int]) -> dict[int, Job]:
         """The present state of stored jobs: from the queue, from memory, or else from the store."""
         found = self._ended.known(numbers) | self._queue.views(numbers)
         others = [number for number in numbers if number not in found]
         if others:
-            stored = {job.request.number: from_store(job) for job in store.find_all(session, others)}
+            stored = {job.request.number: from_store(job) for job in store.find_all(ledger, others)}
             self._ended.keep(stored.values())
             found |= stored
         return found
 
-    def _known(self, session: Session, work: Work, digest: str) -> Job | None:
+    def _known(self, ledger: Ledger, work: Work, digest: str) -> Job | None:
         """The job that the request id names, unless the repeated request is a reason to do it again."""
-        if not work.request_id or not (known := store.find_request(session, work.request_id, work.kind)):
+        if not work.request_id or not (known := store.find_request(ledger, work.request_id, work.kind)):
             return None
         if (known.digest, known.options) != (digest, work.options):
             raise ConflictError.of(

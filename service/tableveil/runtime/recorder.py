@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.control import Progress
 from tableveil.runtime.model import JobProgress
 from tableveil.state import jobs as store
@@ -25,8 +25,8 @@ class Change(Protocol):
 class Recorder:
     """Records the reports of one job. The session is its own: the job's may be in the middle of a transaction."""
 
-    def __init__(self, session: Session, number: int, change: Change) -> None:
-        self._session = session
+    def __init__(self, ledger: Ledger, number: int, change: Change) -> None:
+        self._ledger = ledger
         self._number = number
         self._change = change
         self._phase = JobPhase.READING
@@ -36,7 +36,7 @@ class Recorder:
         """A phase begins; reading is the first."""
         self._phase = phase
         event = Event(store.now(), phase)
-        store.insert_event(self._session, self._number, event)
+        store.insert_event(self._ledger, self._number, event)
         if phase is JobPhase.READING:
             self._change(state=store.JobState.RUNNING, phase=phase, started_at=event.at)
         else:
@@ -66,4 +66,4 @@ class Recorder:
             known.suppressed_share,
             known.of_records,
         )
-        store.insert_event(self._session, self._number, event)
+        store.insert_event(self._ledger, self._number, event)

@@ -20,11 +20,11 @@ def delete_old(database: Database, age: timedelta) -> tuple[int, int]:
 
     Releases with their evidence, their jobs and their objects stay. Returns the numbers of jobs and of progress events.
     """
-    with database.session() as session:
-        old = removal.ended_before(session, age)
+    with database.ledger() as ledger:
+        old = removal.ended_before(ledger, age)
         for number, kind in old:
-            removal.delete_job(session, number, kind)
-        events = removal.thin_events(session, age)
+            removal.delete_job(ledger, number, kind)
+        events = removal.thin_events(ledger, age)
     logger.info("retention: deleted %d jobs and %d progress events older than %d days", len(old), events, age.days)
     return len(old), events
 

@@ -72,7 +72,7 @@ class Workers:
         logger.info("jobs/%d started", number)
         try:
             # Progress is written by a session of its own: the job's may be in the middle of a transaction.
-            with self._database.session() as session, self._database.session() as journal:
+            with self._database.session() as session, self._database.ledger() as journal:
                 session.control, session.memory = active.control, active.granted
                 recorder = Recorder(journal, number, partial(self._queue.change, active))
                 active.control.raise_if_cancelled()
@@ -88,12 +88,12 @@ class Workers:
         return None
 
     def _record(self, number: int, failure: Failure | None) -> None:
-        with self._database.session() as session:
-            if store.has_ended(session, number):
+        with self._database.ledger() as ledger:
+            if store.has_ended(ledger, number):
                 logger.info("jobs/%d succeeded", number)
                 return
             outcome = self._outcome(failure)
-            store.insert_outcome(session, number, outcome)
+            store.insert_outcome(ledger, number, outcome)
             logger.info("jobs/%d %s%s", number, outcome.state.lower(), f" ({failure.code})" if failure else "")
 
     def _outcome(self, failure: Failure | None) -> Outcome:

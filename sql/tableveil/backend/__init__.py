@@ -19,10 +19,11 @@ from tableveil.backend.expressions import (
 )
 from tableveil.backend.functions import in_composed_form, is_finite, row_hash, rows_of_query
 from tableveil.backend.render import render
-from tableveil.backend.session import Session
+from tableveil.backend.session import Ledger, Session
 
 __all__ = [
     "Database",
+    "Ledger",
     "Session",
     "Settings",
     "alias",

@@ -14,7 +14,7 @@ import duckdb
 
 from tableveil.backend.failures import translated
 from tableveil.backend.interrupter import Interrupter
-from tableveil.backend.session import Session
+from tableveil.backend.session import Ledger, Session
 from tableveil.backend.trial import Trials
 from tableveil.control import Stopped
 from tableveil.errors import BusyError, InternalError, InvalidError, TableveilError, shortened
@@ -68,6 +68,10 @@ class Database:
                 return Session(self._connection.cursor(), self._interrupter, self._trials, self._require_file)
         except duckdb.Error as error:
             raise translated(error) from None
+
+    def ledger(self) -> Ledger:
+        """A new access to the ledger alone; close it when done."""
+        return self.session().ledger
 
     def works(self) -> bool:
         """Whether statements still run: a failed checkpoint, as on a full disk, ends them until the file reopens."""

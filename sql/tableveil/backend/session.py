@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cached_property
-from typing import Any
+from typing import Any, NewType, Self
 
 import duckdb
 import numpy as np
@@ -53,7 +53,7 @@ class Session:
         """Closes the cursor; its temporary tables go with it."""
         self._cursor.close()
 
-    def __enter__(self) -> Session:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -86,6 +86,11 @@ class Session:
         """The single value of a result of one row and one column."""
         (value,) = self.row(statement, parameters)
         return value
+
+    @property
+    def ledger(self) -> Ledger:
+        """The access to the ledger that writes in this session's transactions; here it is the session itself."""
+        return Ledger(self)
 
     @cached_property
     def catalog(self) -> str:
@@ -176,6 +181,13 @@ class Session:
             self._cursor.execute(statement)
         except duckdb.Error as error:
             raise translated(error) from None
+
+
+Ledger = NewType("Ledger", Session)
+"""A session of the database that holds the schema `tableveil`: jobs, hierarchies, and releases with their evidence.
+
+Another engine's sessions may read the source. The ledger's session needs nothing of theirs.
+"""
 
 
 def _text(statement: Statement) -> str:

@@ -37,20 +37,20 @@ def listed_levels(
     field = f"{field}.{field_of(definition)}"
     if isinstance(definition, StoredLevels):
         try:
-            stored = hierarchies.find(session, definition.name, definition.version)
+            stored = hierarchies.find(session.ledger, definition.name, definition.version)
         except NotFoundError as error:
             return (
                 None,
                 "",
                 [Fault(f"{field}.{fault.field}", fault.found, fault.expected, fault.hint) for fault in error.faults],
             )
-        return InlineLevels(hierarchies.rows(session, stored)), stored.reference, []
+        return InlineLevels(hierarchies.rows(session.ledger, stored)), stored.reference, []
     levels, faults = _written_out(session, definition, field)
     if levels is not None:
         faults = check_levels(levels.rows, field)
     if levels is None or faults:
         return None, "", faults
-    reference = hierarchies.create(session, name, levels.rows, _origin(definition)).reference if store else name
+    reference = hierarchies.create(session.ledger, name, levels.rows, _origin(definition)).reference if store else name
     return levels, reference, []
 
 

@@ -135,7 +135,7 @@ def _hierarchy(
     stored = None
     if isinstance(definition, StoredLevels):
         with suppress(NotFoundError):
-            stored = hierarchies.find(session, definition.name, definition.version)
+            stored = hierarchies.find(session.ledger, definition.name, definition.version)
             # Another version may become the newest in a moment.
             definition = replace(definition, version=stored.version)
     levels, _, faults = listed_levels(session, definition, FIELD, "", store=False)

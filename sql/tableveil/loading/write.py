@@ -116,7 +116,7 @@ def check_place(session: Session, target: TableReference, existing: bool) -> Non
 
 
 def _check_not_released(session: Session, target: TableReference) -> None:
-    releases = session.rows(
+    releases = session.ledger.rows(
         "SELECT r.number FROM tableveil.release_objects o JOIN tableveil.releases r ON o.release = r.number "
         "ANTI JOIN tableveil.withdrawals w ON w.release = r.number WHERE lower(r.target_schema) = lower(?) "
         "AND lower(o.name) = lower(?) ORDER BY r.number DESC",

@@ -150,7 +150,7 @@ def _copy(session: Session, copy: str) -> dict[tuple[str, str], int]:
         reached = catalog.next_values(session, copy)
         _check("sequences", reached.keys() == least.keys() and all(reached[key] >= least[key] for key in least))
         if (SCHEMA, "ledger_gaps") in rows:
-            ledger_gaps.insert_unknown(session, copy, jobs.now())
+            ledger_gaps.insert_unknown(session.ledger, copy, jobs.now())
     return rows
 
 

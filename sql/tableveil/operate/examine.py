@@ -141,7 +141,7 @@ def _migrations(session: Session) -> Finding:
     subject, known = "state", migrations()
     if not catalog.has_table(session, SCHEMA, "migrations"):
         return Finding(Level.WARNING, subject, "none: no server has had this file yet", "The first start makes it.")
-    applied = session.rows("SELECT number, name FROM tableveil.migrations ORDER BY number")
+    applied = session.ledger.rows("SELECT number, name FROM tableveil.migrations ORDER BY number")
     if len(applied) > len(known):
         advice = "It was written by a newer Tableveil: upgrade this one."
         return Finding(Level.PROBLEM, subject, f"version {len(applied)}, newer than {len(known)}", advice)
@@ -155,7 +155,7 @@ def _migrations(session: Session) -> Finding:
 
 
 def _key(session: Session) -> Finding:
-    if session.rows("SELECT 1 FROM tableveil.secrets WHERE name = 'fingerprint'"):
+    if session.ledger.rows("SELECT 1 FROM tableveil.secrets WHERE name = 'fingerprint'"):
         return Finding(Level.OK, "key", "fingerprints of sources have their key")
     advice = "Restore a backup: with another key, earlier releases of the same records are not recognized."
     return Finding(Level.PROBLEM, "key", "the key of fingerprints is gone", advice)
@@ -165,7 +165,7 @@ def _name(session: Session) -> Finding:
     own = session.catalog
     others = [
         name
-        for (name,) in session.rows(
+        for (name,) in session.ledger.rows(
             "SELECT DISTINCT source_catalog FROM tableveil.releases WHERE source_catalog <> ? ORDER BY 1", [own]
         )
     ]
@@ -179,8 +179,8 @@ def _name(session: Session) -> Finding:
 
 def _jobs(session: Session, at_work: Callable[[], Collection[int]]) -> Finding:
     # Checked a second time: a job may have ended in between.
-    stale = set(unfinished(session)) - set(at_work())
-    stale &= set(unfinished(session))
+    stale = set(unfinished(session.ledger)) - set(at_work())
+    stale &= set(unfinished(session.ledger))
     if not stale:
         return Finding(Level.OK, "jobs", "none is unfinished without a process that runs it")
     names = [f"jobs/{number}" for number in sorted(stale)]
@@ -189,9 +189,9 @@ def _jobs(session: Session, at_work: Callable[[], Collection[int]]) -> Finding:
 
 
 def _ledger(session: Session) -> Finding:
-    gap = ledger_gaps.latest(session)
+    gap = ledger_gaps.latest(session.ledger)
     if gap is None:
-        return Finding(Level.OK, "ledger", f"ends with releases/{ledger_gaps.last_release(session)}")
+        return Finding(Level.OK, "ledger", f"ends with releases/{ledger_gaps.last_release(session.ledger)}")
     advice = (
         "The first release of each source needs a repeat_reason. Where there is a newer backup or the database file "
         "itself, restore this one again with --ledger, which takes the missing releases from there."

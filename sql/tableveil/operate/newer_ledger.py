@@ -42,13 +42,13 @@ def last_known(session: Session) -> int:
 
 def newer_files(backup: Path, session: Session) -> Iterator[tuple[Path, int]]:
     """Files beside a backup that are of the same database and know later releases, each with its last one."""
-    key, last = fingerprint_key(session), last_known(session)
+    key, last = fingerprint_key(session.ledger), last_known(session)
     others = [path for path in backup.resolve().parent.glob("*.duckdb") if path.is_file() and path != backup.resolve()]
     others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for path in others[:_MOST_LOOKED_AT]:
         # A file that cannot be read, or is in use, or is nobody's, is none that could be restored.
         with suppress(TableveilError), read_only(path) as other:
-            if catalog.has_table(other, SCHEMA, "releases") and fingerprint_key(other) == key:
+            if catalog.has_table(other, SCHEMA, "releases") and fingerprint_key(other.ledger) == key:
                 known = last_known(other)
                 if known > last:
                     yield path, known
@@ -77,7 +77,7 @@ def take_over(database: Path, newer: Path) -> None:
 def note_copy(database: Path, made_at: datetime) -> None:
     """Lets a file that was copied by other means know that it is a copy."""
     with _written(database) as session, session.transaction():
-        ledger_gaps.insert_unknown(session, render(identifier(session.catalog)), made_at)
+        ledger_gaps.insert_unknown(session.ledger, render(identifier(session.catalog)), made_at)
 
 
 @contextmanager

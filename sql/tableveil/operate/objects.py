@@ -34,7 +34,7 @@ def examine_releases(session: Session) -> Iterator[Finding]:
     Tables are compared by their marks, if this version of DuckDB made those; views only by their kind.
     """
     kinds = {(found.schema, found.name): found.kind.upper() for found in catalog.listed(session)}
-    objects = session.rows(_CURRENT, [duckdb.__version__])
+    objects = session.ledger.rows(_CURRENT, [duckdb.__version__])
     for release, schema, name, kind, rows, made in objects:
         wrong = _wrong(session, schema, name, kind, rows, made, kinds.get((schema, name)))
         if wrong:
@@ -47,7 +47,7 @@ def orphans(session: Session) -> list[str]:
     """Numbered tables of the state without an owner."""
     found = []
     for name, numbering in _NUMBERED.items():
-        known = {number for (number,) in session.rows(f"SELECT number FROM {SCHEMA}.{numbering}")}
+        known = {number for (number,) in session.ledger.rows(f"SELECT number FROM {SCHEMA}.{numbering}")}
         for made in catalog.listed(session, SCHEMA):
             match = re.fullmatch(rf"{name}_(\d+)", made.name)
             if match and int(match[1]) not in known:

@@ -98,7 +98,7 @@ def _complete_ledger(copy: Path, backup: Path, newer: Path | None) -> None:
     with read_only(copy) as session:
         if not catalog.has_table(session, SCHEMA, "ledger_gaps"):
             return
-        gap = ledger_gaps.latest(session)
+        gap = ledger_gaps.latest(session.ledger)
         is_noted = gap is not None and gap.after >= last_known(session)
     if not is_noted:
         note_copy(copy, datetime.fromtimestamp(backup.stat().st_mtime, UTC).replace(tzinfo=None))

@@ -25,7 +25,7 @@ def check_figures(session: Session, release: Release) -> None:
     """Raises `ConflictError` if the table's name belongs to anything but earlier figures of the release."""
     target = _target(release)
     existing = objects_called(session, target.schema, [target.classification_name])
-    owned = release_objects.of_target(session, target.schema, target.name)
+    owned = release_objects.of_target(session.ledger, target.schema, target.name)
     for name, kind in foreign_objects(session, target.schema, existing, owned).items():
         raise ConflictError.of(
             "TARGET_EXISTS",
@@ -55,7 +55,7 @@ def write_figures(session: Session, release: Release, assessments: Sequence[Asse
         session.execute(create_table(figures, exp.select("*").from_(table("figures"))))
     own_mark = mark(session, target.schema, target.classification_name)
     written = ReleaseObject(target.classification_name, ObjectKind.CLASSIFICATION, len(rows), own_mark)
-    release_objects.replace(session, release.number, written)
+    release_objects.replace(session.ledger, release.number, written)
     return target.classification_name
 
 

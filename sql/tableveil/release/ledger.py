@@ -37,10 +37,10 @@ def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: 
     """
     if says_something(policy.repeat_reason):
         return
-    earlier = releases.earlier_releases(session, source.tables, fingerprint.rows if fingerprint else None)
+    earlier = releases.earlier_releases(session.ledger, source.tables, fingerprint.rows if fingerprint else None)
     came = f"came from {'this source' if source.query is None else 'tables that it reads'}"
     why = [f"{_named(earlier)} {came}"] if earlier else []
-    gap = ledger_gaps.latest(session)
+    gap = ledger_gaps.latest(session.ledger)
     if gap is not None and not any(number > gap.after for number in earlier):
         why.append(f"the ledger went back in time: {gap}")
     if fingerprint is not None and fingerprint.sketch is not None:
@@ -62,7 +62,7 @@ def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: 
 def _same_people(session: Session, sketch: Sketch, known: Collection[int]) -> Iterator[tuple[int, str]]:
     """Other releases whose sources had these people, each with the evidence for it."""
     own_columns = sum(sample.column != ROWS for sample in sketch.samples)
-    for release, found in groupby(sketches.alike(session, sketch, known), key=lambda likeness: likeness.release):
+    for release, found in groupby(sketches.alike(session.ledger, sketch, known), key=lambda likeness: likeness.release):
         bits: dict[str, float] = {}
         best: dict[str, Likeness] = {}
         for likeness in found:

@@ -24,7 +24,7 @@ def remember_release(path: Path, session: Session) -> None:
     A process that ends in between leaves a lower number, which is true as well. A failure to write it
     undoes no release, and is logged.
     """
-    key, number = fingerprint_key(session), ledger_gaps.last_release(session)
+    key, number = fingerprint_key(session.ledger), ledger_gaps.last_release(session.ledger)
     marks = _read(path)
     if _number(marks, key) >= number:
         return
@@ -45,19 +45,19 @@ def notice_older_ledger(path: Path, session: Session) -> None:
 
     Their numbers are not given again.
     """
-    number = _number(_read(path), fingerprint_key(session))
-    if number > ledger_gaps.last_release(session):
+    number = _number(_read(path), fingerprint_key(session.ledger))
+    if number > ledger_gaps.last_release(session.ledger):
         with session.transaction():
-            ledger_gaps.insert(session, number)
-            while RELEASES.next_number(session) < number:
+            ledger_gaps.insert(session.ledger, number)
+            while RELEASES.next_number(session.ledger) < number:
                 pass
-        logger.warning("the ledger went back in time: %s", ledger_gaps.latest(session))
+        logger.warning("the ledger went back in time: %s", ledger_gaps.latest(session.ledger))
     remember_release(path, session)
 
 
 def last_marked(path: Path, session: Session) -> int:
     """The largest number of a release that the mark beside a path has of the session's database; 0 if there is none."""
-    return _number(_read(path), fingerprint_key(session))
+    return _number(_read(path), fingerprint_key(session.ledger))
 
 
 def _marker(path: Path) -> Path:

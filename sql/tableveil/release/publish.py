@@ -85,7 +85,7 @@ def publish(
         _check_unchanged(session, plan, evidence)
         check_ledger(session, plan.policy, plan.source, evidence.fingerprint)
         _drop_replaced(session, plan, check_existing(session, plan.policy))
-        number = RELEASES.next_number(session)
+        number = RELEASES.next_number(session.ledger)
         objects, sizes, risk = write_objects(session, plan, number)
         objects = tuple(replace(item, mark=mark(session, plan.policy.release.schema, item.name)) for item in objects)
         single = single_valued(session, plan, public(plan, objects[0].name))
@@ -98,11 +98,11 @@ def publish(
         written = replace(written_objects(session, plan, number), score=evidence.score)
         verify(session, plan.policy, plan.records, written)
         release = _release(session, plan, evidence, number, objects, risk)
-        RELEASES.write(session, release, evidence.sizes_before, sizes)
+        RELEASES.write(session.ledger, release, evidence.sizes_before, sizes)
         if evidence.fingerprint.sketch is not None:
-            sketches.insert(session, number, evidence.fingerprint.sketch)
+            sketches.insert(session.ledger, number, evidence.fingerprint.sketch)
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, None, evidence.warnings)
-        jobs.insert_outcome(session, evidence.job, outcome)
+        jobs.insert_outcome(session.ledger, evidence.job, outcome)
     _look(database, plan, number, objects[0])
     return number
 
@@ -122,7 +122,7 @@ def writing(database: Database, session: Session) -> Iterator[None]:
 def _check_unchanged(session: Session, plan: ReleasePlan, evidence: Evidence) -> None:
     # The fingerprint covers known columns: a missing one would fail, a new one would not show.
     found, _, _ = resolve_source(session, plan.policy)
-    key = fingerprint_key(session)
+    key = fingerprint_key(session.ledger)
     if found != plan.source.with_all() or fingerprint(session, plan.source, key) != evidence.fingerprint.rows:
         raise ConflictError.of(
             "SOURCE_CHANGED",
@@ -146,7 +146,7 @@ def _drop_replaced(session: Session, plan: ReleasePlan, existing: Mapping[str, s
     target = plan.policy.release
     for name, kind in existing.items():
         session.execute(drop(kind.upper(), public(plan, name)))
-    earlier = session.rows(
+    earlier = session.ledger.rows(
         "SELECT number FROM tableveil.releases "
         "WHERE target_schema = ? AND lower(target_name) = lower(?) AND kind = 'VIEW'",
         [target.schema, target.name],
@@ -251,7 +251,7 @@ def _explanation(
 def _look(database: Database, plan: ReleasePlan, number: int, rows: ReleaseObject) -> None:
     """A commit that reports success may have written nothing; what it wrote is marked beside the database."""
     with database.session() as session:
-        found = session.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
+        found = session.ledger.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
         query = exp.select(exp.Count(this=exp.Star())).from_(public(plan, rows.name))
         count = session.value(query) if found else -1
         with database.writing:

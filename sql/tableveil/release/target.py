@@ -52,7 +52,7 @@ def check_existing(session: Session, policy: Policy) -> dict[str, str]:
             the same name wrote are ever replaced.
     """
     target = policy.release
-    owned = release_objects.of_target(session, target.schema, target.name)
+    owned = release_objects.of_target(session.ledger, target.schema, target.name)
     existing = objects_called(session, target.schema, [*target.object_names, *owned])
     if existing and target.if_exists is IfExists.FAIL:
         faults = [

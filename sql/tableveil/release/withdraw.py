@@ -51,10 +51,10 @@ def withdraw(
                 session.execute(drop(there[item.name].upper(), written))
             session.execute(drop("TABLE", snapshot(release.number), if_exists=True))
             kept = [item.name for item in release.objects if item.name in there and item not in own]
-            WITHDRAWALS.insert(session, [Withdrawal(now(), reason, tuple(kept))], release.number)
+            WITHDRAWALS.insert(session.ledger, [Withdrawal(now(), reason, tuple(kept))], release.number)
             until_committed.enter_context(unused())
         session.control = None
-        if not WITHDRAWALS.of(session, [release.number]):
+        if not WITHDRAWALS.of(session.ledger, [release.number]):
             message = f"the withdrawal of releases/{release.number} reported success but left nothing behind"
             raise InternalError("COMMIT_LOST", message)
 

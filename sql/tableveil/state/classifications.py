@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.classification.model import Assessment, ClassMeasures, Comparison, Measures
 from tableveil.policy import TableReference
 from tableveil.requests.classification import Classifier
@@ -94,27 +94,27 @@ _WITH_CURVES, _WITHOUT_CURVES = _columns(curves=True), _columns(curves=False)
 class _Classifications(NumberedTable[Classification]):
     """Assessments, whose measures are stored in another form."""
 
-    def insert_all(self, session: Session, rows: Mapping[Any, Sequence[Classification]]) -> None:
+    def insert_all(self, ledger: Ledger, rows: Mapping[Any, Sequence[Classification]]) -> None:
         """With their measures."""
-        super().insert_all(session, rows)
+        super().insert_all(ledger, rows)
         for found in itertools.chain.from_iterable(rows.values()):
-            _WITH_CURVES.insert(session, [_stored(one) for one in found.assessments], found.number)
+            _WITH_CURVES.insert(ledger, [_stored(one) for one in found.assessments], found.number)
 
-    def find(self, session: Session, number: int) -> Classification | None:
+    def find(self, ledger: Ledger, number: int) -> Classification | None:
         """The assessment of that number, with its ROC points."""
-        found = super().find(session, number)
-        return None if found is None else _assessed(session, [found], _WITH_CURVES)[0]
+        found = super().find(ledger, number)
+        return None if found is None else _assessed(ledger, [found], _WITH_CURVES)[0]
 
-    def page(self, session: Session, before: int | None, size: int) -> list[Classification]:
+    def page(self, ledger: Ledger, before: int | None, size: int) -> list[Classification]:
         """Without ROC points."""
-        return _assessed(session, super().page(session, before, size), _WITHOUT_CURVES)
+        return _assessed(ledger, super().page(ledger, before, size), _WITHOUT_CURVES)
 
 
 CLASSIFICATIONS = _Classifications("classifications", Classification, "classification_numbers", beside=[_WITH_CURVES])
 
 
-def _assessed(session: Session, found: Sequence[Classification], columns: Table[_ClassColumn]) -> list[Classification]:
-    stored = columns.of(session, [one.number for one in found])
+def _assessed(ledger: Ledger, found: Sequence[Classification], columns: Table[_ClassColumn]) -> list[Classification]:
+    stored = columns.of(ledger, [one.number for one in found])
     return [replace(one, assessments=tuple(map(_assessment, stored[one.number]))) for one in found]
 
 

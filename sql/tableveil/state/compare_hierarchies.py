@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tableveil.backend import Session, render
+from tableveil.backend import Ledger, render
 from tableveil.state.hierarchies import Stored, table_of
 
 
@@ -40,14 +40,14 @@ class Comparison:
     removed_examples: tuple[str, ...]
 
 
-def compare(session: Session, earlier: Stored, later: Stored, examples: int) -> Comparison:
+def compare(ledger: Ledger, earlier: Stored, later: Stored, examples: int) -> Comparison:
     """Compares the versions; up to `examples` values are read of each kind of difference, in the order of values."""
     tables = {"earlier": render(table_of(earlier)), "later": render(table_of(later))}
     common = range(1, min(earlier.levels, later.levels))
     both = f"FROM {tables['earlier']} AS earlier JOIN {tables['later']} AS later USING (l0)"
     same = " AND ".join(f"earlier.l{level} = later.l{level}" for level in common)
     changed = [f"count(*) FILTER (earlier.l{level} <> later.l{level})" for level in common]
-    shared, unchanged, *relabelled = session.row(
+    shared, unchanged, *relabelled = ledger.row(
         f"SELECT count(*), count(*) FILTER ({same}), {', '.join(changed)} {both}"
     )
 
@@ -55,17 +55,17 @@ def compare(session: Session, earlier: Stored, later: Stored, examples: int) -> 
         return f"FROM {tables[of]} WHERE l{level} NOT IN (SELECT l{level} FROM {tables[among]})"
 
     def count_of(of: str, among: str, level: int) -> int:
-        found: int = session.value(f"SELECT count(DISTINCT l{level}) {missing(of, among, level)}")
+        found: int = ledger.value(f"SELECT count(DISTINCT l{level}) {missing(of, among, level)}")
         return found
 
     def values_of(of: str, among: str) -> tuple[str, ...]:
-        found = session.rows(f"SELECT l0 {missing(of, among, 0)} ORDER BY l0 LIMIT {examples}") if examples else []
+        found = ledger.rows(f"SELECT l0 {missing(of, among, 0)} ORDER BY l0 LIMIT {examples}") if examples else []
         return tuple(value for (value,) in found)
 
     def relabelled_at(level: int) -> tuple[tuple[str, str, str], ...]:
         labels = f"earlier.l{level}, later.l{level}"
         differ = f"{both} WHERE earlier.l{level} <> later.l{level} ORDER BY l0 LIMIT {examples}"
-        return tuple(session.rows(f"SELECT l0, {labels} {differ}")) if examples else ()
+        return tuple(ledger.rows(f"SELECT l0, {labels} {differ}")) if examples else ()
 
     return Comparison(
         earlier=earlier,

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Session, column, create_table, table
+from tableveil.backend import Ledger, column, create_table, table
 from tableveil.errors import Fault, NotFoundError, nearest, shortened
 from tableveil.state.jobs import now
 from tableveil.state.mapper import Table
@@ -47,41 +47,41 @@ class Stored:
 _HIERARCHIES = Table("hierarchies", Stored, "digest")
 
 
-def create(session: Session, name: str, rows: Sequence[Sequence[str]], origin: str = "") -> Stored:
+def create(ledger: Ledger, name: str, rows: Sequence[Sequence[str]], origin: str = "") -> Stored:
     """Stores checked rows as the next version of `name`, or returns the version that holds exactly these rows.
 
     `origin` says where they come from; an existing version keeps its origin.
     """
     digest = _digest(rows)
     with _creating:
-        for found in _HIERARCHIES.where(session, "name = ? AND digest = ?", [name, digest]):
+        for found in _HIERARCHIES.where(ledger, "name = ? AND digest = ?", [name, digest]):
             return found
-        with session.transaction():
-            return _insert(session, name, rows, digest, origin)
+        with ledger.transaction():
+            return _insert(ledger, name, rows, digest, origin)
 
 
-def _insert(session: Session, name: str, rows: Sequence[Sequence[str]], digest: str, origin: str) -> Stored:
-    number = session.value("SELECT nextval('tableveil.hierarchy_numbers')")
+def _insert(ledger: Ledger, name: str, rows: Sequence[Sequence[str]], digest: str, origin: str) -> Stored:
+    number = ledger.value("SELECT nextval('tableveil.hierarchy_numbers')")
     query = "SELECT coalesce(max(version), 0) + 1 FROM tableveil.hierarchies WHERE name = ?"
-    version: int = session.value(query, [name])
+    version: int = ledger.value(query, [name])
     columns = {f"l{level}": pa.array([row[level] for row in rows], pa.string()) for level in range(len(rows[0]))}
-    with session.relation("hierarchy_rows", pa.table(columns)):
+    with ledger.relation("hierarchy_rows", pa.table(columns)):
         select = exp.select(*(column(name) for name in columns)).from_(table("hierarchy_rows"))
-        session.execute(create_table(_table(number), select))
+        ledger.execute(create_table(_table(number), select))
     stored = Stored(number, name, version, len(columns), len(rows), now(), origin)
-    _HIERARCHIES.insert(session, [stored], digest)
+    _HIERARCHIES.insert(ledger, [stored], digest)
     return stored
 
 
-def find(session: Session, name: str, version: int) -> Stored:
+def find(ledger: Ledger, name: str, version: int) -> Stored:
     """The version of that name; version 0 is the newest.
 
     Raises:
         NotFoundError: there is none; its fault's field is `name` or `version`.
     """
-    versions = _HIERARCHIES.where(session, "name = ?", [name], "ORDER BY version DESC")
+    versions = _HIERARCHIES.where(ledger, "name = ?", [name], "ORDER BY version DESC")
     if not versions:
-        names = [known for (known,) in session.rows("SELECT DISTINCT name FROM tableveil.hierarchies")]
+        names = [known for (known,) in ledger.rows("SELECT DISTINCT name FROM tableveil.hierarchies")]
         fault = Fault("name", shortened(name), "a stored hierarchy", nearest(name, names))
         raise NotFoundError("HIERARCHY_NOT_FOUND", str(fault), [fault])
     matching = [found for found in versions if version in (0, found.version)]
@@ -95,9 +95,9 @@ def find(session: Session, name: str, version: int) -> Stored:
     return matching[0]
 
 
-def rows(session: Session, stored: Stored) -> tuple[tuple[str, ...], ...]:
+def rows(ledger: Ledger, stored: Stored) -> tuple[tuple[str, ...], ...]:
     """The version's rows, in the order in which they were stored; equal labels are one object."""
-    read = session.batches(exp.select("*").from_(_table(stored.number)), _AT_ONCE).read_all()
+    read = ledger.batches(exp.select("*").from_(_table(stored.number)), _AT_ONCE).read_all()
     columns = []
     for labels in read.columns:
         encoded = labels.combine_chunks().dictionary_encode()
@@ -106,17 +106,17 @@ def rows(session: Session, stored: Stored) -> tuple[tuple[str, ...], ...]:
     return tuple(zip(*columns, strict=True))
 
 
-def batches(session: Session, stored: Stored) -> Iterator[list[tuple[str, ...]]]:
-    """The version's rows in batches; to be read before the session's next statement."""
-    for batch in session.batches(exp.select("*").from_(_table(stored.number)), _AT_ONCE):
+def batches(ledger: Ledger, stored: Stored) -> Iterator[list[tuple[str, ...]]]:
+    """The version's rows in batches; to be read before the ledger's next statement."""
+    for batch in ledger.batches(exp.select("*").from_(_table(stored.number)), _AT_ONCE):
         yield list(zip(*(labels.to_pylist() for labels in batch.columns), strict=True))
 
 
-def page(session: Session, after: tuple[str, int], size: int) -> list[Stored]:
+def page(ledger: Ledger, after: tuple[str, int], size: int) -> list[Stored]:
     """The next `size` versions after (name, version), ordered by name and, within it, newest first."""
     name, version = after
     condition = "name > ? OR (name = ? AND version < ?)"
-    return _HIERARCHIES.where(session, condition, [name, name, version, size], "ORDER BY name, version DESC LIMIT ?")
+    return _HIERARCHIES.where(ledger, condition, [name, name, version, size], "ORDER BY name, version DESC LIMIT ?")
 
 
 def table_of(stored: Stored) -> exp.Table:

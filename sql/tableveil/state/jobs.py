@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.policy import TableReference
 from tableveil.state.mapper import NumberedTable, Table
 
@@ -113,43 +113,43 @@ def now() -> datetime:
     return datetime.now(UTC).replace(tzinfo=None)
 
 
-def next_number(session: Session) -> int:
+def next_number(ledger: Ledger) -> int:
     """A number no job has."""
-    return _REQUESTS.next_number(session)
+    return _REQUESTS.next_number(ledger)
 
 
-def insert_request(session: Session, request: Request) -> None:
+def insert_request(ledger: Ledger, request: Request) -> None:
     """Stores a request; an empty request id is none."""
-    with session.transaction():
-        _REQUESTS.insert(session, [request])
+    with ledger.transaction():
+        _REQUESTS.insert(ledger, [request])
 
 
-def insert_event(session: Session, job: int, event: Event) -> None:
+def insert_event(ledger: Ledger, job: int, event: Event) -> None:
     """Appends an event."""
-    _EVENTS.insert(session, [event], job)
+    _EVENTS.insert(ledger, [event], job)
 
 
-def insert_outcome(session: Session, job: int, outcome: Outcome) -> None:
+def insert_outcome(ledger: Ledger, job: int, outcome: Outcome) -> None:
     """Ends a job; the primary key admits one outcome."""
-    _OUTCOMES.insert(session, [outcome], job)
+    _OUTCOMES.insert(ledger, [outcome], job)
 
 
-def find_request(session: Session, request_id: str, kind: JobKind = JobKind.RELEASE) -> Request | None:
+def find_request(ledger: Ledger, request_id: str, kind: JobKind = JobKind.RELEASE) -> Request | None:
     """The latest request of a kind with that id: one policy, with its id, may be used for several kinds."""
     condition = "request_id = ? AND request_id <> '' AND kind = ?"
-    found = _REQUESTS.where(session, condition, [request_id, kind.value], "ORDER BY number DESC LIMIT 1")
+    found = _REQUESTS.where(ledger, condition, [request_id, kind.value], "ORDER BY number DESC LIMIT 1")
     return found[0] if found else None
 
 
-def exists(session: Session, number: int) -> bool:
+def exists(ledger: Ledger, number: int) -> bool:
     """Whether there is a job of that number."""
-    return bool(session.rows("SELECT 1 FROM tableveil.jobs WHERE number = ?", [number]))
+    return bool(ledger.rows("SELECT 1 FROM tableveil.jobs WHERE number = ?", [number]))
 
 
-def find_all(session: Session, numbers: Sequence[int]) -> list[StoredJob]:
+def find_all(ledger: Ledger, numbers: Sequence[int]) -> list[StoredJob]:
     """The jobs with these numbers that exist, in any order."""
     started = dict(
-        session.rows(
+        ledger.rows(
             "SELECT job, min(happened_at) FROM tableveil.job_events "
             "WHERE job BETWEEN ? AND ? AND list_contains(?::BIGINT[], job) GROUP BY job",
             [min(numbers, default=0), max(numbers, default=0), list(numbers)],
@@ -157,7 +157,7 @@ def find_all(session: Session, numbers: Sequence[int]) -> list[StoredJob]:
     )
     # A job that runs for hours has thousands.
     last = "QUALIFY row_number() OVER (PARTITION BY job ORDER BY happened_at DESC, rowid DESC) = 1"
-    events, outcomes = _EVENTS.of(session, numbers, last), _OUTCOMES.of(session, numbers)
+    events, outcomes = _EVENTS.of(ledger, numbers, last), _OUTCOMES.of(ledger, numbers)
     return [
         StoredJob(
             request,
@@ -165,23 +165,23 @@ def find_all(session: Session, numbers: Sequence[int]) -> list[StoredJob]:
             next(iter(events[request.number]), None),
             next(iter(outcomes[request.number]), None),
         )
-        for request in _REQUESTS.among(session, numbers)
+        for request in _REQUESTS.among(ledger, numbers)
     ]
 
 
-def page(session: Session, before: int | None, size: int) -> list[int]:
+def page(ledger: Ledger, before: int | None, size: int) -> list[int]:
     """The numbers of the next `size` jobs below `before`, newest first."""
     below = before if before is not None else 2**62
     query = "SELECT number FROM tableveil.jobs WHERE number < ? ORDER BY number DESC LIMIT ?"
-    return [number for (number,) in session.rows(query, [below, size])]
+    return [number for (number,) in ledger.rows(query, [below, size])]
 
 
-def has_ended(session: Session, number: int) -> bool:
+def has_ended(ledger: Ledger, number: int) -> bool:
     """Whether the job of that number has an outcome."""
-    return bool(session.rows("SELECT 1 FROM tableveil.job_outcomes WHERE job = ?", [number]))
+    return bool(ledger.rows("SELECT 1 FROM tableveil.job_outcomes WHERE job = ?", [number]))
 
 
-def unfinished(session: Session) -> list[int]:
+def unfinished(ledger: Ledger) -> list[int]:
     """Numbers of the jobs without an outcome."""
-    rows = session.rows("SELECT number FROM tableveil.jobs ANTI JOIN tableveil.job_outcomes ON number = job ORDER BY 1")
+    rows = ledger.rows("SELECT number FROM tableveil.jobs ANTI JOIN tableveil.job_outcomes ON number = job ORDER BY 1")
     return [number for (number,) in rows]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.state import jobs
 
 
@@ -27,32 +27,32 @@ class Gap:
         return f"{first} to releases/{self.until} were made and are not in it"
 
 
-def last_release(session: Session) -> int:
+def last_release(ledger: Ledger) -> int:
     """The largest number that the ledger knows a release by, also one that it forgot; 0 if there is none."""
-    number: int = session.value(
+    number: int = ledger.value(
         "SELECT max(number) FROM (SELECT max(number) AS number FROM tableveil.releases "
         "UNION ALL SELECT max(until_release) FROM tableveil.ledger_gaps UNION ALL SELECT 0)"
     )
     return number
 
 
-def insert(session: Session, until: int) -> None:
+def insert(ledger: Ledger, until: int) -> None:
     """Notes that releases up to a number were made and are not in the ledger."""
-    session.execute("INSERT INTO tableveil.ledger_gaps VALUES (?, ?, ?)", [last_release(session), until, jobs.now()])
+    ledger.execute("INSERT INTO tableveil.ledger_gaps VALUES (?, ?, ?)", [last_release(ledger), until, jobs.now()])
 
 
-def insert_unknown(session: Session, copy: str, made_at: datetime) -> None:
+def insert_unknown(ledger: Ledger, copy: str, made_at: datetime) -> None:
     """Notes in a copy of a database, by its name, that it does not know what was released after it was made."""
-    session.execute(
+    ledger.execute(
         f"INSERT INTO {copy}.tableveil.ledger_gaps "
         f"SELECT coalesce(max(number), 0), NULL, ? FROM {copy}.tableveil.releases",
         [made_at],
     )
 
 
-def latest(session: Session) -> Gap | None:
+def latest(ledger: Ledger) -> Gap | None:
     """The gap behind the largest number; one whose end is known says more than one whose end is not."""
-    found = session.rows(
+    found = ledger.rows(
         "SELECT after_release, until_release, noticed_at FROM tableveil.ledger_gaps "
         "ORDER BY after_release DESC, until_release DESC NULLS LAST LIMIT 1"
     )

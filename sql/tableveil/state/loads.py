@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.state.mapper import NumberedTable
 
 
@@ -47,6 +47,6 @@ LOADS = NumberedTable(
 )
 
 
-def find_request(session: Session, request_id: str) -> Load | None:
+def find_request(ledger: Ledger, request_id: str) -> Load | None:
     """The load that was requested with that request id."""
-    return next(iter(LOADS.where(session, "request_id = ?", [request_id])), None)
+    return next(iter(LOADS.where(ledger, "request_id = ?", [request_id])), None)

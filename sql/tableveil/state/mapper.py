@@ -17,7 +17,7 @@ from enum import Enum
 from types import NoneType
 from typing import Any, Generic, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.policy import TableReference
 
 Row = TypeVar("Row")
@@ -50,11 +50,11 @@ class Table(Generic[Row]):
         self._parts = parts or {}
         self._beside = beside
 
-    def insert(self, session: Session, rows: Sequence[Row], *key: object) -> None:
+    def insert(self, ledger: Ledger, rows: Sequence[Row], *key: object) -> None:
         """Appends the rows of one key, in their order, with their parts; call it in a transaction."""
-        self.insert_all(session, {key: rows})
+        self.insert_all(ledger, {key: rows})
 
-    def insert_all(self, session: Session, rows: Mapping[Any, Sequence[Row]]) -> None:
+    def insert_all(self, ledger: Ledger, rows: Mapping[Any, Sequence[Row]]) -> None:
         """Appends the rows of several keys, which are tuples, in one statement: each statement takes a millisecond."""
         keyed = [
             ((*key, *((position,) if self._position else ())), row)
@@ -65,35 +65,35 @@ class Table(Generic[Row]):
             return
         columns = (*self._key, *self._position, *self._fields.columns)
         values = f"({', '.join('?' * len(columns))})"
-        session.execute(
+        ledger.execute(
             f"INSERT INTO tableveil.{self.name} ({', '.join(columns)}) VALUES {', '.join([values] * len(keyed))}",
             [value for key, row in keyed for value in (*key, *self._fields.values(row))],
         )
         for path, part in self._parts.items():
-            part.insert_all(session, {key or (_at(row, "number"),): _at(row, path) or () for key, row in keyed})
+            part.insert_all(ledger, {key or (_at(row, "number"),): _at(row, path) or () for key, row in keyed})
 
-    def of(self, session: Session, numbers: Collection[int], only: str = "") -> defaultdict[Any, list[Row]]:
+    def of(self, ledger: Ledger, numbers: Collection[int], only: str = "") -> defaultdict[Any, list[Row]]:
         """The rows that belong to those numbers, in their order, by key: a tuple if it has several columns.
 
         `only` may leave out rows, by QUALIFY.
         """
         found = defaultdict(list)
         order = ", ".join(self._position) or "rowid"
-        for key, row in self._read(session, *_among(self._key[0], numbers), f"{only} ORDER BY {order}"):
+        for key, row in self._read(ledger, *_among(self._key[0], numbers), f"{only} ORDER BY {order}"):
             own = key[: len(self._key)]
             found[own if len(own) > 1 else own[0]].append(row)
         return found
 
-    def where(self, session: Session, condition: str, parameters: Sequence[object], order: str = "") -> list[Row]:
+    def where(self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "") -> list[Row]:
         """The rows with a condition."""
-        return [row for _, row in self._read(session, condition, parameters, order)]
+        return [row for _, row in self._read(ledger, condition, parameters, order)]
 
-    def delete(self, session: Session, number: int) -> None:
+    def delete(self, ledger: Ledger, number: int) -> None:
         """Deletes the rows that belong to that number, with their parts; call it in a transaction."""
         for part in (*self._parts.values(), *self._beside):
-            part.delete(session, number)
+            part.delete(ledger, number)
         column = self._key[0] if self._key else "number"
-        session.execute(f"DELETE FROM tableveil.{self.name} WHERE {column} = ?", [number])
+        ledger.execute(f"DELETE FROM tableveil.{self.name} WHERE {column} = ?", [number])
 
     def names(self) -> Iterator[str]:
         """The name, and those of all tables of its parts."""
@@ -102,16 +102,16 @@ class Table(Generic[Row]):
             yield from part.names()
 
     def _read(
-        self, session: Session, condition: str, parameters: Sequence[object], order: str = ""
+        self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = ""
     ) -> list[tuple[tuple[Any, ...], Row]]:
         """The rows with a condition, each with its key and position, or its number."""
         own = (*self._key, *self._position) or ("number",)
         columns = ", ".join((*own, *self._fields.columns))
-        found = session.rows(f"SELECT {columns} FROM tableveil.{self.name} WHERE {condition} {order}", parameters)
+        found = ledger.rows(f"SELECT {columns} FROM tableveil.{self.name} WHERE {condition} {order}", parameters)
         if not found:
             return []
         numbers = {values[0] for values in found}
-        of_parts = {path: part.of(session, numbers) for path, part in self._parts.items()}
+        of_parts = {path: part.of(ledger, numbers) for path, part in self._parts.items()}
 
         def read(values: tuple[Any, ...]) -> tuple[tuple[Any, ...], Row]:
             key = values[: len(own)]
@@ -138,27 +138,27 @@ class NumberedTable(Table[Row]):
         super().__init__(name, row, names=names, parts=parts, beside=beside)
         self._sequence = sequence
 
-    def next_number(self, session: Session) -> int:
+    def next_number(self, ledger: Ledger) -> int:
         """A number that no row has."""
-        number: int = session.value(f"SELECT nextval('tableveil.{self._sequence}')")
+        number: int = ledger.value(f"SELECT nextval('tableveil.{self._sequence}')")
         return number
 
-    def find(self, session: Session, number: int) -> Row | None:
+    def find(self, ledger: Ledger, number: int) -> Row | None:
         """The row of that number."""
-        return next(iter(self.where(session, "number = ?", [number])), None)
+        return next(iter(self.where(ledger, "number = ?", [number])), None)
 
-    def among(self, session: Session, numbers: Collection[int]) -> list[Row]:
+    def among(self, ledger: Ledger, numbers: Collection[int]) -> list[Row]:
         """The rows with these numbers that exist, in any order."""
-        return self.where(session, *_among("number", numbers))
+        return self.where(ledger, *_among("number", numbers))
 
-    def numbers_of(self, session: Session, job: int) -> list[int]:
+    def numbers_of(self, ledger: Ledger, job: int) -> list[int]:
         """The numbers of the rows that a job stored."""
-        return [number for (number,) in session.rows(f"SELECT number FROM tableveil.{self.name} WHERE job = ?", [job])]
+        return [number for (number,) in ledger.rows(f"SELECT number FROM tableveil.{self.name} WHERE job = ?", [job])]
 
-    def page(self, session: Session, before: int | None, size: int) -> list[Row]:
+    def page(self, ledger: Ledger, before: int | None, size: int) -> list[Row]:
         """The next `size` rows with numbers below `before`, newest first."""
         below = before if before is not None else 2**62
-        return self.where(session, "number < ?", [below, size], "ORDER BY number DESC LIMIT ?")
+        return self.where(ledger, "number < ?", [below, size], "ORDER BY number DESC LIMIT ?")
 
 
 class _Fields:

@@ -7,7 +7,7 @@ import secrets
 from dataclasses import dataclass
 from importlib import resources
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.errors import InvalidError
 
 SCHEMA = "tableveil"
@@ -33,13 +33,13 @@ def migrations() -> list[Migration]:
     return sorted(found, key=lambda migration: migration.number)
 
 
-def migrate(session: Session) -> None:
+def migrate(ledger: Ledger) -> None:
     """Creates the state or brings it up to date.
 
     Raises:
         InvalidError: the database was written by a newer Tableveil, or its name would be taken for the state's.
     """
-    if session.catalog.casefold() == SCHEMA:
+    if ledger.catalog.casefold() == SCHEMA:
         raise InvalidError.of(
             "DATABASE_NAME",
             "database",
@@ -47,12 +47,12 @@ def migrate(session: Session) -> None:
             "a file of another name",
             "Rename the file.",
         )
-    session.execute("CREATE SCHEMA IF NOT EXISTS tableveil")
-    session.execute(
+    ledger.execute("CREATE SCHEMA IF NOT EXISTS tableveil")
+    ledger.execute(
         "CREATE TABLE IF NOT EXISTS tableveil.migrations "
         "(number INTEGER PRIMARY KEY, name VARCHAR NOT NULL, applied_at TIMESTAMP NOT NULL)"
     )
-    applied: int = session.value("SELECT coalesce(max(number), 0) FROM tableveil.migrations")
+    applied: int = ledger.value("SELECT coalesce(max(number), 0) FROM tableveil.migrations")
     known = migrations()
     if applied > len(known):
         raise InvalidError.of(
@@ -63,15 +63,15 @@ def migrate(session: Session) -> None:
             "It was written by a newer Tableveil: upgrade this one.",
         )
     for migration in known[applied:]:
-        with session.transaction():
-            session.execute(migration.text)
-            session.execute(
+        with ledger.transaction():
+            ledger.execute(migration.text)
+            ledger.execute(
                 "INSERT INTO tableveil.migrations VALUES (?, ?, now()::TIMESTAMP)", [migration.number, migration.name]
             )
-    if not session.rows("SELECT 1 FROM tableveil.secrets WHERE name = 'fingerprint'"):
-        session.execute("INSERT INTO tableveil.secrets VALUES ('fingerprint', ?)", [secrets.token_bytes(32)])
+    if not ledger.rows("SELECT 1 FROM tableveil.secrets WHERE name = 'fingerprint'"):
+        ledger.execute("INSERT INTO tableveil.secrets VALUES ('fingerprint', ?)", [secrets.token_bytes(32)])
 
 
-def fingerprint_key(session: Session) -> bytes:
+def fingerprint_key(ledger: Ledger) -> bytes:
     """The database's secret key for fingerprints of sources."""
-    return bytes(session.value("SELECT value FROM tableveil.secrets WHERE name = 'fingerprint'"))
+    return bytes(ledger.value("SELECT value FROM tableveil.secrets WHERE name = 'fingerprint'"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.state.mapper import Table
 
 
@@ -38,15 +38,15 @@ LATEST = (
 """The numbers of the latest release of each target. One whose entry a restore took over has no objects here."""
 
 
-def replace(session: Session, release: int, added: ReleaseObject) -> None:
+def replace(ledger: Ledger, release: int, added: ReleaseObject) -> None:
     """Adds a public object to the release, in place of the one of its kind; call it in a transaction."""
-    session.execute("DELETE FROM tableveil.release_objects WHERE release = ? AND kind = ?", [release, added.kind.value])
-    OBJECTS.insert(session, [added], release)
+    ledger.execute("DELETE FROM tableveil.release_objects WHERE release = ? AND kind = ?", [release, added.kind.value])
+    OBJECTS.insert(ledger, [added], release)
 
 
-def of_target(session: Session, schema: str, name: str) -> dict[str, int]:
+def of_target(ledger: Ledger, schema: str, name: str) -> dict[str, int]:
     """The objects that the latest release of that target wrote, with their numbers of rows; none if it is withdrawn."""
-    rows = session.rows(
+    rows = ledger.rows(
         "SELECT name, row_count FROM tableveil.release_objects ANTI JOIN tableveil.withdrawals USING (release) "
         f"WHERE release IN ({LATEST} HAVING target_schema = ? AND lower(target_name) = lower(?))",
         [schema, name],

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.state.mapper import Table
 
@@ -26,11 +26,11 @@ _MEASURES = Table("release_risks", RiskMeasure, "release", "stage")
 
 
 def insert(
-    session: Session, release: int, risks: Mapping[str, ProsecutorRisk], class_sizes: Mapping[str, ClassSizes]
+    ledger: Ledger, release: int, risks: Mapping[str, ProsecutorRisk], class_sizes: Mapping[str, ClassSizes]
 ) -> None:
     """Writes risks and sizes of classes by stage; call it in the transaction that writes the release."""
-    _MEASURES.insert_all(session, {(release, stage): risk_measures(risk) for stage, risk in risks.items()})
-    session.execute(
+    _MEASURES.insert_all(ledger, {(release, stage): risk_measures(risk) for stage, risk in risks.items()})
+    ledger.execute(
         "INSERT INTO tableveil.release_risk_histograms "
         "SELECT ?, unnest(?::VARCHAR[]), unnest(?::BIGINT[]), unnest(?::BIGINT[])",
         [
@@ -55,9 +55,9 @@ def risk_measures(risk: ProsecutorRisk) -> list[RiskMeasure]:
     ]
 
 
-def of_releases(session: Session, releases: Sequence[int]) -> dict[tuple[int, str], ProsecutorRisk]:
+def of_releases(ledger: Ledger, releases: Sequence[int]) -> dict[tuple[int, str], ProsecutorRisk]:
     """The risk by release and stage."""
-    return {key: _risk(measures) for key, measures in _MEASURES.of(session, releases).items()}
+    return {key: _risk(measures) for key, measures in _MEASURES.of(ledger, releases).items()}
 
 
 def _risk(measures: Sequence[RiskMeasure]) -> ProsecutorRisk:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.policy import ReleaseKind, TableReference
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ClassSizes, ProsecutorRisk
@@ -113,32 +113,32 @@ _SOURCE_TABLES = Table(
 class _Releases(NumberedTable[Release]):
     """The ledger. A release is stored with the sizes of its classes, which nobody reads back."""
 
-    def write(self, session: Session, release: Release, sizes_before: ClassSizes, sizes_after: ClassSizes) -> None:
+    def write(self, ledger: Ledger, release: Release, sizes_before: ClassSizes, sizes_after: ClassSizes) -> None:
         """Writes the ledger entry and the evidence; call it in the transaction that writes the release."""
-        self.insert(session, [release])
+        self.insert(ledger, [release])
         if release.explanation:
             neighbours = (release.explanation.itself, *release.explanation.neighbours)
-            NEIGHBOURS.insert(session, neighbours, release.number)
-        _GUARANTEES.insert(session, release.guarantees, release.number)
+            NEIGHBOURS.insert(ledger, neighbours, release.number)
+        _GUARANTEES.insert(ledger, release.guarantees, release.number)
         risks = {BEFORE: release.risk_before, AFTER: release.risk_after}
-        release_risks.insert(session, release.number, risks, {BEFORE: sizes_before, AFTER: sizes_after})
+        release_risks.insert(ledger, release.number, risks, {BEFORE: sizes_before, AFTER: sizes_after})
 
-    def find(self, session: Session, number: int) -> Release | None:
+    def find(self, ledger: Ledger, number: int) -> Release | None:
         """The release of that number, with its explanation and its guarantees."""
-        return next(iter(self.where(session, "number = ?", [number], whole=True)), None)
+        return next(iter(self.where(ledger, "number = ?", [number], whole=True)), None)
 
     def where(
-        self, session: Session, condition: str, parameters: Sequence[object], order: str = "", *, whole: bool = False
+        self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "", *, whole: bool = False
     ) -> list[Release]:
         """With what is no column of the ledger; explanation and guarantees only if they are to be `whole`."""
-        found = super().where(session, condition, parameters, order)
+        found = super().where(ledger, condition, parameters, order)
         numbers = [release.number for release in found]
-        risks = release_risks.of_releases(session, numbers)
-        withdrawn = WITHDRAWALS.of(session, numbers)
+        risks = release_risks.of_releases(ledger, numbers)
+        withdrawn = WITHDRAWALS.of(ledger, numbers)
         # A query of its own: inside the entries' query it would take as long as the rest of that.
-        latest = {number for (number,) in session.rows(LATEST)}
-        neighbours = NEIGHBOURS.of(session, numbers if whole else [])
-        guarantees = _GUARANTEES.of(session, numbers if whole else [])
+        latest = {number for (number,) in ledger.rows(LATEST)}
+        neighbours = NEIGHBOURS.of(ledger, numbers if whole else [])
+        guarantees = _GUARANTEES.of(ledger, numbers if whole else [])
 
         def completed(release: Release) -> Release:
             number, explanation = release.number, None
@@ -178,10 +178,10 @@ RELEASES = _Releases(
 )
 
 
-def earlier_releases(session: Session, tables: Sequence[TableReference], fingerprint: str | None) -> list[int]:
+def earlier_releases(ledger: Ledger, tables: Sequence[TableReference], fingerprint: str | None) -> list[int]:
     """Numbers of the releases made of any of these tables, alone or in a query, or of rows with that fingerprint."""
     names = [(read.schema, read.table) for read in tables]
-    rows = session.rows(
+    rows = ledger.rows(
         "WITH read AS (SELECT unnest(?::VARCHAR[]) AS s, unnest(?::VARCHAR[]) AS t) "
         "SELECT number FROM tableveil.releases WHERE source_fingerprint = ? "
         "OR (source_schema, source_table) IN (FROM read) OR number IN (SELECT release FROM tableveil.release_sources "

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import timedelta
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.state.jobs import JobKind
 from tableveil.state.kinds import KINDS
 
 
-def delete_job(session: Session, job: int, kind: JobKind) -> None:
+def delete_job(ledger: Ledger, job: int, kind: JobKind) -> None:
     """Deletes an ended job that made no release, and what it found; one transaction."""
-    with session.transaction():
+    with ledger.transaction():
         results = KINDS[kind].results
-        for number in results.numbers_of(session, job):
-            results.delete(session, number)
-        session.execute("DELETE FROM tableveil.job_events WHERE job = ?", [job])
-        session.execute("DELETE FROM tableveil.job_outcomes WHERE job = ?", [job])
-        session.execute("DELETE FROM tableveil.jobs WHERE number = ?", [job])
+        for number in results.numbers_of(ledger, job):
+            results.delete(ledger, number)
+        ledger.execute("DELETE FROM tableveil.job_events WHERE job = ?", [job])
+        ledger.execute("DELETE FROM tableveil.job_outcomes WHERE job = ?", [job])
+        ledger.execute("DELETE FROM tableveil.jobs WHERE number = ?", [job])
 
 
-def ended_before(session: Session, age: timedelta) -> list[tuple[int, JobKind]]:
+def ended_before(ledger: Ledger, age: timedelta) -> list[tuple[int, JobKind]]:
     """Jobs that ended longer ago than `age` and made no release, oldest first."""
-    rows = session.rows(
+    rows = ledger.rows(
         "SELECT number, kind FROM tableveil.jobs JOIN tableveil.job_outcomes ON number = job "
         "WHERE (kind <> 'RELEASE' OR result IS NULL) AND happened_at < now()::TIMESTAMP - ? ORDER BY number",
         [age],
@@ -31,12 +31,12 @@ def ended_before(session: Session, age: timedelta) -> list[tuple[int, JobKind]]:
     return [(number, JobKind(kind)) for number, kind in rows]
 
 
-def thin_events(session: Session, age: timedelta) -> int:
+def thin_events(ledger: Ledger, age: timedelta) -> int:
     """Deletes events of releases' jobs, except the first and the last; returns the number of deleted rows.
 
     This concerns jobs that ended longer ago than `age`.
     """
-    rows: Iterable[tuple[int]] = session.rows(
+    rows: Iterable[tuple[int]] = ledger.rows(
         "DELETE FROM tableveil.job_events WHERE rowid IN ("
         "SELECT e.rowid FROM tableveil.job_events e JOIN tableveil.job_outcomes o USING (job) "
         "JOIN tableveil.jobs j ON j.number = o.job WHERE j.kind = 'RELEASE' AND o.result IS NOT NULL "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from tableveil.backend import Session, drop, table
+from tableveil.backend import Ledger, drop, table
 from tableveil.policy import TableReference
 from tableveil.state.mapper import NumberedTable, Table
 
@@ -92,10 +92,10 @@ _MEASURES = Table("compared_measures", Measure, "analysis", "compared", position
 
 
 class _RiskAnalyses(NumberedTable[RiskAnalysis]):
-    def delete(self, session: Session, number: int) -> None:
+    def delete(self, ledger: Ledger, number: int) -> None:
         """With the table of the risks of each combination."""
-        super().delete(session, number)
-        session.execute(drop("TABLE", table(record_risks_table(number), "tableveil"), if_exists=True))
+        super().delete(ledger, number)
+        ledger.execute(drop("TABLE", table(record_risks_table(number), "tableveil"), if_exists=True))
 
 
 RISK_ANALYSES = _RiskAnalyses(

@@ -10,7 +10,7 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.source.sketch import LEVEL_SHIFT, ROWS, Sample, Sketch
 from tableveil.state.mapper import Table
 
@@ -48,24 +48,24 @@ _SAMPLES = Table(
 )
 
 
-def insert(session: Session, release: int, sketch: Sketch) -> None:
+def insert(ledger: Ledger, release: int, sketch: Sketch) -> None:
     """Stores the sketch of a release; call it in the transaction that writes the release."""
-    _SAMPLES.insert(session, sketch.samples, release, sketch.records)
-    with session.relation("sampled", _values(sketch)):
-        session.execute(
+    _SAMPLES.insert(ledger, sketch.samples, release, sketch.records)
+    with ledger.relation("sampled", _values(sketch)):
+        ledger.execute(
             "INSERT INTO tableveil.release_sample_values "
             "SELECT ?, position, value, records FROM sampled ORDER BY position, value",
             [release],
         )
 
 
-def alike(session: Session, sketch: Sketch, known: Collection[int]) -> Iterator[Likeness]:
+def alike(ledger: Ledger, sketch: Sketch, known: Collection[int]) -> Iterator[Likeness]:
     """The samples of releases, except `known` ones, that have a value in common with one of the sketch.
 
     Columns are compared with columns, and rows with rows.
     """
-    with session.relation("sampled", _values(sketch)):
-        shared = session.rows(
+    with ledger.relation("sampled", _values(sketch)):
+        shared = ledger.rows(
             "SELECT release, theirs.position, sampled.position, records, (value >> ?)::INTEGER AS level, count(*) "
             "FROM tableveil.release_sample_values AS theirs JOIN sampled USING (value, records) "
             "WHERE NOT list_contains(?::BIGINT[], release) GROUP BY ALL ORDER BY ALL",
@@ -74,7 +74,7 @@ def alike(session: Session, sketch: Sketch, known: Collection[int]) -> Iterator[
     releases = sorted({release for release, *_ in shared})
     samples = {
         (release, position): found
-        for release, position, *found in session.rows(
+        for release, position, *found in ledger.rows(
             "SELECT release, position, column_name, scale, density, source_records FROM tableveil.release_samples "
             "WHERE list_contains(?::BIGINT[], release)",
             [releases],
@@ -82,7 +82,7 @@ def alike(session: Session, sketch: Sketch, known: Collection[int]) -> Iterator[
     }
     columns = Counter(release for (release, _), (column, *_) in samples.items() if column != ROWS)
     theirs: dict[tuple[int, int], list[tuple[int, ...]]] = {}
-    for release, position, *found in session.rows(
+    for release, position, *found in ledger.rows(
         "SELECT release, position, records, (value >> ?)::INTEGER AS level, count(*) "
         "FROM tableveil.release_sample_values WHERE list_contains(?::BIGINT[], release) GROUP BY ALL",
         [LEVEL_SHIFT, releases],

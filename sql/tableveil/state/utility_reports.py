@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.state.mapper import NumberedTable, Table
 from tableveil.usefulness import Association, Bin, ColumnUtility, Spread, UtilityReport
 
@@ -52,23 +52,23 @@ _ASSOCIATIONS = Table(
 class _Reports(NumberedTable[Stored]):
     """Reports with how each column spreads."""
 
-    def insert_all(self, session: Session, rows: Mapping[Any, Sequence[Stored]]) -> None:
+    def insert_all(self, ledger: Ledger, rows: Mapping[Any, Sequence[Stored]]) -> None:
         """The spreads have the position of their column in their key."""
-        super().insert_all(session, rows)
+        super().insert_all(ledger, rows)
         for stored in itertools.chain.from_iterable(rows.values()):
             spreads = {
                 (stored.number, position, stage): [spread]
                 for position, column in enumerate(stored.report.columns)
                 for stage, spread in (("before", column.before), ("after", column.after))
             }
-            _SPREADS.insert_all(session, spreads)
+            _SPREADS.insert_all(ledger, spreads)
 
-    def find(self, session: Session, number: int) -> Stored | None:
+    def find(self, ledger: Ledger, number: int) -> Stored | None:
         """The report of that number."""
-        found = super().find(session, number)
+        found = super().find(ledger, number)
         if found is None:
             return None
-        spreads = _SPREADS.of(session, [number])
+        spreads = _SPREADS.of(ledger, [number])
         columns = tuple(
             replace(column, before=spreads[number, position, "before"][0], after=spreads[number, position, "after"][0])
             for position, column in enumerate(found.report.columns)

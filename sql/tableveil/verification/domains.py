@@ -287,4 +287,4 @@ def _present(session: Session, column: str, written: Written, but: Collection[st
 def _stored(session: Session, labels: Labels) -> str:
     name, _, version = labels.hierarchy.rpartition("@")
     query = "SELECT number FROM tableveil.hierarchies WHERE name = ? AND version = ?"
-    return f"tableveil.hierarchy_{session.value(query, [name, int(version)])}"
+    return f"tableveil.hierarchy_{session.ledger.value(query, [name, int(version)])}"

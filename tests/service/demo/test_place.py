@@ -43,8 +43,8 @@ def test_what_a_demo_left_is_cleared(left: Path) -> None:
     database = Database(Settings(left / DATABASE, threads=1))
     with database.session() as session:
         session.execute("DROP SCHEMA tableveil CASCADE")
-        migrate(session)
-        RELEASES.write(session, RELEASE, SIZES, SIZES)
+        migrate(session.ledger)
+        RELEASES.write(session.ledger, RELEASE, SIZES, SIZES)
         notice_older_ledger(database.path, session)
     database.close()
     assert {path.name for path in left.iterdir()} > {MARK, DATABASE}

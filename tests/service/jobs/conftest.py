@@ -46,15 +46,15 @@ def run() -> Callable[..., Release]:
     def run_on(database: Database, policy: Policy, report: Report | None = None, document: str = "{}") -> Release:
         with database.session() as own:
             own.control = Control()
-            number = store.next_number(own)
+            number = store.next_number(own.ledger)
             source, target = policy.source, policy.release
             request = store.Request(
                 number, policy.request_id, document, "", source, target.schema, target.name, store.now()
             )
-            store.insert_request(own, request)
+            store.insert_request(own.ledger, request)
             release = anonymize(context(own, database, number, report, document), policy)
         with database.session() as other:
-            found = RELEASES.find(other, release)
+            found = RELEASES.find(other.ledger, release)
         assert found is not None
         return found
 

@@ -285,9 +285,9 @@ def test_a_frontier_under_models_of_the_game(database: Database, run: Run) -> No
 def frontier_of(database: Database, policy: Policy, grid: FrontierGrid) -> Frontier:
     with database.session() as session:
         session.control = Control()
-        number = jobs.next_number(session)
+        number = jobs.next_number(session.ledger)
         request = jobs.Request(number, "", "{}", "", policy.source, "", "", jobs.now(), jobs.JobKind.FRONTIER)
-        jobs.insert_request(session, request)
-        found = FRONTIERS.find(session, run_frontier(context(session, number=number), policy, grid))
+        jobs.insert_request(session.ledger, request)
+        found = FRONTIERS.find(session.ledger, run_frontier(context(session, number=number), policy, grid))
     assert found is not None
     return found

@@ -37,8 +37,8 @@ def withdrawn(database: Database) -> None:
 
 
 def deleted(database: Database) -> None:
-    with database.session() as session:
-        removal.delete_job(session, ANALYSIS, JobKind.RISK_ANALYSIS)
+    with database.ledger() as ledger:
+        removal.delete_job(ledger, ANALYSIS, JobKind.RISK_ANALYSIS)
 
 
 REMOVALS = {"withdrawn": withdrawn, "deleted": deleted}

@@ -517,7 +517,7 @@ def test_it_tells_how_far_it_is_and_can_be_stopped(database: Database, session: 
     phases: list[JobPhase] = []
     with database.session() as own:
         own.control = Control()
-        anonymize(context(own, database, jobs.next_number(own), Report(phases.append, seen.append)), POLICY)
+        anonymize(context(own, database, jobs.next_number(own.ledger), Report(phases.append, seen.append)), POLICY)
     assert phases == list(JobPhase)
     assert seen
     assert all(progress.of_records and progress.lattice_size == 60 for progress in seen)
@@ -534,7 +534,7 @@ def test_it_tells_how_far_it_is_and_can_be_stopped(database: Database, session: 
             own.control = control
             other = replace(POLICY, release=ReleaseTarget("main", "other"))
             with pytest.raises(Stopped):
-                anonymize(context(own, database, jobs.next_number(own), Report(on_phase)), other)
+                anonymize(context(own, database, jobs.next_number(own.ledger), Report(on_phase)), other)
     assert session.value("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 'other%'") == 0
     assert session.value("SELECT count(*) FROM tableveil.releases") == 0
 
@@ -546,8 +546,8 @@ def test_the_risks_of_a_release_are_those_of_its_classes(
     with database.session() as own:
         own.control = Control()
         request = RiskRequest(table=None, quasi_identifiers=(), release=release.number)
-        number = run_risk_analysis(context(own, number=jobs.next_number(own)), request, stored_policy)
-    found = RISK_ANALYSES.find(session, number)
+        number = run_risk_analysis(context(own, number=jobs.next_number(own.ledger)), request, stored_policy)
+    found = RISK_ANALYSES.find(session.ledger, number)
     assert found is not None
     assert found.quasi_identifiers == ("age", "income")
     assert found.classes == release.classes
@@ -589,6 +589,6 @@ def refused(kind: type[Any], database: Database, session: Session, policy: Polic
     with database.session() as own:
         own.control = Control()
         with pytest.raises(kind) as caught:
-            anonymize(context(own, database, jobs.next_number(own)), policy)
+            anonymize(context(own, database, jobs.next_number(own.ledger)), policy)
     assert session.value("SELECT count(*) FROM tableveil.releases") == before
     return caught.value

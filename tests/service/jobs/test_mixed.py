@@ -226,11 +226,11 @@ def test_frontiers_have_the_scores_of_releases(database: Database, session: Sess
     grid = FrontierGrid((2, 4), (Decimal(0), Decimal("0.2")))
     with database.session() as own:
         own.control = Control()
-        number = jobs.next_number(own)
+        number = jobs.next_number(own.ledger)
         request = jobs.Request(
             number, "", "{}", "", policy.source, policy.release.schema, policy.release.name, jobs.now()
         )
-        jobs.insert_request(own, request)
+        jobs.insert_request(own.ledger, request)
         run_frontier(context(own, number=number), policy, grid)
     rows = session.rows("SELECT k, score FROM tableveil.frontier_points WHERE suppression_limit = '0.2' ORDER BY k")
     assert rows == [(k, run(database, replace(policy, privacy_models=(KAnonymity(k),))).score) for k in (2, 4)]

@@ -46,8 +46,8 @@ def analyze(database: Database) -> Analyze:
     def analyze(request: RiskRequest) -> RiskAnalysis:
         with database.session() as own:
             own.control = Control()
-            number = run_risk_analysis(context(own, number=next_number(own)), request, stored_policy)
-            found = RISK_ANALYSES.find(own, number)
+            number = run_risk_analysis(context(own, number=next_number(own.ledger)), request, stored_policy)
+            found = RISK_ANALYSES.find(own.ledger, number)
         assert found is not None
         return found
 

@@ -316,7 +316,7 @@ def test_explanations_are_stored_by_release(usual: Release, session: Session) ->
         "SELECT count(*) FROM tableveil.release_rejections WHERE release = ?", [release.number]
     ) == len(rows)
     # Lists do without them.
-    assert all(found.explanation is None for found in RELEASES.page(session, None, 5))
+    assert all(found.explanation is None for found in RELEASES.page(session.ledger, None, 5))
 
 
 def test_a_time_limit_bounds_the_explanation_too(database: Database, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

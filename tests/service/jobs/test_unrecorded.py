@@ -37,7 +37,7 @@ def test_a_job_that_cannot_be_recorded_ends(tmp_path: Path, monkeypatch: pytest.
     def refuse_failures(session: Session, job: int, outcome: Outcome) -> None:
         if outcome.state is JobState.FAILED:
             raise InternalError("DATABASE_ERROR", "the database refused a statement")
-        insert(session, job, outcome)
+        insert(session.ledger, job, outcome)
 
     monkeypatch.setattr(store, "insert_outcome", refuse_failures)
     database = Database(Settings(path))

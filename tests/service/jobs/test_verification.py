@@ -121,7 +121,7 @@ def publish_again(shared_database: Database) -> Iterator[Publish]:
         with pytest.MonkeyPatch.context() as patches:
             patches.setattr(run_module, "publish", remember)
             with pytest.raises(Asked):
-                anonymize(context(own, shared_database, jobs.next_number(own)), POLICY)
+                anonymize(context(own, shared_database, jobs.next_number(own.ledger)), POLICY)
 
         def again() -> int:
             own.execute(f"DROP TABLE IF EXISTS {write.SUPPRESSED}")

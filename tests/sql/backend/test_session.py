@@ -155,6 +155,20 @@ def test_rolls_back_after_a_failed_statement(session: Session, counted: Callable
     assert counted() == 0
 
 
+def test_the_ledger_is_written_in_the_session_s_transaction(session: Session, counted: Callable[[], int]) -> None:
+    def fail() -> None:
+        with session.transaction():
+            session.ledger.execute(tree("INSERT INTO t VALUES (1)"))
+            raise ValueError
+
+    with pytest.raises(ValueError, match=r"^$"):
+        fail()
+    assert counted() == 0
+    with session.transaction():
+        session.ledger.execute(tree("INSERT INTO t VALUES (1)"))
+    assert counted() == 1
+
+
 def test_cancel_before_the_commit_rolls_back(session: Session, counted: Callable[[], int]) -> None:
     control = session.control = Control()
 

@@ -43,33 +43,33 @@ def test_each_change_is_a_version_and_the_same_rows_are_the_same_one(session: Se
     assert listed(session, InlineLevels(ROWS)) == (ROWS, "t.zip@1")
     assert listed(session, InlineLevels(OTHER)) == (OTHER, "t.zip@2")
     assert listed(session, InlineLevels(ROWS)) == (ROWS, "t.zip@1")
-    assert [(s.name, s.version, s.levels, s.row_count) for s in hierarchies.page(session, ("", 0), 10)] == [
+    assert [(s.name, s.version, s.levels, s.row_count) for s in hierarchies.page(session.ledger, ("", 0), 10)] == [
         ("t.zip", 2, 3, 2),
         ("t.zip", 1, 3, 2),
     ]
 
 
 def test_stored_by_version_or_newest(session: Session) -> None:
-    hierarchies.create(session, "zips", ROWS)
-    hierarchies.create(session, "zips", OTHER)
+    hierarchies.create(session.ledger, "zips", ROWS)
+    hierarchies.create(session.ledger, "zips", OTHER)
     assert listed(session, StoredLevels("zips", 1)) == (ROWS, "zips@1")
     assert listed(session, StoredLevels("zips", 2)) == (OTHER, "zips@2")
     assert listed(session, StoredLevels("zips")) == (OTHER, "zips@2")
 
 
 def test_stored_that_is_not_there(session: Session) -> None:
-    hierarchies.create(session, "zips", ROWS)
+    hierarchies.create(session.ledger, "zips", ROWS)
     assert faults_of(session, StoredLevels("zipz")) == [("stored.name", "'zipz'", "Did you mean 'zips'?")]
     assert faults_of(session, StoredLevels("zips", 2)) == [("stored.version", "2", "")]
     with pytest.raises(NotFoundError) as raised:
-        hierarchies.find(session, "zips", 7)
+        hierarchies.find(session.ledger, "zips", 7)
     assert raised.value.code == "HIERARCHY_NOT_FOUND"
 
 
 @pytest.mark.parametrize("name", ['it"s; DROP TABLE x', "größe 漢字", "n" * 10_000, "select", " "])
 def test_names_and_labels_of_any_kind(session: Session, name: str) -> None:
     rows = ((name, "l'1\"", "*"), ("b\n\t", "é", "*"))
-    stored = hierarchies.create(session, name, rows)
+    stored = hierarchies.create(session.ledger, name, rows)
     assert stored.reference == f"{name}@1"
     assert listed(session, StoredLevels(name))[0] == rows
 
@@ -77,9 +77,9 @@ def test_names_and_labels_of_any_kind(session: Session, name: str) -> None:
 def test_pages_by_name_and_newest_first(session: Session) -> None:
     for name, versions in (("b", 2), ("a", 1), ("c", 3)):
         for version in range(versions):
-            hierarchies.create(session, name, (*ROWS, (f"c{version}", "x", "*")))
+            hierarchies.create(session.ledger, name, (*ROWS, (f"c{version}", "x", "*")))
     found, after = [], ("", 0)
-    while page := hierarchies.page(session, after, 2):
+    while page := hierarchies.page(session.ledger, after, 2):
         found += [(stored.name, stored.version) for stored in page]
         after = found[-1]
     assert found == [("a", 1), ("b", 2), ("b", 1), ("c", 3), ("c", 2), ("c", 1)]
@@ -135,7 +135,7 @@ def test_unsound_tables(session: Session, values: str, field: str) -> None:
     session.execute(f"CREATE TABLE zips AS SELECT * FROM (VALUES {values})")
     found = [path for path, *_ in faults_of(session, TableLevels("", "main", "zips"))]
     assert found[0] == f"table.{field}"
-    assert hierarchies.page(session, ("", 0), 10) == []
+    assert hierarchies.page(session.ledger, ("", 0), 10) == []
 
 
 def test_an_empty_table(session: Session) -> None:
@@ -180,7 +180,7 @@ def test_a_check_stores_nothing(session: Session) -> None:
     levels, reference, faults = listed_levels(session, SafeHarborAge(), "attributes[0].hierarchy", "t.age", store=False)
     assert levels is not None
     assert (reference, faults) == ("t.age", [])
-    assert hierarchies.page(session, ("", 0), 10) == []
+    assert hierarchies.page(session.ledger, ("", 0), 10) == []
 
 
 @pytest.mark.parametrize(

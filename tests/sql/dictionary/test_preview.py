@@ -82,7 +82,7 @@ def test_a_stored_hierarchy_by_itself_that_is_not_there(session: Session) -> Non
 
 
 def test_a_stored_hierarchy_is_named_with_its_version(session: Session) -> None:
-    hierarchies.create(session, "codes", ROWS, "codes.csv")
+    hierarchies.create(session.ledger, "codes", ROWS, "codes.csv")
     found = look(session, StoredLevels("codes"))
     assert found.stored is not None
     assert (found.stored.reference, found.stored.origin) == ("codes@1", "codes.csv")
@@ -98,9 +98,9 @@ def test_a_hierarchy_in_a_table_and_of_safe_harbor(session: Session) -> None:
 
 
 def test_nothing_is_stored(session: Session) -> None:
-    before = hierarchies.page(session, ("", 0), 100)
+    before = hierarchies.page(session.ledger, ("", 0), 100)
     look(session, InlineLevels(ROWS))
-    assert hierarchies.page(session, ("", 0), 100) == before
+    assert hierarchies.page(session.ledger, ("", 0), 100) == before
 
 
 def test_by_itself(session: Session) -> None:

@@ -53,7 +53,7 @@ def backups(tmp_path: Path) -> Path:
 def database(tmp_path: Path, backups: Path) -> Iterator[Database]:
     database = Database(Settings(tmp_path / "clinic.duckdb", threads=2, directories=(backups,)))
     with database.session() as session:
-        migrate(session)
+        migrate(session.ledger)
         for statement in EVERYTHING:
             session.execute(statement)
     yield database

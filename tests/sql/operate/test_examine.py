@@ -24,14 +24,14 @@ from tests.sql.state.release_samples import RELEASE, SIZES
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("template") / "db.duckdb"
     with opened(path) as session:
-        migrate(session)
+        migrate(session.ledger)
         session.execute("CREATE TABLE released AS FROM range(95)")
         written = ReleaseObject("released", ObjectKind.ROWS, 95, mark(session, "main", "released"))
         stored = replace(RELEASE, objects=(written,), versions={"duckdb": duckdb.__version__})
-        RELEASES.write(session, stored, SIZES, SIZES)
+        RELEASES.write(session.ledger, stored, SIZES, SIZES)
         request = Request(3, "", "{}", "", RELEASE.source, "main", "released", RELEASE.created_at)
-        insert_request(session, request)
-        insert_outcome(session, request.number, Outcome(JobState.SUCCEEDED, RELEASE.created_at, RELEASE.number))
+        insert_request(session.ledger, request)
+        insert_outcome(session.ledger, request.number, Outcome(JobState.SUCCEEDED, RELEASE.created_at, RELEASE.number))
     return path
 
 

@@ -32,7 +32,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = directory / "clinic.duckdb"
     database = Database(Settings(path, threads=2, directories=(directory,)))
     with database.session() as session:
-        migrate(session)
+        migrate(session.ledger)
         release(path, session)
         Backups(database, directory).make("first", Control())
         # The table of these people is not in the first backup.
@@ -42,7 +42,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for _ in range(7):
             jobs_taken = session.value("SELECT nextval('tableveil.job_numbers')")
         number = release(path, session, "people")
-        sketches.insert(session, number, found)
+        sketches.insert(session.ledger, number, found)
         Backups(database, directory).make("second", Control())
         assert (release(path, session), jobs_taken) == (3, 7)
     database.close()
@@ -72,7 +72,7 @@ def test_releases_that_a_backup_lacks(files: Path, tmp_path: Path, newer: str, u
     assert [path.name for path in tmp_path.iterdir()] == ["clinic.duckdb"]
     with served(target) as session:
         numbers = range(until, 1, -1)
-        taken = RELEASES.page(session, None, 10)
+        taken = RELEASES.page(session.ledger, None, 10)
         assert [each.number for each in taken] == [*numbers, 1]
         # As they were but for what is not here; the release of the same target that is here stays the current one.
         for each in taken[:-1]:
@@ -118,7 +118,7 @@ def test_files_that_do_not_fit(files: Path, tmp_path: Path) -> None:
     with served(forked) as session:
         made = replace(RELEASE, number=2, job=99)
         with session.transaction():
-            RELEASES.write(session, made, SIZES, SIZES)
+            RELEASES.write(session.ledger, made, SIZES, SIZES)
     shutil.copyfile(files / "clinic.duckdb", old)
     with duckdb.connect(old) as connection:
         connection.execute("UPDATE tableveil.migrations SET name = 'another'")

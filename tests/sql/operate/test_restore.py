@@ -24,11 +24,11 @@ def backup(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("backups")
     database = Database(Settings(directory / "clinic.duckdb", threads=2, directories=(directory,)))
     with database.session() as session:
-        migrate(session)
+        migrate(session.ledger)
         for statement in EVERYTHING:
             session.execute(statement)
         session.execute("CREATE TABLE long AS SELECT md5(i::VARCHAR) AS m FROM range(50000) t(i)")
-        (directory / "key").write_bytes(fingerprint_key(session))
+        (directory / "key").write_bytes(fingerprint_key(session.ledger))
     made = Backups(database, directory).make("copy", Control())
     database.close()
     return made.path
@@ -46,7 +46,7 @@ def test_a_new_file(backup: Path, tmp_path: Path) -> None:
     assert (target.read_bytes(), backup.read_bytes()) == (before, before)
     assert target.stat().st_mode & 0o777 == 0o600
     with read_only(target) as session:
-        assert fingerprint_key(session) == (backup.parent / "key").read_bytes()
+        assert fingerprint_key(session.ledger) == (backup.parent / "key").read_bytes()
 
 
 @pytest.mark.parametrize("taken", ["clinic.duckdb", "clinic.duckdb.wal"])

@@ -54,7 +54,7 @@ def released(session: Session, name: str, key: bytes = KEY) -> int:
     number = next(NUMBERS)
     found = read(session, name, key)[1].sketch
     assert found is not None
-    sketches.insert(session, number, found)
+    sketches.insert(session.ledger, number, found)
     return number
 
 

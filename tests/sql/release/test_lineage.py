@@ -31,7 +31,7 @@ def served(path: Path, *directories: Path) -> Iterator[Session]:
     database = Database(Settings(path, threads=2, directories=directories))
     try:
         with database.session() as session:
-            migrate(session)
+            migrate(session.ledger)
             notice_older_ledger(path, session)
             yield session
     finally:
@@ -40,10 +40,10 @@ def served(path: Path, *directories: Path) -> Iterator[Session]:
 
 def release(path: Path, session: Session, source: str = "t", *, killed: bool = False) -> int:
     """Commits the entry of a release; the process may be killed before it is marked."""
-    number = RELEASES.next_number(session)
+    number = RELEASES.next_number(session.ledger)
     made = replace(RELEASE, number=number, job=number, source=TableReference("db", "main", source))
     with session.transaction():
-        RELEASES.write(session, made, SIZES, SIZES)
+        RELEASES.write(session.ledger, made, SIZES, SIZES)
     if not killed:
         remember_release(path, session)
     return number
@@ -154,7 +154,7 @@ def test_a_backup_says_so_of_itself(path: Path, tmp_path: Path) -> None:
     directory.mkdir()
     database = Database(Settings(path, threads=2, directories=(directory,)))
     with database.session() as session:
-        migrate(session)
+        migrate(session.ledger)
         release(path, session)
         made = Backups(database, directory).make("copy", Control())
         assert (asked(session, "other"), ledger(session).level) == ("", Level.OK)

@@ -6,32 +6,32 @@ from dataclasses import replace
 
 import pytest
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.classification.model import Assessment, Measures
 from tableveil.errors import TableveilError
 from tableveil.state.classifications import CLASSIFICATIONS
 from tests.service.classification_samples import classification
 
 
-def test_an_assessment_comes_back_as_it_was(session: Session) -> None:
-    first, second = (classification(CLASSIFICATIONS.next_number(session), job) for job in (7, 8))
+def test_an_assessment_comes_back_as_it_was(ledger: Ledger) -> None:
+    first, second = (classification(CLASSIFICATIONS.next_number(ledger), job) for job in (7, 8))
     second = replace(second, assessments=(), warnings=(), published="x_classification")
-    with session.transaction():
-        CLASSIFICATIONS.insert(session, [first])
-        CLASSIFICATIONS.insert(session, [second])
-    assert CLASSIFICATIONS.find(session, first.number) == first
-    assert CLASSIFICATIONS.find(session, second.number) == second
-    assert CLASSIFICATIONS.find(session, 10_000) is None
+    with ledger.transaction():
+        CLASSIFICATIONS.insert(ledger, [first])
+        CLASSIFICATIONS.insert(ledger, [second])
+    assert CLASSIFICATIONS.find(ledger, first.number) == first
+    assert CLASSIFICATIONS.find(ledger, second.number) == second
+    assert CLASSIFICATIONS.find(ledger, 10_000) is None
 
 
-def test_lists_are_without_curves(session: Session) -> None:
-    stored = [classification(CLASSIFICATIONS.next_number(session), job) for job in (7, 8, 9)]
+def test_lists_are_without_curves(ledger: Ledger) -> None:
+    stored = [classification(CLASSIFICATIONS.next_number(ledger), job) for job in (7, 8, 9)]
     for found in stored:
-        CLASSIFICATIONS.insert(session, [found])
-    [newest, middle] = CLASSIFICATIONS.page(session, None, 2)
+        CLASSIFICATIONS.insert(ledger, [found])
+    [newest, middle] = CLASSIFICATIONS.page(ledger, None, 2)
     assert (newest.number, middle.number) == (stored[2].number, stored[1].number)
     assert newest == replace(stored[2], assessments=tuple(map(_without_curves, stored[2].assessments)))
-    assert [found.number for found in CLASSIFICATIONS.page(session, middle.number, 2)] == [stored[0].number]
+    assert [found.number for found in CLASSIFICATIONS.page(ledger, middle.number, 2)] == [stored[0].number]
 
 
 def _without_curves(assessment: Assessment) -> Assessment:
@@ -45,7 +45,7 @@ def _without_curves(assessment: Assessment) -> Assessment:
     return replace(assessment, baseline=flat(assessment.baseline), comparisons=comparisons)
 
 
-def test_a_job_has_one_assessment(session: Session) -> None:
-    CLASSIFICATIONS.insert(session, [classification(CLASSIFICATIONS.next_number(session), 9)])
+def test_a_job_has_one_assessment(ledger: Ledger) -> None:
+    CLASSIFICATIONS.insert(ledger, [classification(CLASSIFICATIONS.next_number(ledger), 9)])
     with pytest.raises(TableveilError):
-        CLASSIFICATIONS.insert(session, [classification(CLASSIFICATIONS.next_number(session), 9)])
+        CLASSIFICATIONS.insert(ledger, [classification(CLASSIFICATIONS.next_number(ledger), 9)])

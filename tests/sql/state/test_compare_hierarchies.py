@@ -37,8 +37,8 @@ def versions(draw: st.DrawFn) -> Rows:
 
 @given(versions(), versions())
 def test_differences_by_the_definition(shared_session: Session, earlier: Rows, later: Rows) -> None:
-    stored = [hierarchies.create(shared_session, "h", rows) for rows in (earlier, later)]
-    found = compare(shared_session, stored[0], stored[1], 100)
+    stored = [hierarchies.create(shared_session.ledger, "h", rows) for rows in (earlier, later)]
+    found = compare(shared_session.ledger, stored[0], stored[1], 100)
     old, new = ({row[0]: row for row in rows} for rows in (earlier, later))
     both = sorted(old.keys() & new.keys())
     assert (found.added, found.removed) == (len(new.keys() - old.keys()), len(old.keys() - new.keys()))
@@ -57,31 +57,31 @@ def test_differences_by_the_definition(shared_session: Session, earlier: Rows, l
 
 
 def test_examples_only_as_many_as_asked_for(session: Session) -> None:
-    one = hierarchies.create(session, "one", [("a", "x", "*"), ("b", "x", "*"), ("c", "x", "*")])
-    other = hierarchies.create(session, "other", [("a", "y", "*"), ("b", "y", "*"), ("d", "y", "*")])
-    found = compare(session, one, other, 1)
+    one = hierarchies.create(session.ledger, "one", [("a", "x", "*"), ("b", "x", "*"), ("c", "x", "*")])
+    other = hierarchies.create(session.ledger, "other", [("a", "y", "*"), ("b", "y", "*"), ("d", "y", "*")])
+    found = compare(session.ledger, one, other, 1)
     assert (found.added_examples, found.removed_examples, found.levels[0].examples) == (
         ("d",),
         ("c",),
         (("a", "x", "y"),),
     )
-    none = compare(session, one, other, 0)
+    none = compare(session.ledger, one, other, 0)
     assert (none.added_examples, none.removed_examples, none.levels[0].examples) == ((), (), ())
     assert (none.added, none.removed, none.levels[0].relabelled) == (1, 1, 2)
 
 
 def test_rows_come_back_in_their_order(session: Session) -> None:
     rows = [(str(number), f"{number // 100}…\n", "*") for number in reversed(range(12_345))]
-    stored = hierarchies.create(session, "many", rows)
-    assert list(hierarchies.rows(session, stored)) == rows
-    pieces = list(hierarchies.batches(session, stored))
+    stored = hierarchies.create(session.ledger, "many", rows)
+    assert list(hierarchies.rows(session.ledger, stored)) == rows
+    pieces = list(hierarchies.batches(session.ledger, stored))
     assert list(chain.from_iterable(pieces)) == rows
     assert len(pieces) > 1
 
 
 def test_a_version_keeps_where_it_was_first_stored_from(session: Session) -> None:
     rows = [("p", "*"), ("q", "*")]
-    assert hierarchies.create(session, "kept", rows, "first.csv").origin == "first.csv"
-    assert hierarchies.create(session, "kept", rows, "second.csv").origin == "first.csv"
-    found: list[Stored] = hierarchies.page(session, ("kept", 2), 1)
+    assert hierarchies.create(session.ledger, "kept", rows, "first.csv").origin == "first.csv"
+    assert hierarchies.create(session.ledger, "kept", rows, "second.csv").origin == "first.csv"
+    found: list[Stored] = hierarchies.page(session.ledger, ("kept", 2), 1)
     assert [(stored.reference, stored.origin) for stored in found] == [("kept@1", "first.csv")]

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.errors import TableveilError
 from tableveil.policy import TableReference
 from tableveil.requests.frontier import FrontierGrid
@@ -46,37 +46,37 @@ def frontier(number: int, job: int) -> Frontier:
     )
 
 
-def test_a_frontier_comes_back_as_it_was(session: Session) -> None:
-    first, second = (frontier(FRONTIERS.next_number(session), job) for job in (7, 8))
-    with session.transaction():
-        FRONTIERS.insert(session, [first])
-        FRONTIERS.insert(session, [second])
-    assert FRONTIERS.find(session, first.number) == first
-    assert FRONTIERS.find(session, second.number) == second
-    assert FRONTIERS.find(session, 10_000) is None
+def test_a_frontier_comes_back_as_it_was(ledger: Ledger) -> None:
+    first, second = (frontier(FRONTIERS.next_number(ledger), job) for job in (7, 8))
+    with ledger.transaction():
+        FRONTIERS.insert(ledger, [first])
+        FRONTIERS.insert(ledger, [second])
+    assert FRONTIERS.find(ledger, first.number) == first
+    assert FRONTIERS.find(ledger, second.number) == second
+    assert FRONTIERS.find(ledger, 10_000) is None
 
 
-def test_a_job_has_one_frontier(session: Session) -> None:
-    FRONTIERS.insert(session, [frontier(FRONTIERS.next_number(session), 9)])
+def test_a_job_has_one_frontier(ledger: Ledger) -> None:
+    FRONTIERS.insert(ledger, [frontier(FRONTIERS.next_number(ledger), 9)])
     with pytest.raises(TableveilError):
-        FRONTIERS.insert(session, [frontier(FRONTIERS.next_number(session), 9)])
+        FRONTIERS.insert(ledger, [frontier(FRONTIERS.next_number(ledger), 9)])
 
 
-def request(session: Session, kind: JobKind, options: str = "", request_id: str = "") -> Request:
-    stored = Request(jobs.next_number(session), request_id, "{}", "digest", SOURCE, "", "", AT, kind, options)
-    jobs.insert_request(session, stored)
+def request(ledger: Ledger, kind: JobKind, options: str = "", request_id: str = "") -> Request:
+    stored = Request(jobs.next_number(ledger), request_id, "{}", "digest", SOURCE, "", "", AT, kind, options)
+    jobs.insert_request(ledger, stored)
     return stored
 
 
-def test_what_was_asked_comes_back_as_it_was(session: Session) -> None:
-    asked = request(session, JobKind.FRONTIER, '{"k":[2]}')
-    jobs.insert_outcome(session, asked.number, Outcome(JobState.SUCCEEDED, AT, 12))
-    (found,) = jobs.find_all(session, [asked.number])
+def test_what_was_asked_comes_back_as_it_was(ledger: Ledger) -> None:
+    asked = request(ledger, JobKind.FRONTIER, '{"k":[2]}')
+    jobs.insert_outcome(ledger, asked.number, Outcome(JobState.SUCCEEDED, AT, 12))
+    (found,) = jobs.find_all(ledger, [asked.number])
     assert found.request == asked
     assert found.outcome == Outcome(JobState.SUCCEEDED, AT, 12)
 
 
-def test_a_request_id_is_one_for_releases_and_another_for_frontiers(session: Session) -> None:
-    release, computed = (request(session, kind, request_id="r-7") for kind in (JobKind.RELEASE, JobKind.FRONTIER))
-    assert jobs.find_request(session, "r-7") == release
-    assert jobs.find_request(session, "r-7", JobKind.FRONTIER) == computed
+def test_a_request_id_is_one_for_releases_and_another_for_frontiers(ledger: Ledger) -> None:
+    release, computed = (request(ledger, kind, request_id="r-7") for kind in (JobKind.RELEASE, JobKind.FRONTIER))
+    assert jobs.find_request(ledger, "r-7") == release
+    assert jobs.find_request(ledger, "r-7", JobKind.FRONTIER) == computed

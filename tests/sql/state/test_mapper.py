@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import pytest
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.policy import TableReference
 from tableveil.state.mapper import NumberedTable, Table
 
@@ -96,8 +96,8 @@ EMPTY = Tree(
 
 
 @pytest.fixture
-def trees(session: Session) -> Session:
-    session.execute("""
+def trees(ledger: Ledger) -> Ledger:
+    ledger.execute("""
         CREATE SEQUENCE tableveil.tree_numbers;
         CREATE TABLE tableveil.trees (inner_colour VARCHAR, number BIGINT PRIMARY KEY, job BIGINT, planted TIMESTAMP,
             source_catalog VARCHAR, source_schema VARCHAR, source_table VARCHAR, colour VARCHAR NOT NULL,
@@ -105,11 +105,11 @@ def trees(session: Session) -> Session:
             seconds DOUBLE, optional BIGINT[]);
         CREATE TABLE tableveil.branches (tree BIGINT, position INTEGER, size INTEGER);
         CREATE TABLE tableveil.leaves (tree BIGINT, branch INTEGER, position INTEGER, label VARCHAR)""")
-    TREES.insert(session, [FULL, EMPTY])
-    return session
+    TREES.insert(ledger, [FULL, EMPTY])
+    return ledger
 
 
-def test_rows_come_back_as_they_were(trees: Session) -> None:
+def test_rows_come_back_as_they_were(trees: Ledger) -> None:
     assert TREES.find(trees, 1) == FULL
     assert TREES.find(trees, 2) == EMPTY
     assert TREES.find(trees, 3) is None
@@ -117,12 +117,12 @@ def test_rows_come_back_as_they_were(trees: Session) -> None:
     assert TREES.among(trees, []) == []
 
 
-def test_pages_go_back_from_the_newest(trees: Session) -> None:
+def test_pages_go_back_from_the_newest(trees: Ledger) -> None:
     assert TREES.page(trees, None, 9) == [EMPTY, FULL]
     assert TREES.page(trees, 2, 9) == [FULL]
 
 
-def test_each_field_has_its_column(trees: Session) -> None:
+def test_each_field_has_its_column(trees: Ledger) -> None:
     query = "SELECT colour, inner_colour, seconds, source_table, amount::VARCHAR, digits FROM tableveil.trees"
     assert trees.rows(f"{query} ORDER BY number") == [
         ("red", "red", None, 't"', "0.100000000", "0.10"),
@@ -131,14 +131,14 @@ def test_each_field_has_its_column(trees: Session) -> None:
     assert trees.rows("FROM tableveil.leaves") == [(1, 0, 0, "x"), (1, 0, 1, "a")]
 
 
-def test_parts_are_read_by_key(trees: Session) -> None:
+def test_parts_are_read_by_key(trees: Ledger) -> None:
     assert BRANCHES.of(trees, [1, 2]) == {1: list(FULL.branches)}
     assert LEAVES.of(trees, [1]) == {(1, 0): [Leaf("x"), Leaf("a")]}
     last = "QUALIFY row_number() OVER (PARTITION BY tree ORDER BY position DESC) = 1"
     assert BRANCHES.of(trees, [1], last) == {1: [Branch(2, ())]}
 
 
-def test_a_row_is_deleted_with_its_parts(trees: Session) -> None:
+def test_a_row_is_deleted_with_its_parts(trees: Ledger) -> None:
     assert list(TREES.names()) == ["trees", "branches", "leaves"]
     assert TREES.numbers_of(trees, 3) == [1]
     TREES.delete(trees, 1)

@@ -32,24 +32,24 @@ def test_numbers_count_from_1_without_gaps() -> None:
 
 
 def test_fresh_database_is_brought_up_to_date(fresh: Session) -> None:
-    migrate(fresh)
+    migrate(fresh.ledger)
     applied = fresh.rows("SELECT number, name FROM tableveil.migrations ORDER BY number")
     assert applied == [(migration.number, migration.name) for migration in migrations()]
     assert {"jobs", "job_events", "job_outcomes", "releases", "hierarchies"} <= {name for name, _ in tables(fresh)}
 
 
 def test_migrating_twice_changes_nothing(fresh: Session) -> None:
-    migrate(fresh)
-    before, key = tables(fresh), fingerprint_key(fresh)
-    migrate(fresh)
-    assert (tables(fresh), fingerprint_key(fresh)) == (before, key)
+    migrate(fresh.ledger)
+    before, key = tables(fresh), fingerprint_key(fresh.ledger)
+    migrate(fresh.ledger)
+    assert (tables(fresh), fingerprint_key(fresh.ledger)) == (before, key)
     assert fresh.value("SELECT count(*) FROM tableveil.migrations") == len(migrations())
 
 
 def test_each_database_has_a_key_of_its_own(fresh: Session, session: Session) -> None:
-    migrate(fresh)
-    assert len(fingerprint_key(fresh)) == 32
-    assert fingerprint_key(fresh) != fingerprint_key(session)
+    migrate(fresh.ledger)
+    assert len(fingerprint_key(fresh.ledger)) == 32
+    assert fingerprint_key(fresh.ledger) != fingerprint_key(session.ledger)
 
 
 @pytest.fixture
@@ -76,35 +76,35 @@ def test_the_next_version_brings_a_database_of_this_one_up_to_date(
     assert second.exists()
     with monkeypatch.context() as before:
         before.setattr(migrate_module, "SCRIPTS", SCRIPTS)
-        migrate(fresh)
-    RELEASES.write(fresh, RELEASE, SIZES, SIZES)
-    key = fingerprint_key(fresh)
-    migrate(fresh)
+        migrate(fresh.ledger)
+    RELEASES.write(fresh.ledger, RELEASE, SIZES, SIZES)
+    key = fingerprint_key(fresh.ledger)
+    migrate(fresh.ledger)
     applied = fresh.rows("SELECT number, name FROM tableveil.migrations ORDER BY number")
     assert applied == [(1, "initial"), (2, "second")]
-    assert fingerprint_key(fresh) == key
-    assert RELEASES.find(fresh, RELEASE.number) == RELEASE
+    assert fingerprint_key(fresh.ledger) == key
+    assert RELEASES.find(fresh.ledger, RELEASE.number) == RELEASE
     assert fresh.rows("SELECT number, approved_by FROM tableveil.releases") == [(RELEASE.number, "nobody")]
     assert fresh.rows("FROM tableveil.approvals") == [(RELEASE.number, RELEASE.created_at)]
-    migrate(fresh)
+    migrate(fresh.ledger)
     assert fresh.value("SELECT count(*) FROM tableveil.migrations") == 2
 
 
 def test_a_migration_that_fails_leaves_the_version_before(fresh: Session, second: Path) -> None:
     second.write_text(second.read_text(encoding="utf-8") + "SELECT nothing;", encoding="utf-8")
     with pytest.raises(TableveilError):
-        migrate(fresh)
+        migrate(fresh.ledger)
     assert fresh.rows("SELECT number FROM tableveil.migrations") == [(1,)]
     assert "approvals" not in {name for name, _ in tables(fresh)}
 
 
 def test_newer_database_is_refused_and_left_alone(fresh: Session) -> None:
-    migrate(fresh)
+    migrate(fresh.ledger)
     newer = len(migrations()) + 1
     fresh.execute("INSERT INTO tableveil.migrations VALUES (?, 'of_the_future', now()::TIMESTAMP)", [newer])
     before = tables(fresh)
     with pytest.raises(InvalidError) as raised:
-        migrate(fresh)
+        migrate(fresh.ledger)
     assert raised.value.code == "DATABASE_TOO_NEW"
     assert "upgrade this one" in str(raised.value)
     assert tables(fresh) == before
@@ -112,5 +112,5 @@ def test_newer_database_is_refused_and_left_alone(fresh: Session) -> None:
 
 def test_users_tables_are_left_alone(fresh: Session) -> None:
     fresh.execute("CREATE TABLE jobs AS SELECT 1 AS mine")
-    migrate(fresh)
+    migrate(fresh.ledger)
     assert fresh.rows("SELECT * FROM main.jobs") == [(1,)]

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from tableveil.backend import Session
+from tableveil.backend import Ledger
 from tableveil.errors import TableveilError
 from tableveil.game.sweep import Among, Method, SweepPoint
 from tableveil.policy import BreakEven, TableReference
@@ -46,27 +46,27 @@ def sweep(number: int, job: int) -> PayoutSweep:
     )
 
 
-def test_a_payout_sweep_comes_back_as_it_was(session: Session) -> None:
-    first, second = (sweep(PAYOUT_SWEEPS.next_number(session), job) for job in (7, 8))
+def test_a_payout_sweep_comes_back_as_it_was(ledger: Ledger) -> None:
+    first, second = (sweep(PAYOUT_SWEEPS.next_number(ledger), job) for job in (7, 8))
     second = replace(second, population_records=None, population_fingerprint="", break_even=BreakEven.KEEP)
-    with session.transaction():
-        PAYOUT_SWEEPS.insert(session, [first])
-        PAYOUT_SWEEPS.insert(session, [second])
-    assert PAYOUT_SWEEPS.find(session, first.number) == first
-    assert PAYOUT_SWEEPS.find(session, second.number) == second
-    assert PAYOUT_SWEEPS.find(session, 10_000) is None
+    with ledger.transaction():
+        PAYOUT_SWEEPS.insert(ledger, [first])
+        PAYOUT_SWEEPS.insert(ledger, [second])
+    assert PAYOUT_SWEEPS.find(ledger, first.number) == first
+    assert PAYOUT_SWEEPS.find(ledger, second.number) == second
+    assert PAYOUT_SWEEPS.find(ledger, 10_000) is None
 
 
-def test_a_job_has_one_payout_sweep(session: Session) -> None:
-    PAYOUT_SWEEPS.insert(session, [sweep(PAYOUT_SWEEPS.next_number(session), 9)])
+def test_a_job_has_one_payout_sweep(ledger: Ledger) -> None:
+    PAYOUT_SWEEPS.insert(ledger, [sweep(PAYOUT_SWEEPS.next_number(ledger), 9)])
     with pytest.raises(TableveilError):
-        PAYOUT_SWEEPS.insert(session, [sweep(PAYOUT_SWEEPS.next_number(session), 9)])
+        PAYOUT_SWEEPS.insert(ledger, [sweep(PAYOUT_SWEEPS.next_number(ledger), 9)])
 
 
-def test_gains_are_numbers_in_sql(session: Session) -> None:
-    stored = sweep(PAYOUT_SWEEPS.next_number(session), 10)
-    PAYOUT_SWEEPS.insert(session, [stored])
-    gains = session.rows(
+def test_gains_are_numbers_in_sql(ledger: Ledger) -> None:
+    stored = sweep(PAYOUT_SWEEPS.next_number(ledger), 10)
+    PAYOUT_SWEEPS.insert(ledger, [stored])
+    gains = ledger.rows(
         "SELECT gain FROM tableveil.payout_points WHERE payout_sweep = ? ORDER BY gain", [stored.number]
     )
     assert [gain for (gain,) in gains] == [0, SMALLEST, 100, LARGEST]

@@ -105,7 +105,7 @@ def test_losses_are_those_of_the_search(
     assert source is not None, faults
     reference = ""
     if isinstance(hierarchy, StoredLevels):
-        reference = hierarchies.create(session, hierarchy.name, TOWNS).reference
+        reference = hierarchies.create(session.ledger, hierarchy.name, TOWNS).reference
         hierarchy = InlineLevels(TOWNS)
     assert isinstance(hierarchy, InlineLevels | RuleHierarchy)
     dictionary, found = build_dictionary(session, source, attribute, hierarchy, reference, 0, "")
