@@ -75,17 +75,17 @@ class EquivalenceClasses:
 
     def values(self, attribute: int) -> ClassValues:
         """How the classes spread over the values of a sensitive column, by its position in `sensitive`."""
-        assert self.details is not None, "whoever counted these classes does not know their values"
+        assert self.details is not None, "the counter of these classes does not know their values"
         return self.details.values(attribute)
 
     def population(self) -> NDArray[np.int64]:
         """Per class, the records of the population that have its labels."""
-        assert self.details is not None, "whoever counted these classes does not know the population"
+        assert self.details is not None, "the counter of these classes does not know the population"
         return self.details.population()
 
     def population_only(self) -> int:
         """Number of classes of the population without a record in the source: none of them is in here."""
-        assert self.details is not None, "whoever counted these classes does not know the population"
+        assert self.details is not None, "the counter of these classes does not know the population"
         return self.details.population_only()
 
     def selected(self, mask: NDArray[np.bool_]) -> EquivalenceClasses:

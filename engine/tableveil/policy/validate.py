@@ -77,7 +77,7 @@ def _check_person(policy: Policy) -> Iterator[Fault]:
         return
     for i, attribute in enumerate(policy.attributes):
         if attribute.column == policy.person_column and attribute.role is not Role.IDENTIFYING:
-            hint = "What identifies a person is never released."
+            hint = "Identifying columns are never released."
             yield Fault(f"attributes[{i}].role", f"{attribute.role} for the person column", "IDENTIFYING", hint)
     listed = any(attribute.column == policy.person_column for attribute in policy.attributes)
     if not listed and policy.default_role not in (None, Role.IDENTIFYING):

@@ -58,7 +58,7 @@ def check_classified_columns(policy: Policy, complete: bool) -> Iterator[Fault]:
             elif kind == "features" and name in model.classes:
                 yield Fault(field, f"{shortened(name)}, which is to be told", "columns to tell it by")
             elif name in aggregated:
-                hint = "What replaces the values is not known before the classes are."
+                hint = "The aggregates of its values are known only once the classes are."
                 yield Fault(field, f"{shortened(name)}, whose values are aggregated", expected, hint)
             elif name in roles and name not in usable:
                 yield Fault(field, f"{shortened(name)} of the role {roles[name]}", expected)

@@ -40,7 +40,7 @@ def _check_needs(policy: Policy) -> Iterator[Fault]:
     if isinstance(policy.quality_model, PublisherPayoutModel):
         asking.append(FIELDS[PublisherPayoutModel])
     if asking and policy.game is None:
-        expected = f"what records are worth, because of {', '.join(sorted(set(asking)))}"
+        expected = f"the worth of records, because of {', '.join(sorted(set(asking)))}"
         example = "For example: {publisher_benefit: 1200, publisher_loss: 300, adversary_gain: 300, adversary_cost: 4}."
         yield Fault("game", "nothing", expected, example)
 

@@ -30,7 +30,7 @@ class Facts:
     @property
     def stakes(self) -> Stakes:
         """The stakes of the policy's game."""
-        assert self.game is not None, "a policy that asks for it tells what records are worth"
+        assert self.game is not None, "a policy that asks for it has a game"
         return Stakes.of(self.game)
 
     def sensitive(self, column: str) -> tuple[int, SensitiveColumn]:

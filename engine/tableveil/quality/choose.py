@@ -75,8 +75,8 @@ def quality_of(
         case KLDivergenceModel():
             return KLDivergence(model, counter, suppressible)
         case PublisherPayoutModel():
-            assert game is not None, "a policy that asks for it tells what records are worth"
+            assert game is not None, "a policy that asks for it has a game"
             return PublisherPayout(model, counter, game)
         case ClassificationModel():
-            assert features is not None, "whoever asks for it has its classes counted"
+            assert features is not None, "a policy that asks for it has its classes counted"
             return Classification(model, counter, features, suppressible)

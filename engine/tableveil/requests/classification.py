@@ -66,7 +66,7 @@ def check_classification_request(request: ClassificationRequest) -> Iterator[Fau
             if not name:
                 yield Fault(f"{field}[{i}]", "nothing", "the name of a column")
             elif name.casefold() in seen:
-                hint = "A class is told by other columns than itself."
+                hint = "A class is predicted from columns other than itself."
                 yield Fault(f"{field}[{i}]", f"{shortened(name)} more than once", "each column once", hint)
             seen.add(name.casefold())
     for i, classifier in enumerate(request.classifiers):

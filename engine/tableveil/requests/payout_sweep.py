@@ -58,14 +58,14 @@ def check_sweep(policy: Policy) -> Iterator[Fault]:
     """Faults of a sound policy that make a sweep impossible."""
     if policy.game is None:
         example = "For example: {publisher_benefit: 1200, adversary_cost: 4}."
-        yield Fault("game", "nothing", "what records are worth and attacks cost", example)
+        yield Fault("game", "nothing", "the worth of records and the cost of attacks", example)
     if policy.microaggregation is not None:
         hint = "Leave it out, with the aggregations, and give the quasi-identifiers hierarchies."
         expected = "nothing, because a sweep tries all transformations"
         yield Fault("microaggregation", "microaggregation for a payout sweep", expected, hint)
     for i, attribute in enumerate(policy.attributes if policy.microaggregation is None else ()):
         if attribute.aggregation is not None:
-            expected = "nothing, because what records are worth is measured by the labels of hierarchies"
+            expected = "nothing, because the worth of records is measured by the labels of hierarchies"
             yield Fault(f"attributes[{i}].aggregation", "an aggregation for a payout sweep", expected)
     for i, model in enumerate(policy.privacy_models):
         field = f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}"

@@ -51,7 +51,7 @@ _MEANINGS = {
     ExitCode.BUSY: "out of a resource for now: try again later",
     ExitCode.NOT_FOUND: "no such job, release, table, column or hierarchy",
     ExitCode.CTRL_C: "Ctrl-C; a job that was watched goes on",
-    ExitCode.BROKEN_PIPE: "whoever read the output stopped reading",
+    ExitCode.BROKEN_PIPE: "the reader of the output stopped reading",
 }
 
 _OF_ERRORS: dict[type[TableveilError], ExitCode] = {

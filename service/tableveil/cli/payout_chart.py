@@ -97,7 +97,7 @@ def as_html(sweep: payout_service_pb2.PayoutSweep) -> str:
 
 def _chart(sweep: payout_service_pb2.PayoutSweep) -> LineChart:
     return LineChart(
-        title=f"What releases of {wording.table_name(sweep.source)} pay",
+        title=f"Payouts of releases of {wording.table_name(sweep.source)}",
         subtitle=f"N = {sweep.records:,} records; benefit {amount(sweep.publisher_benefit)} each; "
         f"an attack costs {amount(sweep.adversary_cost)}",
         x_label="gain of an attack = loss by it",

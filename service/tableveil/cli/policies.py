@@ -92,7 +92,7 @@ def check_policy(session: Session, policy: Path, offline: bool) -> None:
     if output.as_json:
         output.json(job_service_pb2.CheckPolicyResponse(faults=faults_to(checked.faults), warnings=checked.warnings))
     elif not checked.faults:
-        output.show("Nothing is wrong with the policy" + (", as far as can be told offline." if offline else "."))
+        output.show("Nothing is wrong with the policy" + (", judged offline." if offline else "."))
         _warn(session, checked.warnings)
     if checked.faults:
         error = InvalidError.about("POLICY_INVALID", "the policy is invalid", checked.faults)

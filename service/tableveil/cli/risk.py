@@ -185,7 +185,7 @@ def _analysis(analysis: risk_service_pb2.RiskAnalysis) -> RenderableType:
     for heading, content in (
         ("Risk of being recognized", _attacks(analysis)),
         ("Alone with their values", facts(_uniqueness(analysis))),
-        ("What tells people apart", _subsets(analysis)),
+        ("Columns that tell people apart", _subsets(analysis)),
         ("Special uniques: alone with few of their values", facts(_special(analysis))),
     ):
         parts += [Text(""), Text(heading, style="bold"), content]

@@ -21,11 +21,9 @@ from tableveil.client import DEFAULT_ADDRESS
     help="The DuckDB file that holds the tables; the server alone has it open.",
 )
 @click.option("--address", default=DEFAULT_ADDRESS, show_default=True, help="Where to listen.")
-@click.option(
-    "--allow-remote", is_flag=True, help="Allow an address beyond this machine: whoever reaches it is the owner."
-)
+@click.option("--allow-remote", is_flag=True, help="Allow an address beyond this machine: its clients have all rights.")
 @click.option("--memory-limit", metavar="SIZE", help="Memory of the database, such as 2GiB; it spills beyond.")
-@click.option("--spill-limit", metavar="SIZE", help="What it may spill; without it half of what is free on the disk.")
+@click.option("--spill-limit", metavar="SIZE", help="Disk space for spilling; by default half of the free space.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of the database.")
 @click.option("--concurrent-jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Jobs at a time.")
 @click.option("--queue-limit", type=click.IntRange(min=1), default=100, show_default=True, help="Jobs that may wait.")

@@ -29,7 +29,7 @@ ol { columns: 12rem; }
 
 def as_html(report: UtilityReport) -> str:
     """The text of an HTML file, which is well-formed XML too."""
-    title = f"What {report.release} still tells"
+    title = f"Usefulness of {report.release}"
     root, body = head(title, _STYLE)
     heading(body, "h1", title)
     for note in report.notes:
@@ -138,7 +138,7 @@ def _associations(body: Element, report: UtilityReport) -> None:
     listed = SubElement(section, "ol")
     for name in names:
         SubElement(listed, "li").text = wording.printable(name)
-    heading(section, "h3", "What changed most")
+    heading(section, "h3", "The greatest changes")
     columns_ = ("columns", "measure", "before", "after", "change")
     add_table(section, Table(columns_, changes(report), frozenset((2, 3, 4))))
 

@@ -35,7 +35,7 @@ WIDTH_OF_FILES = 120
 
 @click.command()
 @click.option("--rows", type=click.IntRange(min=1), default=100_000, show_default=True, help="Rows of the table.")
-@click.option("--seed", type=int, default=7, show_default=True, help="The same seed gives the same table.")
+@click.option("--seed", type=int, default=7, show_default=True, help="Equal seeds give equal tables.")
 @click.option(
     "--directory",
     type=click.Path(path_type=Path, file_okay=False),
@@ -73,7 +73,7 @@ def demo(rows: int, seed: int, directory: Path) -> None:
             given_away = directory / RELEASED
             client.export(release.name, given_away, ExportFormat.DUCKDB)
         console.print(
-            f"\n[bold]4. What analysts get.[/bold] {given_away} is a fresh file with the released objects only:"
+            f"\n[bold]4. The analysts' file.[/bold] {given_away} is a fresh file with the released objects only:"
         )
         _show(console, given_away, _question(release))
         console.print(

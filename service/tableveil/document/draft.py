@@ -13,12 +13,12 @@ WIDTH = 120
 
 _HEADER = (
     "A draft, made from the names, types and values of the table's columns. Everything in it is a guess: nothing here "
-    "knows what the columns mean, or what somebody may know of the people. Bounds are rounded outwards, but come from "
+    "knows what the columns mean, or what others may know about the people. Bounds are rounded outwards, but come from "
     "the data.",
-    "Roles: IDENTIFYING is not released. QUASI_IDENTIFIER is what somebody may know of people: it is generalized. "
-    "SENSITIVE is released as it is, and is what must not be learned of people. INSENSITIVE is released as it is.",
-    'What is marked DECIDE is commented out: remove the "# " before what is right, or write what is. `tableveil '
-    "check-policy` names what is left. A default_role decides for all columns that have no role.",
+    "Roles: IDENTIFYING is not released. A QUASI_IDENTIFIER may be known to others: it is generalized. "
+    "SENSITIVE is released unchanged, but nobody must learn it about a person. INSENSITIVE is released unchanged.",
+    'Fields marked DECIDE are commented out: remove the "# " before the right ones, or write others. `tableveil '
+    "check-policy` names the open ones. A default_role decides for all columns that have no role.",
 )
 
 _MARKS = {v1.DRAFT_REMARK_KIND_GUESS: "guess: ", v1.DRAFT_REMARK_KIND_DECIDE: "DECIDE: "}

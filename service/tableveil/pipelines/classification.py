@@ -154,7 +154,7 @@ def _warnings(request: ClassificationRequest, looked: _Looked, assessments: tupl
     elif sample.records < sample.of:
         yield "Inside the folds a transformation was chosen for the records that were drawn, not for all."
     if not kept.any():
-        yield "None of the records that were looked at is released: whoever trains on the release learns nothing."
+        yield "None of the sampled records is released: a classifier trained on the release learns nothing."
     yield from _without_class(looked.classes, assessments)
     for assessment in assessments:
         useless = [c.classifier for c in assessment.comparisons if c.relative_accuracy is None]

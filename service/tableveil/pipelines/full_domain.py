@@ -75,7 +75,7 @@ def chosen_plan(job: JobContext, counted: Counted) -> ReleasePlan:
         raise InfeasibleError("INFEASIBLE", "no transformation that meets the policy was found")
     best = found.best
     if unprotected_values(counted.policy, problem, best, *_judging(problem, counted)):
-        raise InfeasibleError("VALUES_UNPROTECTED", "what was chosen does not protect the sensitive values")
+        raise InfeasibleError("VALUES_UNPROTECTED", "the choice does not protect the sensitive values")
     return _plan(counted, problem, best)
 
 

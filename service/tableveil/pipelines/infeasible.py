@@ -93,7 +93,7 @@ def _not_asked(policy: Policy, asked: Sequence[PrivacyModel]) -> Iterator[Fault]
             "search.choose",
             f"{policy.search.choose}, so that {', '.join(others)} will judge only what is chosen",
             "models that take part in choosing, for what is said to be feasible to be so for all of them",
-            f"What is feasible was found out without asking {', '.join(others)}, which may refuse it.",
+            f"These changes were found without asking {', '.join(others)}, which may refuse them.",
         )
 
 
@@ -116,7 +116,7 @@ def _found(policy: Policy, models: Sequence[PrivacyModel], why: Infeasible, requ
 
 def _expected(relaxed: Relaxed, requirement: Requirement) -> str:
     others = [other.field for other in relaxed.conflict if other is not requirement]
-    surely = "" if relaxed.minimal else ", as far as was found out in time"
+    surely = "" if relaxed.minimal else ", if that could be found out in time"
     if not others:
         return f"what these records can meet, whatever else is asked{surely}"
     return f"what can be met together with {', '.join(others)}{surely}"
@@ -263,5 +263,5 @@ def values_unprotected(policy: Policy, unmet: Sequence[Unmet], by_all: Found, co
         hint = f"Whether {Choose.ALL_MODELS} would find anything was not found out in time."
     fault = Fault(field, policy.search.choose, "models that take part in choosing, or that ask less", hint)
     fields = ", ".join(one.field for one in unmet)
-    message = f"what was chosen by quasi-identifiers only does not protect the sensitive values ({fields})"
+    message = f"the choice by quasi-identifiers only does not protect the sensitive values ({fields})"
     return refusal("VALUES_UNPROTECTED", message, unmet, [(fault, relaxations)], nearest=complete)

@@ -72,7 +72,7 @@ def with_guessed(session: Session, request: RiskRequest) -> tuple[RiskRequest, s
         raise unfit([Fault("quasi_identifiers", found, "at least one column", hint)])
     by = "names and types" if named else "nothing but their types"
     warning = (
-        f"The quasi-identifiers are guessed by {by} of the columns. Who knows what is not in the table: name them "
+        f"The quasi-identifiers are guessed by {by} of the columns. Only you know what an attacker knows: name them "
         "yourself as quasi_identifiers. `tableveil draft-policy` says why each was guessed."
     )
     return replace(request, quasi_identifiers=tuple(names)), warning

@@ -103,7 +103,7 @@ def _notes(release: Release, compared: list[Compared]) -> Iterator[str]:
     if any(column.labelled for column in compared):
         yield "Labels of numbers and dates count as the middle of their interval, open ones as their end."
     if any(column.kind is ValueKind.TEXT for column in compared):
-        yield "Of text and other categories the most frequent values are shown."
+        yield "For text and other categories the most frequent values are shown."
     if len(compared) > MOST_ASSOCIATED:
         yield f"Associations are those of the first {MOST_ASSOCIATED} of {len(compared)} columns."
     if release.records > MOST_ROWS:

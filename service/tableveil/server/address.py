@@ -33,7 +33,7 @@ def check_address(address: str, allow_remote: bool) -> None:
             "address",
             f"{shortened(address)}, which other machines can reach",
             "a loopback address such as 127.0.0.1 or [::1]",
-            "There is no authentication yet: whoever reaches the server owns all its tables. If the network lets only "
+            "There is no authentication yet: any client that reaches it has all rights. If the network lets only "
             "the right people in, pass --allow-remote.",
         )
 

@@ -155,5 +155,5 @@ def work_again(job: Job) -> Work:
     asked = {submission.document: json.loads(job.request.policy), **json.loads(job.request.options or "{}")}
     read = submission.read(json_format.ParseDict(asked, submission.request()))
     if read.work is None or read.faults:
-        raise InvalidError.about("REQUEST_INVALID", "what the job was asked for is not valid any more", read.faults)
+        raise InvalidError.about("REQUEST_INVALID", "the job's request is not allowed any more", read.faults)
     return read.work

@@ -68,7 +68,7 @@ class TableService(table_service_pb2_grpc.TableServiceServicer):
         with self._running.taken():
             first = next(request_iterator, None)
             if first is None or first.WhichOneof("part") != "start":
-                raise InvalidError.of("LOAD_INVALID", "start", "nothing", "what to load, in the first message")
+                raise InvalidError.of("LOAD_INVALID", "start", "nothing", "the start of a load, in the first message")
             request = load_request_from_proto(first.start)
             loaded = self._loads.load(request, lambda: IncomingRows(request_iterator), control)
         return loaded_to_proto(loaded)

@@ -128,7 +128,7 @@ def _check_not_released(session: Session, target: TableReference) -> None:
             "table.table",
             f"{shortened(target.table)}, which releases/{releases[0][0]} wrote",
             "a table that is no release's",
-            "What was released must stay as it was verified.",
+            "A release must stay as it was verified.",
         )
 
 

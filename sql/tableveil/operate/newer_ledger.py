@@ -89,7 +89,9 @@ def _written(database: Path, *directories: Path) -> Iterator[Session]:
     finally:
         opened.close()
     if database.with_name(f"{database.name}.wal").exists():
-        raise InternalError("RESTORE_UNFINISHED", "what was written was not folded into the new file; it was removed")
+        raise InternalError(
+            "RESTORE_UNFINISHED", "the database could not fold its log into the new file, which was removed"
+        )
 
 
 def _check(session: Session, newer: Path) -> None:

@@ -96,7 +96,7 @@ def _members(plan: ReleasePlan) -> tuple[tuple[str, str], ...] | None:
 
 def _labels(plan: ReleasePlan, released: ReleasedColumn) -> Labels:
     dictionary = released.dictionary
-    assert dictionary is not None, "what is generalized has a dictionary"
+    assert dictionary is not None, "a generalized column has a dictionary"
     names = [dictionary.label_name(level) for level in range(1, dictionary.levels.top + 1)]
     return Labels(
         released.name,

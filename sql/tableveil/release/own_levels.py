@@ -92,6 +92,6 @@ def mixed_levels(plan: ReleasePlan) -> tuple[str, ...]:
     if not mixed:
         return ()
     return (
-        f"Levels are mixed: {'; '.join(mixed)}. Labels of these columns overlap, such as 34 beside 30-39: whoever "
-        "counts by a label does not find all people it is true of, and which level a record has depends on its values.",
+        f"Levels are mixed: {'; '.join(mixed)}. Labels of these columns overlap, such as 34 beside 30-39: a "
+        "count by one label does not find all people for whom it is true, and a record's level depends on its values.",
     )

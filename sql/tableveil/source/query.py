@@ -85,7 +85,7 @@ def take_snapshot(session: Session, source: Source) -> None:
         InvalidError: the query fails on the tables' rows.
         ConflictError: it has other columns now.
     """
-    assert source.query is not None, "of a table no snapshot is needed"
+    assert source.query is not None, "a table needs no snapshot"
     session.execute(drop("TABLE", _table(SNAPSHOT), if_exists=True))
     try:
         query = exp.select("*").from_(rows_of_query())
@@ -102,7 +102,7 @@ def take_snapshot(session: Session, source: Source) -> None:
             "SOURCE_CHANGED",
             FIELD,
             "tables whose columns changed",
-            "those that were looked at",
+            "the columns that were checked",
             "Submit the job again.",
         )
 

@@ -272,7 +272,7 @@ def _look(statement: Statement, node: Node, common: frozenset[str]) -> Iterator[
     allowed = _EXPRESSIONS if "class" in node else _PARTS
     where = statement.where(node)
     if isinstance(kind, str) and kind not in allowed:
-        found, expected, hint = _REFUSED.get(kind, (kind.replace("_", " "), "what a source query may hold", ""))
+        found, expected, hint = _REFUSED.get(kind, (kind.replace("_", " "), "a part that a source query may have", ""))
         yield Fault(FIELD, f"{found}{where}", expected, hint)
     elif kind == "BASE_TABLE":
         path = node["qualified_name"]["path"]

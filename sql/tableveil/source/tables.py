@@ -39,7 +39,7 @@ def find_schema(session: Session, wanted: TableReference, field: str) -> tuple[T
     if named.schema not in schemas:
         hint = nearest(named.schema, schemas)
         if named.schema == named.catalog:
-            hint = "That is the database itself: name the schema, and the table in it."
+            hint = "This is the database itself: name the schema, and the table in it."
         return None, [MissingTable(f"{field}.schema", shortened(named.schema), "a schema of the database", hint)]
     return named, []
 

@@ -99,7 +99,7 @@ def test_what_no_value_would_meet_leaves_no_relaxation_but_others() -> None:
     error = refusal("CODE", "both", unmet, [(Fault("search.choose", "less", "more"), [other])])
     assert error.relaxations == (other,)
     assert [fault.hint for fault in error.faults] == [
-        "Of this suppression_limit = 0.2 would do, but privacy_models[0] cannot be met.",
+        "Here suppression_limit = 0.2 would suffice, but privacy_models[0] cannot be met.",
         "No value that could be asked for would do: leave it out.",
         "",
     ]

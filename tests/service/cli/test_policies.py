@@ -213,7 +213,7 @@ def test_warnings_that_show_without_a_server(run: Run, tmp_path: Path) -> None:
 def test_offline_needs_no_server(run: Run, service: FakeService, tmp_path: Path, file: str) -> None:
     result = run("check-policy", file, "--offline", "--server", "127.0.0.1:1")
     sound, warning = result.stdout.split("\n", 1)
-    assert sound == "Nothing is wrong with the policy, as far as can be told offline."
+    assert sound == "Nothing is wrong with the policy, judged offline."
     assert warning.startswith("warning: No privacy model names these sensitive columns: 'diagnosis'.")
     result = run("check-policy", wrong(tmp_path, service), "--offline", "--server", "127.0.0.1:1")
     assert result.exit_code == 2

@@ -98,7 +98,7 @@ def test_what_people_read(run: Run, service: FakeService) -> None:
         "population (snb)          0.1 %",
         "population (dankar: snb)  0.1 %",
         "",
-        "What tells people apart",
+        "Columns that tell people apart",
         "columns       distinct  pairs apart  alone  not with fewer  identifies",
         r"z\x1bip            5 %         75 %      2               2",
         "age              0.5 %         75 %      0               0",

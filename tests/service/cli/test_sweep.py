@@ -126,7 +126,7 @@ def test_a_chart_of_every_curve(run: Run, policy: str, tmp_path: Path) -> None:
     assert run("show", SWEEP, "--chart", str(whole)).exit_code == 0
     svg, html = (ElementTree.fromstring(file.read_text(encoding="utf-8")) for file in (drawing, whole))
     texts = [element.text for element in svg.iter("{http://www.w3.org/2000/svg}text")]
-    assert r"What releases of main.<b>dis\x1bcharges pay" in texts
+    assert r"Payouts of releases of main.<b>dis\x1bcharges" in texts
     assert "N = 100,000 records; benefit 1,200 each; an attack costs 4" in texts
     curves = [f"{method}; {among}" for method in ("full-domain", "record-level", "Safe Harbor")
               for among in ("source", "population")]  # fmt: skip

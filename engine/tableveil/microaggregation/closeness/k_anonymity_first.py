@@ -198,7 +198,7 @@ class _Pool:
         while excess > 0 and next_one < len(outside):
             candidates = outside[next_one : next_one + tried]
             found = yield Tried(members, candidates)
-            assert found is not None, "what was to be tried was not"
+            assert found is not None, "a swap was not tried"
             taken, leaving, excess = found
             if taken < 0:
                 # Nothing changed, so other records of these points would not be swapped in either.

@@ -93,6 +93,6 @@ def _hint(one: Unmet, unmet: Sequence[Unmet]) -> str:
         return f"Feasible would be {ways}."
     impossible = ", ".join(other.field for other in unmet if not other.ways)
     if impossible:
-        return f"Of this {ways} would do, but {impossible} cannot be met."
+        return f"Here {ways} would suffice, but {impossible} cannot be met."
     others = ", ".join(other.field for other in unmet if other is not one)
     return f"Feasible would be {ways}, together with less of {others}."
