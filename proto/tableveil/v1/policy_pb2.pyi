@@ -957,7 +957,10 @@ class Policy(_message.Message):
     @_builtins.property
     def local_recoding(self) -> Global___LocalRecoding:
         """Gives every class of records levels of its own, instead of one transformation for all: far less is lost at the same
-        privacy. Labels of a column may overlap then. Unset: one transformation for all.
+        privacy. Labels of a column may overlap then. Default: one transformation for all records. Refused: privacy models
+        other than k_anonymity, k_map, estimated_k_map and models of one sensitive column that judge a class by its own
+        records; quality models other than `loss`, `precision` and `entropy`; `KEEP`; `record_level`, `microaggregation`,
+        `game` and aggregated columns; `levels`, `linked`, `seed` and strategies of `search`.
         """
 
     def __init__(
@@ -996,8 +999,8 @@ Global___Policy: _TypeAlias = Policy  # noqa: Y015
 
 @_typing.final
 class LocalRecoding(_message.Message):
-    """Local recoding: a partition of the records into classes, each with its own level per quasi-identifier. The quality model
-    is loss, precision or entropy; the privacy models judge a class by its own records.
+    """Local recoding: a partition of the records into classes, each with its own level per quasi-identifier. The quality
+    model is loss, precision or entropy; the privacy models judge a class by its own records.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -1025,8 +1028,9 @@ class LocalRecoding(_message.Message):
     MOST_LEVELS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def most_levels(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
-        """By column, at how many different levels it may be released: 1 holds it at one level for all records, 2 lets its cells be
-        kept or suppressed. A `maximum_level` below the top keeps a column from being erased anywhere. Empty: at any number.
+        """At how many different levels a column may be released, by column: 1 holds it at one level for all records, 2 lets
+        its cells be kept or suppressed. A `maximum_level` below the top keeps a column from being erased anywhere.
+        Default: any number of levels. Refused: a column that is no generalized quasi-identifier; a number below 1.
         """
 
     def __init__(
