@@ -21,6 +21,7 @@ from tableveil.backend import Database, Session
 from tableveil.classes import ClassValues, SensitiveColumn
 from tableveil.control import Control, Progress, Stopped
 from tableveil.convert import (
+    canonical_json,
     frontier_from_proto,
     payout_sweep_from_proto,
     policy_from_proto,
@@ -542,7 +543,7 @@ def test_it_tells_how_far_it_is_and_can_be_stopped(database: Database, session: 
 def test_the_risks_of_a_release_are_those_of_its_classes(
     database: Database, session: Session, run: Run, people: list[Row]
 ) -> None:
-    release = run(database, POLICY)
+    release = run(database, POLICY, document=canonical_json(policy_to_proto(POLICY)))
     with database.session() as own:
         own.control = Control()
         request = RiskRequest(table=None, quasi_identifiers=(), release=release.number)
