@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tableveil.hierarchy import AttributeLevels
 from tableveil.local_recoding.problem import LabelCosts
 from tableveil.policy import BALANCED, Aggregate, EntropyModel, LossModel, PrecisionModel, QualityModel
+from tableveil.quality.bits import bits as bits_of
 from tableveil.quality.factors import Factors
 
 SUMS = (Aggregate.ARITHMETIC_MEAN, Aggregate.SUM)
@@ -21,55 +22,59 @@ def label_costs(
     levels: Sequence[AttributeLevels],
     weights: Sequence[float],
     counts: Sequence[NDArray[np.int64]],
+    withheld: int = 0,
 ) -> LabelCosts:
     """Costs per record whose sum is the score of the model.
 
-    `counts` has all records per quasi-identifier and code. Loss, precision and entropy are sums over records if they
-    are aggregated by arithmetic mean or sum. For another aggregate of theirs, the arithmetic mean is minimized; for
-    every other model, the arithmetic mean of loss. A suppressed record costs as much as the factor of suppression says,
-    of what the most general labels cost.
+    `counts` has the records that are not withheld, per quasi-identifier and code; those that are count in the score.
+    Loss, precision and entropy are sums over records if they are aggregated by arithmetic mean or sum. For another
+    aggregate of theirs, the arithmetic mean is minimized; for every other model, the arithmetic mean of loss. A
+    suppressed record costs as much as the factor of suppression says, of what the most general labels cost. Entropy
+    counts both the same, because what a record would save by suppression depends on its value.
     """
-    factors = Factors.of(getattr(model, "factor", BALANCED))
+    factors = Factors.of(BALANCED if isinstance(model, EntropyModel) else getattr(model, "factor", BALANCED))
     parts = 1 if getattr(model, "aggregate", None) is Aggregate.SUM else max(len(levels), 1)
     labels, suppressed, constant = [], 0.0, 0.0
     for attribute, weight, per_code in zip(levels, weights, counts, strict=True):
         records = max(int(per_code.sum()), 1)
         scale = weight / parts
         if isinstance(model, EntropyModel):
+            # A withheld record has a value of its own that nothing generalizes: it loses nothing.
             bits = [
                 np.log2(np.maximum(np.bincount(groups, per_code, len(leaves)), 1.0))
                 for groups, leaves in zip(attribute.groups, attribute.leaves, strict=True)
             ]
-            start = float(bits[0][attribute.groups[0]] @ per_code)
-            whole = records * np.log2(records) - start
             if model.normalized:
-                # Without the factor, which the normalized model has above and below the line.
-                scale /= whole * (factors.generalization or 1.0) or 1.0
-            constant -= scale * factors.generalization * start
-            suppressed += scale * factors.suppression * float(np.log2(records))
+                scale /= bits_of(np.append(per_code, withheld)) or 1.0
+            constant -= scale * float(bits[0][attribute.groups[0]] @ per_code)
+            suppressed += scale * float(np.log2(records))
             costs = bits
-        elif isinstance(model, PrecisionModel):
-            scale /= records
-            suppressed += scale * factors.suppression
-            costs = [
-                np.full(len(leaves), level / max(attribute.top, 1)) for level, leaves in enumerate(attribute.leaves)
-            ]
         else:
-            scale /= records
+            scale /= records + withheld
             suppressed += scale * factors.suppression
-            costs = [_loss(attribute, level, factors.generalization) for level in range(attribute.top + 1)]
+            constant += scale * factors.suppression * withheld
+            costs = [_cost(model, attribute, level, factors.generalization) for level in range(attribute.top + 1)]
         labels.append(tuple(scale * factors.generalization * cost for cost in costs))
     return LabelCosts(tuple(labels), suppressed, constant, _surrogate(model))
 
 
-def _loss(attribute: AttributeLevels, level: int, generalization: float) -> NDArray[np.float64]:
-    """The loss of a label, but for the factor itself: see `tableveil.quality.loss`."""
+def _cost(model: QualityModel, attribute: AttributeLevels, level: int, generalization: float) -> NDArray[np.float64]:
+    """Precision or loss of a label, but for the factor itself: see `tableveil.quality.loss`."""
+    if isinstance(model, PrecisionModel):
+        return np.full(len(attribute.leaves[level]), level / max(attribute.top, 1))
     if attribute.continuous or attribute.domain_size <= 1:
         return attribute.shares(level)
     return (attribute.leaves[level] - 1) / (attribute.domain_size - generalization)
 
 
 def _surrogate(model: QualityModel) -> str | None:
-    if isinstance(model, LossModel | PrecisionModel | EntropyModel):
-        return None if model.aggregate in SUMS else "the arithmetic mean in place of the aggregate"
-    return "the arithmetic mean of loss in place of the model"
+    if not isinstance(model, LossModel | PrecisionModel | EntropyModel):
+        return "the arithmetic mean of loss in place of the model"
+    told = []
+    if model.aggregate not in SUMS:
+        told.append("the arithmetic mean in place of the aggregate")
+    if model.monotone:
+        told.append("the sum with suppressed records, which a monotone model leaves out")
+    if isinstance(model, EntropyModel) and model.factor != BALANCED:
+        told.append("entropy with suppression as dear as generalization")
+    return " and ".join(told) or None

@@ -35,6 +35,16 @@ class LabelCosts:
     constant: float = 0.0
     surrogate: str | None = None
 
+    def unit(self, records: int) -> float:
+        """The most that so many records could cost: in this unit, weights are neither too large nor too small."""
+        most = sum(max(float(costs.max(initial=0.0)) for costs in levels) for levels in self.labels)
+        return max(most, self.suppressed) * records or 1.0
+
+    def times(self, factor: float) -> LabelCosts:
+        """The same costs in another unit."""
+        labels = tuple(tuple(costs * factor for costs in levels) for levels in self.labels)
+        return LabelCosts(labels, self.suppressed * factor, self.constant * factor, self.surrogate)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalProblem:

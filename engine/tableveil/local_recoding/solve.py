@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from tableveil.local_recoding.exchanges import Exchanges
 from tableveil.local_recoding.held import Allowed, choices, first_choice
 from tableveil.local_recoding.judge import Judge
 from tableveil.local_recoding.labels import FORBIDDEN, Labels, renumbered, sets_of
-from tableveil.local_recoding.merging import merge_until_valid
+from tableveil.local_recoding.merging import merge_same, merge_until_valid
 from tableveil.local_recoding.problem import SUPPRESSED, LocalProblem, LocalProgress, LocalRecoding
 from tableveil.local_recoding.top_down import top_down
 
@@ -60,7 +60,17 @@ def recode(
         CancelledError: `control` was cancelled.
         Stopped: The deadline came before there was any valid partition.
     """
-    return _Recoding(problem, control, report).run(incumbent)
+    unit = problem.costs.unit(int(problem.counts.sum()))
+
+    def told(progress: LocalProgress) -> None:
+        best = progress.best_score
+        report(replace(progress, best_score=None if best is None else best * unit))
+
+    in_units = replace(problem, costs=problem.costs.times(1 / unit))
+    found = _Recoding(in_units, control, told).run(incumbent)
+    bound = None if found.lower_bound is None else max(found.lower_bound * unit, 0.0)
+    # Entropy subtracts what records have before: rounding must not make nothing less than nothing.
+    return replace(found, score=max(found.score * unit, 0.0), lower_bound=bound)
 
 
 class _Recoding:
@@ -187,8 +197,8 @@ class _Recoding:
                         classes[rows[~inside]] = SUPPRESSED
                         suppressible = exchanges.suppressible
             finally:
-                improved = _Partition.of(problem, best.allowed, classes)
-                if improved.score < best.score:
+                improved = self._settled(_Partition.of(problem, best.allowed, classes))
+                if improved is not None and improved.score < best.score:
                     self._best = best = improved
                     self._rounds += 1
             number += 1
@@ -210,13 +220,28 @@ class _Recoding:
         return [part for part in np.split(by_rank, np.unique(cuts)) if len(part)]
 
     def _keep(self, partition: _Partition, how: str) -> bool:
-        """Whether it is the best so far, and valid: of what is suppressed, there is no more than may be."""
-        problem = self._problem
+        """Whether it is valid, and the best so far."""
+        settled = self._settled(partition)
+        if settled is None or (self._best is not None and settled.score >= self._best.score):
+            return False
+        self._best, self._account = settled, how
+        return True
+
+    def _settled(self, partition: _Partition) -> _Partition | None:
+        """The partition, changed if it must be to be valid; None if then more is suppressed than may be.
+
+        Classes with the same labels are one to readers. Most models hold for two classes together if they hold for
+        each, but not delta-disclosure with absent values ignored, or the Grassberger estimate of entropy.
+        """
+        problem, allowed, classes = self._problem, partition.allowed, partition.classes
+        if not self._judge.sizes_only:
+            labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
+            together = renumbered(merge_same(labels, classes))
+            classes = merge_until_valid(labels, problem.counts, self._judge, together, self._control)
+            if (classes != together).any():
+                partition = _Partition.of(problem, allowed, classes)
         suppressed = int(problem.counts[partition.classes == SUPPRESSED].sum())
-        better = suppressed <= problem.suppressible and (self._best is None or partition.score < self._best.score)
-        if better:
-            self._best, self._account = partition, how
-        return better
+        return partition if suppressed <= problem.suppressible else None
 
     def _tell(self, phase: str) -> None:
         self._report(LocalProgress(phase, None if self._best is None else self._best.score))
@@ -225,7 +250,7 @@ class _Recoding:
         assert self._best is not None
         problem, best = self._problem, self._best
         labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, best.allowed)
-        classes = merge_until_valid(labels, problem.counts, self._judge, best.classes, self._control)
+        classes = merge_same(labels, best.classes)
         # Nobody is released in a class of people of the population only.
         sizes = np.bincount(classes[classes != SUPPRESSED], problem.counts[classes != SUPPRESSED])
         classes = renumbered(

@@ -34,6 +34,7 @@ from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import relaxed
 from tableveil.pipelines.solution import Solution
 from tableveil.policy import (
+    BALANCED,
     PRIVACY_FIELDS,
     Aggregate,
     EntropyModel,
@@ -115,6 +116,7 @@ def _problem(
         combinations.levels,
         [attribute.weight for attribute in policy.quasi_identifiers],
         counter.marginals().counts,
+        counter.withheld,
     )
     return LocalProblem(
         levels=combinations.levels,
@@ -165,6 +167,8 @@ def _full_domain(job: JobContext, counts: Counted, counter: ClassCounter) -> tup
     model = policy.quality_model
     if isinstance(model, LossModel | PrecisionModel | EntropyModel) and model.aggregate is not Aggregate.SUM:
         model = replace(model, aggregate=Aggregate.ARITHMETIC_MEAN)
+    if isinstance(model, EntropyModel):
+        model = replace(model, factor=BALANCED)
     by_sum = replace(policy, quality_model=model)
     problem = Problem(
         counts.lattice,
@@ -254,7 +258,7 @@ def _score(policy: Policy, problem: LocalProblem, found: LocalRecoding, losses: 
         weights = tuple(attribute.weight for attribute in policy.quasi_identifiers)
         aggregation = Aggregation(model.aggregate, weights)
         return aggregation.reported(aggregation.score(losses)), f"{described(model)}; minimized: arithmetic mean"
-    return found.score, f"{described(model)}, but by arithmetic mean"
+    return found.score, f"{described(model)}; scored by {surrogate}"
 
 
 def _proof(problem: LocalProblem, found: LocalRecoding, score: float, seconds: float, combinations: int) -> Proof:

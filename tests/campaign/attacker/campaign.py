@@ -17,13 +17,16 @@ from tableveil.document import read_policy
 from tableveil.errors import TableveilError
 from tableveil.pipelines.work import ReleaseWork
 from tableveil.runtime import JobManager
-from tests.campaign.attacker.cases import TAG, Case, case
+from tests.campaign.attacker.cases import TAG, Case, Method, case
 from tests.campaign.attacker.checks import Checks
 from tests.campaign.attacker.columns import Document
+from tests.campaign.attacker.local import transformable
 from tests.migrated import opened
 
 EXPECTED = frozenset({"INFEASIBLE", "TOO_FEW_RECORDS", "VALUES_UNPROTECTED", "COLUMN_DISCLOSES", "POLICY_INVALID"})
 """The permitted reasons for refusing a case."""
+
+UNMET = frozenset({"INFEASIBLE", "TOO_FEW_RECORDS"})
 
 SECONDS = 120.0
 """How long a job on so small a table may take."""
@@ -101,6 +104,8 @@ class Attacked:
         self._report.refused[ended.partition(":")[0]] += 1
         if ended.partition(":")[0] not in EXPECTED:
             self._broken(drawn.seed, ended)
+        elif ended in UNMET and drawn.method is Method.LOCAL_RECODING and transformable(drawn):
+            self._broken(drawn.seed, f"{ended}, though a transformation could be released")
         return None
 
     def _try(self, drawn: Case) -> None:

@@ -19,6 +19,7 @@ from tests.campaign.attacker.columns import (
     safe_harbor_age,
     tree,
 )
+from tests.campaign.attacker.local_policies import CLASS_LOCAL, limited, local_policy
 
 TAG = "tag"
 """Released with the rows, it identifies each row's record: every record has another number."""
@@ -35,9 +36,16 @@ class Method(StrEnum):
     RECORD_LEVEL = "record level"
     MICROAGGREGATION = "microaggregation"
     MIXED = "mixed"
+    LOCAL_RECODING = "local recoding"
 
 
-METHODS = (*[Method.FULL_DOMAIN] * 4, Method.RECORD_LEVEL, Method.MICROAGGREGATION, Method.MIXED)
+METHODS = (
+    *[Method.FULL_DOMAIN] * 4,
+    *[Method.LOCAL_RECODING] * 2,
+    Method.RECORD_LEVEL,
+    Method.MICROAGGREGATION,
+    Method.MIXED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +145,8 @@ class _Drawing:
         number = 0 if all_aggregated else random.randint(1, 2 if mixed else 3)
         counted = self.method is Method.RECORD_LEVEL or random.random() < 0.5
         self.quasi = [quasi_identifier(random, f"q{j}", counted=counted) for j in range(number)]
-        self.harbor = not mixed and number > 0 and random.random() < 0.15
+        self.local = self.method is Method.LOCAL_RECODING
+        self.harbor = not mixed and not self.local and number > 0 and random.random() < 0.15
         if self.harbor:
             self.quasi[0] = safe_harbor_age(random, "q0")
         number = random.randint(1, 3) if all_aggregated else random.randint(1, 2) if mixed else 0
@@ -234,7 +243,8 @@ class _Drawing:
             else {"column": TAG, "role": "IDENTIFYING"}
         ]
         for column in self.quasi:
-            attributes.append({"column": column.name, "role": "QUASI_IDENTIFIER", "hierarchy": column.hierarchy})
+            attribute = {"column": column.name, "role": "QUASI_IDENTIFIER", "hierarchy": column.hierarchy}
+            attributes.append(attribute | (limited(random, column) if self.local else {}))
         attributes += [{"column": c.name, "role": "QUASI_IDENTIFIER", **c.document} for c in self.aggregated]
         for attribute in attributes:
             if attribute["column"] in nulls:
@@ -274,6 +284,10 @@ class _Drawing:
                     [{"profitability": {"success": "JOURNALIST"}}, {"no_attack": {"success": "JOURNALIST"}}],
                     random.randint(1, 2),
                 )
+            case Method.LOCAL_RECODING:
+                models = [*self._sizes(policy, peopled), *self._values(clusters=False)]
+                models = models or [{"k_anonymity": {"k": random.randint(2, 5)}}]
+                policy |= local_policy(random, self.quasi, models)
             case Method.MICROAGGREGATION:
                 policy["microaggregation"] = {
                     "clustering": random.choice(["AUTO", "MDAV", "V_MDAV", "PARTITION"]),
@@ -330,7 +344,8 @@ class _Drawing:
                 {"estimated_k_map": {"k": random.randint(2, 6), "estimator": random.choice(estimators)}},
                 {"population_uniqueness": {"threshold": random.choice(["0", "0.05", "0.3"]), "estimator": "ZAYATZ"}},
             ]
-        return models + random.sample(others, random.choice([0, 0, 1, 2]))
+        others = [other for other in others if not self.local or other.keys() & CLASS_LOCAL]
+        return models + random.sample(others, min(random.choice([0, 0, 1, 2]), len(others)))
 
     def _values(self, *, clusters: bool) -> list[Document]:
         """Models of sensitive columns."""
@@ -349,7 +364,7 @@ class _Drawing:
                 ("delta_disclosure", {"delta": random.choice(["0.7", "1", "2"]), "absent_values": absent}),
                 ("beta_likeness", {"beta": random.choice(["0.5", "1", "3"]), "enhanced": random.random() < 0.5}),
             ]
-            if not clusters:
+            if not clusters and not self.local:
                 n = random.choice([2, self.records // 2 + 2, self.records + 2])
                 possible.append(("n_t_closeness", {"n": n, "t": random.choice(["0.1", "0.3"]), "distance": distance}))
             for name, parameters in random.sample(possible, random.choice([0, 1, 1, 2])):

@@ -14,6 +14,7 @@ from tests.campaign.attacker.aggregates import fits
 from tests.campaign.attacker.cases import MARKER, TAG, Case, Method
 from tests.campaign.attacker.columns import Text
 from tests.campaign.attacker.judges import Judge, Labels, ReleasedClass
+from tests.campaign.attacker.local import Costs, own_classes, transformations
 
 Query = Callable[[str], list[tuple[Any, ...]]]
 """Runs SQL and returns the rows."""
@@ -56,6 +57,8 @@ class Checks:
         if not found:
             judged = [*classes, *self._pool(written, classes)]
             found += Judge(self.case, judged).problems()
+        if not found and self.case.method is Method.LOCAL_RECODING:
+            found += self._cheap(classes)
         return found
 
     @property
@@ -97,6 +100,8 @@ class Checks:
         """The classes, as records of the source, and the rows that do not fit these records."""
         if self.case.method in (Method.FULL_DOMAIN, Method.MIXED):
             return self._by_transformation(written)
+        if self.case.method is Method.LOCAL_RECODING:
+            return own_classes(self.case, written.kept)
         return self._by_tag(written)
 
     def _by_transformation(self, written: Written) -> tuple[list[ReleasedClass], list[str]]:
@@ -169,6 +174,25 @@ class Checks:
         tops = tuple(column.top for column in self.case.quasi_identifiers)
         gone = tuple(i for i in range(len(self.case.rows)) if i not in kept)
         yield ReleasedClass(("*",) * len(tops), tops, gone, pool=True)
+
+    def _cheap(self, classes: list[ReleasedClass]) -> Iterator[str]:
+        """Local recoding costs what it says, no less than its bound, and no more than any transformation."""
+        [(score, bound)] = self.query(f"SELECT score, lower_bound FROM tableveil.releases WHERE number = {self.number}")
+        if bound > score:
+            yield "a bound above the score"
+        costs = Costs.of(self.case)
+        if costs is None:
+            return
+        expected = costs.score(classes)
+        weights = sum(attribute.get("weight", 1) for attribute in self.case.policy["attributes"])
+        slack = 1e-9 * (1 + abs(expected)) + 1e-12 * weights
+        if abs(score - expected) > slack:
+            yield f"a score of {score}, where the labels cost {expected}"
+        others = transformations(self.case)
+        if costs.comparable and others is not None and "time_limit_seconds" not in self.case.policy["search"]:
+            best = min(map(costs.score, others), default=math.inf)
+            if score > best + slack:
+                yield f"a score of {score}, where a transformation has {best}"
 
     # --- public figures ---------------------------------------------------------------------------------------------
 

@@ -45,19 +45,23 @@ class Judge:
     def problems(self) -> Iterator[str]:
         """Every model that does not hold."""
         for model in self.case.policy["privacy_models"]:
-            ((name, parameters),) = model.items()
-            if "column" in parameters:
-                broken = not all(self._values_hold(name, parameters, found) for found in self.classes)
-            else:
-                broken = not self._holds(name, parameters)
-            if broken:
+            if not self.holds(model):
+                ((name, parameters),) = model.items()
                 yield f"{name} {parameters} does not hold"
         k = max(
             (model["k_anonymity"]["k"] for model in self.case.policy["privacy_models"] if "k_anonymity" in model),
             default=0,
         )
-        if self.case.method is Method.FULL_DOMAIN and (left := self._rows_left()) < k:
+        measured = self.case.method in (Method.FULL_DOMAIN, Method.LOCAL_RECODING) and self.classes
+        if measured and (left := self._rows_left()) < k:
             yield f"an effective k of {left}, below {k}, was not acknowledged"
+
+    def holds(self, model: Document) -> bool:
+        """Whether one model does."""
+        ((name, parameters),) = model.items()
+        if "column" in parameters:
+            return all(self._values_hold(name, parameters, found) for found in self.classes)
+        return self._holds(name, parameters)
 
     # --- identities and membership ----------------------------------------------------------------------------------
 

@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from tableveil.classes import NumpyCounter
+from tableveil.classes import EquivalenceClasses, NumpyCounter
 from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError, InfeasibleError
 from tableveil.hierarchy import AttributeLevels
 from tableveil.local_recoding import SUPPRESSED, LocalProblem, LocalProgress, label_costs, recode
 from tableveil.policy import Aggregate, EntropyModel, KAnonymity, LossModel, PrecisionModel, QualityModel
-from tableveil.privacy import privacy_of
+from tableveil.privacy import ReleaseRule, privacy_of
 from tableveil.quality import quality_of
 from tests.engine.local_recoding.small_tables import MODELS, SmallTable
 from tests.engine.local_recoding.test_gap import holds
@@ -85,6 +86,28 @@ def test_a_hierarchy_of_one_level_keeps_values_apart() -> None:
     with pytest.raises(InfeasibleError):
         recode(apart, Control())
     assert recode(replace(apart, suppressible=1), Control()).classes.tolist() == [0, SUPPRESSED]
+
+
+class Pairs(ReleaseRule):
+    """Releases classes of two records: two of them together it does not, as delta-disclosure may not either."""
+
+    def releasable(self, classes: EquivalenceClasses) -> NDArray[np.bool_]:
+        kept: NDArray[np.bool_] = classes.counts == 2
+        return kept
+
+    def nearest(self, classes: EquivalenceClasses, suppressible: int) -> str | None:
+        """There is no parameter."""
+        return None
+
+
+def test_classes_with_the_same_labels_are_judged_together() -> None:
+    pairs = replace(problem_of((TWO,), [(0,), (1,)], [1, 1], k=1), privacy=Pairs(), suppressible=1)
+    assert recode(pairs, Control(), np.array([0, 0])).classes.tolist() == [0, 0]
+    groups = (np.arange(4, dtype=np.int32), np.zeros(4, np.int32))
+    flat = AttributeLevels(groups, (), (np.ones(4), np.full(1, 4.0)), 4.0, False, None)
+    four = replace(problem_of((flat,), [(0,), (1,), (2,), (3,)], [1] * 4, k=1), privacy=Pairs(), suppressible=1)
+    with pytest.raises(InfeasibleError):
+        recode(four, Control(), np.array([0, 0, 1, 1]))
 
 
 def test_labels_stay_within_the_level_limits() -> None:
@@ -174,6 +197,18 @@ def test_a_million_values_in_a_column() -> None:
     assert found.lower_bound <= found.score < 0.1
 
 
+@pytest.mark.parametrize("weight", [1e-12, 1e9, 1e200])
+def test_weights_of_any_size_choose_the_same(weight: float) -> None:
+    problem = random_problem(200)
+    counter = NumpyCounter(problem.levels, list(problem.codes.T), problem.counts)
+    costs = label_costs(LOSS, problem.levels, [weight] * 3, counter.marginals().counts)
+    plain, weighted = recode(problem, Control()), recode(replace(problem, costs=costs, highest=(3, 3, 1)), Control())
+    limited = recode(replace(problem, highest=(3, 3, 1)), Control())
+    assert weighted.score == pytest.approx(weight * limited.score)
+    assert weighted.lower_bound == pytest.approx(weight * (limited.lower_bound or 0.0))
+    assert plain.score <= limited.score
+
+
 @pytest.mark.parametrize(
     "model",
     [
@@ -185,11 +220,12 @@ def test_a_million_values_in_a_column() -> None:
     ],
     ids=str,
 )
-def test_costs_add_up_to_the_score_of_full_domain_generalization(model: QualityModel) -> None:
+@pytest.mark.parametrize("withheld", [0, 7])
+def test_costs_add_up_to_the_score_of_full_domain_generalization(model: QualityModel, withheld: int) -> None:
     problem = random_problem(100)
-    counter = NumpyCounter(problem.levels, list(problem.codes.T), problem.counts)
+    counter = NumpyCounter(problem.levels, list(problem.codes.T), problem.counts, withheld=withheld)
     weights = [1.0, 0.5, 2.0]
-    costs = label_costs(model, problem.levels, weights, counter.marginals().counts)
+    costs = label_costs(model, problem.levels, weights, counter.marginals().counts, withheld)
     quality = quality_of(model, counter, weights, 0)
     for x in [(0, 0, 0), (1, 0, 2), (2, 3, 1), (4, 3, 2)]:
         classes = counter.classes(x)
@@ -206,6 +242,14 @@ def test_a_surrogate_is_named() -> None:
     counter = NumpyCounter(problem.levels, list(problem.codes.T), problem.counts)
     costs = label_costs(LossModel(Aggregate.MAXIMUM), problem.levels, [1.0] * 3, counter.marginals().counts)
     assert "arithmetic mean" in recode(replace(problem, costs=costs), Control()).account
+
+
+def test_free_suppression_does_not_make_entropy_negative() -> None:
+    problem = random_problem(50)
+    counter = NumpyCounter(problem.levels, list(problem.codes.T), problem.counts)
+    costs = label_costs(EntropyModel(factor=0.0), problem.levels, [1.0] * 3, counter.marginals().counts)
+    assert "entropy with suppression" in (costs.surrogate or "")
+    assert recode(replace(problem, costs=costs, suppressible=1_000), Control()).score >= 0
 
 
 def test_classes_of_the_population_only_are_not_released() -> None:
