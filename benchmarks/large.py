@@ -63,7 +63,7 @@ def large(rows: int, runs: int) -> Section:
             table(("phase", f"{small.rows:,} rows: s", f"{full.rows:,} rows: s", "growth", ""), _growth(small, full)),
             f"With every record {TIMES} times and k = {TIMES * K}, the combinations and the search are the same:",
             table(("rows", "combinations", "checks", "search s", "ratio"), _repeated(small, full)),
-            "What the jobs found:",
+            "The jobs found:",
             table(("", f"{small.rows:,} rows", f"{full.rows:,} rows"), _facts(small, full)),
         ),
     )

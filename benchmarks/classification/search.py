@@ -49,7 +49,7 @@ def reference_cases(shared: Path) -> Section:
         (
             "Through the service; scores to 1e-9:",
             as_table(results),
-            f"The same optimum by other ways, in memory{'' if agreed else ': **another one is found**'}:",
+            f"This optimum by other ways, in memory{'' if agreed else ': **another one is found**'}:",
             table(headers, rows),
         ),
         sound=agreed and not missed(results),

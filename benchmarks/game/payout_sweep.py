@@ -76,7 +76,7 @@ def sweep(shape: Shape) -> Section:
             "Payout as a share of what releasing everything unattacked would pay:",
             table(("gain", *map(_name, curves)), _rows(curves)),
             table(("published shape", "found", ""), checks(curves)),
-            f"What decides is how many people share a record's values: half of the sample's records are of at most "
+            f"The number of people who share a record's values decides: half of the sample's records are of at most "
             f"{_median_people(counted)} people who share all of them; at gain = loss = {GAME.adversary_gain}, an "
             f"attack on one of so many costs {float(GAME.publisher_loss) / _median_people(counted):.0f} of "
             f"{GAME.publisher_benefit}. Safe Harbor leaves {curves[Method.SAFE_HARBOR, Among.SOURCE][0]:.1%} of the "

@@ -21,7 +21,7 @@ from tableveil.source.fingerprint import Fingerprint
 from tableveil.state import sketches
 from tableveil.state.migrate import fingerprint_key, migrate
 
-TITLE = "The same people known again"
+TITLE = "People recognized again"
 SEEDS = 5
 REGISTERED = 40_000
 FEW_ROWS, ROWS = 1_000, 5_000_000
@@ -114,7 +114,7 @@ def cost(sizes: Sequence[int] = (FEW_ROWS, ROWS)) -> Section:
             size = f"{16 * values / 2**20:.1f} MiB"
             found.append((f"{rows:,}", f"{1000 * scan:.1f}", f"{1000 * whole:.1f}", times(whole / scan), size))
     return Section(
-        "What a sketch costs",
+        "The cost of a sketch",
         (
             f"The register, two threads, best of {REPEATS}. The plain scan reads and hashes every row: it is the "
             "fingerprint, which is taken anyway. Kept is what the samples take before compression.",

@@ -80,7 +80,7 @@ def whole_searches(shared: Path) -> Section:
     return Section(
         TITLE,
         (
-            "Of a generated ordered column, limit 5 %, loss, geometric mean, in numpy. The column's values are about "
+            "For a generated ordered column, limit 5 %, loss, geometric mean, in numpy. The column's values are about "
             "equally frequent and go half with the first quasi-identifier, half with chance. The straightforward rule "
             "sums over all values, for every class that the other model leaves, and declares nothing to the search. "
             f"CPU seconds of the whole search, medians of up to {ROUNDS} in turn. The straightforward search is "

@@ -87,7 +87,7 @@ def property_stores(shared: Path) -> Section:
     return Section(
         "Property stores",
         (
-            "What `best_first` asks while it searches (k = 5, limit 5 %, loss, geometric mean), recorded, then "
+            "The queries of `best_first` while it searches (k = 5, limit 5 %, loss, geometric mean), recorded, then "
             "replayed with each store. *Hits* are queries answered with yes: of the first property, transformations "
             "that need not be counted; of the second, ones whose counting would exclude nothing below them. *Kept* is "
             "what the store holds at the end, *faster* is against the slowest. `best_first` has a third store, for "

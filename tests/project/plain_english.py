@@ -1,4 +1,4 @@
-"""Refuses docstrings and comments with a sentence that needs a second reading.
+"""Refuses docstrings, comments and messages with a sentence that needs a second reading.
 
 `python -m tests.project.plain_english PATH…` lists each such sentence in the Python and proto files below the paths,
 and fails if there is one. Plain English means: subject, verb, object; one thought a sentence; the agent named.
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # A sentence with such an opening names its subject late. "That's", "What-if" and questions are fine.
-OPENING = re.compile(r"(Of|What|That|Whoever|Who|Whose|Those|The same)\b(?!['-])")
+OPENING = re.compile(r"(Of|What|That|Who|Whose|Those|The same)\b(?!['-])")
 # Say "the client that", "where", "computed from", "fails", "fix".
 PHRASE = re.compile(r"\b(who(m|se)?ever|as far as|(tell|told) by|is not valid|mend(s|ed|ing)?)\b", re.IGNORECASE)
 # A name in front of a colon opens an item of a list, as in the `Args:` of a docstring.
@@ -28,7 +28,7 @@ GENERATED = ("_pb2.py", "_pb2_grpc.py")
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """One docstring, or one comment with the comment lines right below it."""
+    """One string, or one comment with the comment lines right below it."""
 
     line: int
     text: str
@@ -40,17 +40,18 @@ def prose(path: Path) -> Iterator[Prose]:
     if path.suffix == ".proto":
         yield from blocks((number, *line.partition("//")[::2]) for number, line in enumerate(source.splitlines(), 1))
         return
-    yield from docstrings(source)
+    yield from strings(source, all_of_them="tests" not in path.parts)
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     comments = (token for token in tokens if token.type == tokenize.COMMENT)
     yield from blocks((token.start[0], token.line[: token.start[1]], token.string[1:]) for token in comments)
 
 
-def docstrings(source: str) -> Iterator[Prose]:
-    """Docstrings of modules, classes, functions and attributes: strings that stand alone."""
+def strings(source: str, all_of_them: bool) -> Iterator[Prose]:
+    """Docstrings of modules, classes, functions and attributes; or all strings, as some are messages."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            yield Prose(node.lineno, node.value.value)
+        said = node if all_of_them else node.value if isinstance(node, ast.Expr) else None
+        if isinstance(said, ast.Constant) and isinstance(said.value, str):
+            yield Prose(said.lineno, said.value)
 
 
 def blocks(lines: Iterator[tuple[int, str, str]]) -> Iterator[Prose]:

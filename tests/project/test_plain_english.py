@@ -1,4 +1,4 @@
-"""The check of plain English finds each kind of opening and phrase in docstrings and comments, and nothing else."""
+"""The check of plain English finds each kind of opening and phrase, in docstrings, comments and messages alike."""
 
 from pathlib import Path
 
@@ -19,14 +19,15 @@ FAULTY = [
     "# The counter mends what broke.",
     "# Fails if the name\n# is not valid.",
     'def count():\n    """Of each class its size."""',
+    'HINT = f"{name} is missing. What fits is listed."',
 ]
 PLAIN = [
     '"""Counts what is there, and that of others."""',
     '"""That\'s all. Why? What does the search do then?"""',
     '"""Offers `Of` and ``That`` as names; Whatever fits; Thatch."""',
     "# Rows are kept\n# What-if columns are not, e.g.\n# the first.",
-    'text = "What a client sees"',
     "# Rows are amended.",
+    "# Rows are kept as\n\n# far as columns are.",
 ]
 
 
@@ -41,6 +42,12 @@ def test_finds_a_sentence_that_needs_a_second_reading(tmp_path: Path, source: st
 def test_leaves_plain_sentences_alone(tmp_path: Path, source: str) -> None:
     (tmp_path / "module.py").write_text(source)
     assert list(faults(tmp_path / "module.py")) == []
+    assert main([str(tmp_path)]) == 0
+
+
+def test_leaves_strings_of_tests_alone(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_it.py").write_text('"""Tests."""\nGIVEN = "What a client sends"\n')
     assert main([str(tmp_path)]) == 0
 
 

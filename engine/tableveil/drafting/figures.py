@@ -49,7 +49,7 @@ class Figures:
             if other != position
         ]
         if not partners:
-            return f"{text} That is nearly all there are: it identifies."
+            return f"{text} These are nearly all: it identifies."
         named = " or ".join(partners[:_MOST_NAMED])
         return f"{text} Together with {named} it tells nearly all apart: it helps to identify."
 

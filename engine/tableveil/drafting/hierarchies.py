@@ -78,7 +78,7 @@ def _of_numbers(facts: ColumnFacts, meaning: Meaning | None) -> Proposal:
         # Top coding covers values above the range, too.
         coding = plain(OLDEST_ALONE) if greatest >= OLDEST_ALONE else ""
         top = "120" if coding else plain(outwards(least, greatest + 1, Decimal(5))[1] - 1)
-        old = " Those from 90 on are together." if coding else ""
+        old = " Ages from 90 on form one group." if coding else ""
         return Proposal(Intervals("0", top, _AGE_WIDTHS, "", coding), f"Ages by 5, 10, 20 and 40 years.{old}")
     if facts.distinct <= FEW_VALUES:
         return Proposal(SuppressionOnly(), f"{_values(facts)}: kept, or hidden.")

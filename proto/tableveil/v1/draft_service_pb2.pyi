@@ -84,7 +84,7 @@ class DraftPolicyResponse(_message.Message):
     REMARKS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def policy(self) -> _policy_pb2.Policy:
-        """The draft without the fields that the owner must decide. It is not valid before they are filled in."""
+        """The draft without the fields that the owner must decide. It cannot be submitted before they are filled in."""
 
     @_builtins.property
     def proposal(self) -> _policy_pb2.Policy:

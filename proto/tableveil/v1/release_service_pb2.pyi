@@ -663,9 +663,9 @@ class Neighbour(_message.Message):
     """Classes that the privacy models do not release."""
     suppressed_records: _builtins.int
     records_over_limit: _builtins.int
-    """Suppressed records above the policy's limit. If not 0, the transformation is not valid."""
+    """Suppressed records above the policy's limit. If not 0, the transformation fails."""
     score: _builtins.float
-    """Unset: not valid."""
+    """Unset: the transformation fails."""
     @_builtins.property
     def columns(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The quasi-identifiers that differ: one, or those linked with it."""
@@ -723,7 +723,7 @@ class Rejection(_message.Message):
     only_classes: _builtins.int
     only_records: _builtins.int
     binds: _builtins.bool
-    """True: the transformation is not valid, and would be valid without this model."""
+    """True: the transformation fails, and would be valid without this model."""
     def __init__(
         self,
         *,

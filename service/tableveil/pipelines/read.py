@@ -87,7 +87,7 @@ class Dictionaries:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What reading found, for the owner; no value is told."""
+        """Warnings from reading, for the owner; they hold no value."""
         return tuple(
             f"{dictionary.values.respelled:,} values of {shortened(dictionary.column.name)} differ from others in "
             "case, spaces, characters that do not show, or Unicode form only: l-diversity takes them for the same."

@@ -59,7 +59,7 @@ _FITTING_RANGES = (
     "ASOF LEFT JOIN of_value AS lower ON triples.v = lower.v AND triples.low > lower.p) "
     "SELECT class, p, v, n FROM found WHERE "
 )
-"""The same for own values that stand for all from `low` to `high`."""
+"""These queries are for own values that stand for all from `low` to `high`."""
 
 
 @dataclass(frozen=True, slots=True)

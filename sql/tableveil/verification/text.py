@@ -26,7 +26,7 @@ def spelled(value: str, type_: str) -> str:
 
 
 def folded(value: str, type_: str) -> str:
-    """What all spellings of a text share: no case, no space, no character that does not show, composed letters."""
+    """The common form of all spellings of a text: no case, no spaces, no invisible characters, composed letters."""
     if type_ not in ("VARCHAR", "JSON"):
         return value
     unseen = r"[\pZ\pC\s\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}]"
