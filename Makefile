@@ -20,14 +20,12 @@ test-dagster:
 	$(VENV)-dagster/bin/pip install --quiet --editable . --requirement examples/dagster/requirements.txt
 	$(VENV)-dagster/bin/python -m pytest --config-file /dev/null --rootdir examples/dagster examples/dagster
 
-# Local recoding is still being written; it joins the others when its docstrings are in plain English, too.
-PLAIN = $(filter-out engine/tableveil/local_recoding,$(wildcard engine/tableveil/*)) sql service proto tests benchmarks examples
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy engine sql service proto/generate.py proto/reference.py tests benchmarks
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m tests.project.plain_english $(PLAIN)
+	$(BIN)/python -m tests.project.plain_english engine sql service proto tests benchmarks examples
 	$(BIN)/buf lint proto
 	$(BIN)/hadolint deploy/Dockerfile
 	$(BIN)/kubernetes-validate --strict --quiet deploy/kubernetes.yaml

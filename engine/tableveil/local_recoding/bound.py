@@ -1,4 +1,4 @@
-"""A bound for all local recodings: what every record costs at least, and what the neighbours that it needs cost then.
+"""A lower bound for all local recodings: the least cost of every record, and of the neighbours that its class needs.
 
 **Plain.** A record's class lies in the cell of its label. So no record costs less than the cheapest cell that holds it
 and from which any part at all could be released; a suppressed one costs what suppression costs.
@@ -32,7 +32,7 @@ SHARPENED = 3
 def lower_bound(problem: LocalProblem, judge: Judge, classes: NDArray[np.int64], control: Control) -> float:
     """No local recoding of the problem costs less; `classes` are a good one, from which higher numbers are guessed.
 
-    It is sound whenever the control stops it.
+    It is sound even if the control stops it early.
     """
     labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, every_level(problem))
     least, complete = _cheapest(problem, labels, judge, control)
@@ -83,14 +83,14 @@ def _cheapest(problem: LocalProblem, labels: Labels, judge: Judge, control: Cont
             reached = max(band[1], 0.0)
     except Stopped:
         control.raise_if_cancelled()
-        # What is open costs more than all bands that are done.
+        # The cost of open combinations is above all bands that are done.
         return np.where(counts > 0, np.minimum(least, reached), 0.0), False
-    # What no cell may hold is suppressed.
+    # A combination that no cell may hold is suppressed.
     return np.where(counts > 0, np.minimum(least, max(reached, problem.costs.suppressed)), 0.0), True
 
 
 def _guess(labels: Labels, problem: LocalProblem, numbers: Floats, classes: NDArray[np.int64]) -> Floats:
-    """Higher numbers: what a class costs beyond those of its records is the fault of the records with the highest."""
+    """Higher numbers: the excess of a class's cost over the numbers of its records is blamed on the highest numbers."""
     guess = numbers.copy()
     rows = np.flatnonzero((classes != SUPPRESSED) & (problem.counts > 0))
     order, starts = sets_of(classes[rows])

@@ -1,8 +1,8 @@
 """Finds cells, the sets of combinations with the same labels at some levels, in bands of ascending cost.
 
 The levels are fixed column by column, depth first. On the way down, the combinations are split by the labels fixed so
-far, as if all other columns had the most general label; a set that is too small is left out with everything below it,
-and so is one that costs too much already, or that cannot reach the band. So the lattice is never enumerated.
+far, as if all other columns had the most general label. A set is left out with everything below it if it is too small,
+costs too much already, or cannot reach the band. So the lattice is never enumerated.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STEP = 1.12
 """The ratio of the bounds of a band: finer bands come nearer to the order of the cells' own costs."""
 
 BANDS = 70
-"""The cheapest bands are taken together: what costs next to nothing needs no order."""
+"""The cheapest bands are taken together: cells that cost next to nothing need no order."""
 
 MOST_VISITED = 20_000_000_000
 """Combinations that are looked at, all levels counted, before the search gives up: some twenty minutes."""

@@ -1,4 +1,4 @@
-"""Cheapest first by cell: whatever free combinations share a cheap label become a class, the cheapest labels first."""
+"""Cheapest first by cell: free combinations that share a cheap label become a class, the cheapest labels first."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def cheapest_first(
     control: Control,
     classes: NDArray[np.int64],
 ) -> None:
-    """Numbers the classes found among the rows, from the highest number there is; what forms none is left as it is.
+    """Numbers the classes found among the rows, from the highest existing number; the other combinations stay free.
 
-    Once the deadline has come, it leaves all that is free then.
+    Once the deadline has come, it leaves all combinations free that are free then.
 
     Raises:
-        Stopped: by the control; what was found is in `classes`.
+        Stopped: `control` says so; the classes found so far are in `classes`.
     """
     cells = Cells(labels, counts, judge.smallest, control)
     ceilings = np.zeros(len(counts))

@@ -1,4 +1,4 @@
-"""What labels cost under a policy's quality model, or under the surrogate that is minimized in its place."""
+"""The cost of labels under a policy's quality model, or under the surrogate that is minimized in its place."""
 
 from __future__ import annotations
 

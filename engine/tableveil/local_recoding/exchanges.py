@@ -1,8 +1,8 @@
 """Better partitions from a partition: combinations move along paths and cycles of classes, classes are dissolved.
 
 A path frees a combination from a class that can spare it; it takes the place of another in the next class, and so on,
-until the last joins a class. Everything is counted in what the score changes by. This is the multi-exchange
-neighbourhood of Ahuja, Orlin and Sharma (2003) for partitions, over an improvement graph of near classes only.
+until the last joins a class. All moves are valued by the change of the score. This is the multi-exchange neighbourhood
+of Ahuja, Orlin and Sharma (2003) for partitions, over an improvement graph of near classes only.
 """
 
 from __future__ import annotations
@@ -89,7 +89,10 @@ class Exchanges:
         self._own = self._costs_of(np.zeros_like(labels.values, np.int64), labels.values)
 
     def improve(self, rounds: int, enough: float) -> float:
-        """What the cost falls by: near classes are found once, exchanges made while they save `enough` of a round."""
+        """Returns the decrease of the cost.
+
+        Near classes are found once; exchanges are made while they save `enough` of a round.
+        """
         saved = 0.0
         self._look()
         if not len(self._starts):
@@ -106,9 +109,9 @@ class Exchanges:
         return saved
 
     def place(self) -> None:
-        """Puts what is in no class into the nearest that may be released with it, as long as there is one.
+        """Puts combinations without a class into the nearest that may be released with them, as long as there is one.
 
-        One after the other joins a class; what no near class can take is left.
+        They join classes one after the other; a combination that no near class can take is left.
         """
         left = np.flatnonzero((self.classes == SUPPRESSED) & (self._counts > 0))
         while len(left):
@@ -130,7 +133,7 @@ class Exchanges:
                 return
 
     def _look(self) -> None:
-        """What follows from the classes: their labels, and those of each without one of its combinations."""
+        """Computes the labels of the classes, and those of each class without one of its combinations."""
         inside = np.flatnonzero(self.classes != SUPPRESSED)
         order, starts = sets_of(self.classes[inside])
         self._order, self._starts = order, starts = inside[order], starts
@@ -235,11 +238,11 @@ class Exchanges:
         inside = classes != SUPPRESSED
         own_sizes = np.where(inside, self._sizes[classes], 0)
         own_costs = np.where(inside, self._sets.costs[classes], self._suppressed)
-        # What it changes that each leaves its class.
+        # The change of cost if each leaves its class.
         without = (own_sizes - counts) * self._without.costs - own_sizes * own_costs
         spared = np.where(inside & ~self._alone, without, -counts * own_costs)
         free = ~inside | self._alone | (own_sizes - counts >= smallest)
-        # What it changes that it joins a near class.
+        # The change of cost if it joins a near class.
         width = near.shape[1]
         who = np.repeat(everyone, width)
         where = near.ravel()
@@ -299,7 +302,7 @@ class Exchanges:
             yield _Move(gain, [one, other], [int(classes[other]), int(classes[one])], divmod(int(pair[edge]), width))
 
     def _replaced(self, leaver: Integers, taker: Integers) -> Floats:
-        """What it changes in a class that one combination takes another's place."""
+        """The change of a class's cost if one combination takes another's place."""
         of = self.classes[leaver]
         costs = self._costs_of(self._without.levels[leaver], self._without.values[leaver], self._labels.values[taker])
         costs = np.where(self._alone[leaver], self._own[taker], costs)
@@ -319,9 +322,9 @@ class Exchanges:
                 yield _Move(changes[number], rows.tolist(), target[rows].tolist(), (int(rows[0]), int(best[rows[0]])))
 
     def _accepted(self, moves: list[_Move], refused: NDArray[np.bool_]) -> float:
-        """Makes the best moves that touch different classes, each if it saves what was expected; what they save.
+        """Makes the best moves that touch different classes, each if it saves what was expected; returns the savings.
 
-        Classes are costed and judged anew: a path may visit a class twice, and privacy may refuse what comes out.
+        Classes are costed and judged again: a path may visit a class twice, and privacy may refuse the result.
         """
         saved = 0.0
         while moves:
@@ -371,7 +374,7 @@ class Exchanges:
         return int(counts[np.array(move.to) == SUPPRESSED].sum() - counts[before == SUPPRESSED].sum())
 
     def _changes(self, touched: NDArray[np.bool_]) -> Floats:
-        """What the touched classes cost more than before; no end if they may not be released."""
+        """The increase of the touched classes' cost; infinite if they may not be released."""
         changes = -self._sizes * self._sets.costs
         rows = np.flatnonzero((self.classes != SUPPRESSED) & touched[self.classes])
         if len(rows):

@@ -128,7 +128,7 @@ def _levels_of(problem: LocalProblem, rows: Integers, starts: Integers) -> NDArr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Details:
-    """What sets tell beyond their sizes."""
+    """The values and the population of sets, beyond their sizes."""
 
     spreads: Sequence[_Spread]
     people: NDArray[np.int64] | None

@@ -1,4 +1,4 @@
-"""Labels of sets of combinations: the most specific ones that all members share, and what these cost."""
+"""Labels of sets of combinations: the most specific ones that all members share, and their cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Merges classes until all are valid: for what no class is formed of, and for classes with the same labels."""
+"""Merges classes until all are valid, and classes with equal labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What local recoding is asked for, and what it answers."""
+"""The request of local recoding, and its answer."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SUPPRESSED = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelCosts:
-    """What labels cost: a score is `constant` plus, per record, the costs of its labels or that of suppression.
+    """The cost of labels: a score is `constant` plus, per record, the costs of its labels or that of suppression.
 
     Attributes:
-        labels: Per quasi-identifier, per level, per group: what a record with this label adds to the score. A more
+        labels: Per quasi-identifier, per level, per group: the score's increase by a record with this label. A more
             general label costs no less than the labels in it.
-        suppressed: What a suppressed record adds.
-        constant: What every recoding costs.
+        suppressed: The score's increase by a suppressed record.
+        constant: The cost of every recoding.
         surrogate: The model that is minimized in place of the policy's own, if that is no sum over records.
     """
 
@@ -41,7 +41,7 @@ class LabelCosts:
         return max(most, self.suppressed) * records or 1.0
 
     def times(self, factor: float) -> LabelCosts:
-        """The same costs in another unit."""
+        """These costs in another unit."""
         labels = tuple(tuple(costs * factor for costs in levels) for levels in self.labels)
         return LabelCosts(labels, self.suppressed * factor, self.constant * factor, self.surrogate)
 
@@ -54,7 +54,7 @@ class LocalProblem:
         levels: The hierarchies, one per quasi-identifier.
         codes: Shape (combinations, quasi-identifiers): distinct combinations of codes.
         counts: Records per combination; 0 if only the population has it.
-        costs: What is minimized.
+        costs: The costs to minimize.
         lowest: The least level that labels may have, per quasi-identifier.
         highest: The highest one.
         privacy: A rule that judges class by class.
@@ -94,10 +94,10 @@ class LocalRecoding:
     Attributes:
         classes: Per combination the number of its class, or `SUPPRESSED`.
         levels: Shape (classes, quasi-identifiers): the level of each. No two classes have the same labels.
-        score: What the partition costs.
+        score: The cost of the partition.
         lower_bound: No local recoding costs less; None if no bound is known.
         complete: Whether the work ended by itself, not by the deadline.
-        account: What was done, in one sentence without a full stop.
+        account: The steps of the work, in one sentence without a full stop.
     """
 
     classes: NDArray[np.int64]

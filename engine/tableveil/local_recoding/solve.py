@@ -1,4 +1,4 @@
-"""Local recoding: classes with labels of their own, as cheap as time allows, and a bound for what no recoding beats."""
+"""Local recoding: classes with labels of their own, as cheap as time allows, and a lower bound of all recodings."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def recode(
     """The best partition found until nothing improves it, or the control's deadline comes.
 
     Args:
-        problem: What is asked for.
+        problem: The problem to solve.
         control: May stop the work: at a deadline with the best partition so far.
         incumbent: A valid partition, such as the optimum of full-domain generalization: nothing worse is returned.
-        report: Is told how far the work is.
+        report: Called with the progress of the work.
 
     Raises:
         InfeasibleError: No valid partition was found.
@@ -140,7 +140,7 @@ class _Recoding:
         return self._keep(_Partition.of(problem, allowed, classes), how)
 
     def _place(self, labels: Labels, classes: NDArray[np.int64]) -> None:
-        """Puts what is in no class into some: one by one where privacy agrees, else by merging."""
+        """Puts combinations without a class into some: one by one where privacy agrees, else by merging."""
         problem, left = self._problem, np.flatnonzero((classes == SUPPRESSED) & (self._problem.counts > 0))
         if not len(left):
             return
@@ -157,7 +157,7 @@ class _Recoding:
             classes[:] = merge_until_valid(labels, problem.counts, self._judge, classes, self._control)
 
     def _specialize(self, labels: Labels, classes: NDArray[np.int64]) -> None:
-        """Forms classes of what is in none."""
+        """Forms classes of the combinations without one."""
         free = np.flatnonzero(classes == SUPPRESSED)
         widest = np.full(len(classes), SUPPRESSED)
         widest[free] = labels.components()[free]

@@ -75,7 +75,7 @@ def _specialized(
     j: int,
     smallest: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """What each class saves if it is specialized in the column, and per row its part: 0 for the rest."""
+    """The savings of each class if it is specialized in the column, and per row its part: 0 for the rest."""
     column, values = labels.columns[j], labels.values[rows, j]
     below = np.maximum(levels - 1, 0)[member]
     group = column.groups[below, values]

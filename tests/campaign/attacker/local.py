@@ -16,7 +16,7 @@ from tests.campaign.attacker.judges import Judge, Labels, ReleasedClass
 Row = dict[str, Text]
 
 MOST_TRANSFORMATIONS = 150
-"""Of larger lattices the best transformation is not looked for: each is judged record by record."""
+"""In larger lattices the best transformation is not looked for: each would be judged record by record."""
 
 
 def own_classes(case: Case, kept: Sequence[Row]) -> tuple[list[ReleasedClass], list[str]]:
@@ -120,7 +120,7 @@ def _at(case: Case, column: QuasiIdentifier, found: ReleasedClass, j: int, level
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """What a release costs by the policy's quality model, as a sum over records."""
+    """The cost of a release by the policy's quality model, as a sum over records."""
 
     case: Case
     present: dict[str, set[Text]]

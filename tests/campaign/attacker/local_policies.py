@@ -1,4 +1,4 @@
-"""What random policies ask of local recoding."""
+"""Random policies for local recoding."""
 
 from __future__ import annotations
 
