@@ -50,7 +50,7 @@ def label_costs(
             suppressed += scale * float(np.log2(records))
             costs = bits
         else:
-            scale /= records + withheld
+            scale /= max(int(per_code.sum()) + withheld, 1)
             suppressed += scale * factors.suppression
             constant += scale * factors.suppression * withheld
             costs = [_cost(model, attribute, level, factors.generalization) for level in range(attribute.top + 1)]

@@ -176,7 +176,7 @@ class _Recoding:
     def _improve(self) -> None:
         """Exchanges until they save next to nothing."""
         best = self._best
-        if best is None:
+        if best is None or not len(best.classes):
             return
         problem, number = self._problem, 0
         labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, best.allowed)
@@ -233,13 +233,12 @@ class _Recoding:
         Classes with the same labels are one to readers. Most models hold for two classes together if they hold for
         each, but not delta-disclosure with absent values ignored, or the Grassberger estimate of entropy.
         """
-        problem, allowed, classes = self._problem, partition.allowed, partition.classes
-        if not self._judge.sizes_only:
-            labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
-            together = renumbered(merge_same(labels, classes))
-            classes = merge_until_valid(labels, problem.counts, self._judge, together, self._control)
-            if (classes != together).any():
-                partition = _Partition.of(problem, allowed, classes)
+        problem, allowed = self._problem, partition.allowed
+        labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
+        together = renumbered(merge_same(labels, partition.classes))
+        classes = merge_until_valid(labels, problem.counts, self._judge, together, self._control)
+        if (classes != together).any():
+            partition = _Partition.of(problem, allowed, classes)
         suppressed = int(problem.counts[partition.classes == SUPPRESSED].sum())
         return partition if suppressed <= problem.suppressible else None
 

@@ -20,7 +20,7 @@ def use_levels_of(policy: policy_pb2.Policy, release: release_service_pb2.Releas
         raise InvalidError.of("LEVELS_GIVEN", "search.levels", "levels", f"nothing beside {release.name}", hint)
     if any(result.levels for result in release.attributes):
         found = f"{release.name}, whose records have levels of their own"
-        hint = "Levels of record_level go with single combinations of values: on other data, choose them anew."
+        hint = "Levels of record_level and local_recoding go with combinations of values: on other data, choose anew."
         raise InvalidError.of("LEVELS_OF_RECORDS", "search.levels", found, "a release of one transformation", hint)
     levels = {result.column: result.level for result in release.attributes}
     columns = {

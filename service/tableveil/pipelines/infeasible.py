@@ -75,14 +75,15 @@ def _found_too_late(policy: Policy, models: Sequence[PrivacyModel], levels: Sequ
         Change(level_field(attribute.column), str(level))
         for attribute, level in zip(policy.quasi_identifiers, levels, strict=True)
     )
-    relaxation = Relaxation(changes, nearest=False)
+    # Local recoding has no levels that could be given.
+    relaxations = [Relaxation(changes, nearest=False)] if policy.local_recoding is None else []
     fault = Fault(
         TIME_LIMIT,
         f"{policy.search.time_limit_seconds}, in which no transformation that meets the policy was found",
         "more time: there is one",
-        f"Give more, or these levels: {relaxation}.",
+        "".join(["Give more", *(f", or these levels: {relaxation}" for relaxation in relaxations), "."]),
     )
-    return InfeasibleError("INFEASIBLE", str(fault), [fault, *_not_asked(policy, models)], [relaxation])
+    return InfeasibleError("INFEASIBLE", str(fault), [fault, *_not_asked(policy, models)], relaxations)
 
 
 def _not_asked(policy: Policy, asked: Sequence[PrivacyModel]) -> Iterator[Fault]:

@@ -156,7 +156,7 @@ def _recoded(
     except (InfeasibleError, Stopped):
         job.control.raise_if_cancelled()
         job.control.limit(None)
-        less = relaxed(job, counts.policy, whole, counts.base, proven=False)
+        less = relaxed(job, counts.policy, whole, counts.base, proven=found.complete)
         why = why_infeasible(whole)
         raise nothing_valid(counts.policy, choosing_models(counts.policy), why, counter.withheld, less) from None
 

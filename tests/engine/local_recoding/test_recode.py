@@ -34,7 +34,7 @@ def counted_levels(values: int, fan_out: int) -> AttributeLevels:
 def problem_of(
     levels: tuple[AttributeLevels, ...], codes: list[tuple[int, ...]], counts: list[int], k: int, suppressible: int = 0
 ) -> LocalProblem:
-    at, numbers = np.array(codes, np.int32), np.array(counts, np.int64)
+    at, numbers = np.array(codes, np.int32).reshape(-1, len(levels)), np.array(counts, np.int64)
     counter = NumpyCounter(levels, list(at.T), numbers)
     return LocalProblem(
         levels,
@@ -186,6 +186,24 @@ def test_cancelling_stops_every_phase(after: int) -> None:
 
     with pytest.raises(CancelledError):
         recode(random_problem(400), Cancelling())
+
+
+@pytest.mark.parametrize("suppressible", [0, 3])
+def test_a_deadline_keeps_no_part_that_is_too_small(suppressible: int) -> None:
+    """At these levels no records may be together: what is left when time is over is no class."""
+    apart = replace(problem_of((FOUR,), [(0,), (1,), (2,)], [1] * 3, k=2, suppressible=suppressible), highest=(0,))
+    control = Control(lambda: 1.0)
+    control.limit(0.0)
+    try:
+        assert (recode(apart, control).classes == SUPPRESSED).all()
+        assert suppressible
+    except (InfeasibleError, Stopped):
+        assert not suppressible
+
+
+def test_no_records_are_no_classes() -> None:
+    found = recode(problem_of((FOUR,), [], [], k=2), Control())
+    assert (found.classes.tolist(), found.levels.tolist(), found.score) == ([], [], 0)
 
 
 def test_a_million_values_in_a_column() -> None:

@@ -18,6 +18,7 @@ from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError, InfeasibleError, InternalError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals
 from tableveil.pipelines.anonymize import anonymize
+from tableveil.pipelines.infeasible import nothing_valid
 from tableveil.pipelines.report import Report
 from tableveil.policy import (
     Aggregate,
@@ -45,6 +46,8 @@ from tableveil.policy import (
     TCloseness,
 )
 from tableveil.release import own_levels
+from tableveil.search.infeasible import Infeasible
+from tableveil.search.relaxing import Relaxed
 from tableveil.state.releases import Release
 from tests.service.jobs.contexts import context
 
@@ -242,6 +245,23 @@ def test_nulls_are_values_or_suppressed(database: Database, session: Session, ru
     assert 1 <= release.suppressed_records <= 8
 
 
+def test_all_records_are_withheld(database: Database, session: Session, run: Run) -> None:
+    session.execute("CREATE TABLE people AS SELECT NULL::VARCHAR AS letter, 3 AS age, 'flu' AS illness FROM range(5)")
+    attributes = (replace(POLICY.attributes[0], nulls=NullHandling.SUPPRESS), *POLICY.attributes[1:])
+    release = run(database, replace(POLICY, attributes=attributes, suppression_limit=Decimal(1)))
+    assert (release.suppressed_records, release.score, release.proof.lower_bound) == (5, 1, 1)
+
+
+def test_classes_that_fail_together_are_not_released_when_time_is_over(
+    database: Database, session: Session, run: Run
+) -> None:
+    create(session, [("abcdefghi"[i % 9], i % 40, "flu") for i in range(300)])
+    finest = tuple(replace(a, maximum_level=0) if a.hierarchy else a for a in POLICY.attributes)
+    at_once = SearchOptions(time_limit_seconds=Decimal("0.001"))
+    with pytest.raises(InfeasibleError):
+        run(database, replace(POLICY, attributes=finest, search=at_once))
+
+
 def test_extreme_tables(database: Database, session: Session, run: Run) -> None:
     create(session, [("a", 3, "flu")] * 6)
     release = run(database, POLICY)
@@ -260,6 +280,14 @@ def test_limits_of_levels_that_make_it_infeasible(database: Database, session: S
     with pytest.raises(InfeasibleError) as raised:
         run(database, replace(POLICY, attributes=finest))
     assert raised.value.faults
+
+
+def test_no_levels_are_offered_that_the_policy_may_not_give() -> None:
+    why = Infeasible((0, 0), 40, 0, 40, ())
+    too_late = nothing_valid(POLICY, POLICY.privacy_models, why, 0, Relaxed((1, 1), False))
+    assert (too_late.relaxations, too_late.faults[0].hint) == ((), "Give more.")
+    whole = replace(POLICY, local_recoding=None)
+    assert nothing_valid(whole, whole.privacy_models, why, 0, Relaxed((1, 1), False)).relaxations
 
 
 def test_chosen_by_quasi_identifiers_only(database: Database, session: Session, run: Run) -> None:
