@@ -48,7 +48,6 @@ def _without_ignored(message: policy_pb2.Policy) -> policy_pb2.Policy:
     copy.ClearField("repeat_reason")
     copy.ClearField("quality_model")
     copy.ClearField("record_level")
-    copy.ClearField("local_recoding")
     copy.ClearField("suppression_limit")
     copy.ClearField("suppressed_records")
     copy.ClearField("risk_thresholds")

@@ -44,6 +44,12 @@ def test_what_is_asked() -> None:
     assert payout_sweep_from_proto(request)[1] == SweptGains(DEFAULT_GAINS, True)
 
 
+def test_local_recoding_has_no_game() -> None:
+    message = playing()
+    message.local_recoding.SetInParent()
+    assert "local_recoding" in asked(policy=message)
+
+
 def test_how_a_release_would_be_made_does_not_matter() -> None:
     message = playing()
     message.game.publisher_loss, message.game.adversary_gain = "300", "3"
