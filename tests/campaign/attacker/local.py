@@ -128,9 +128,11 @@ class Costs:
 
     @classmethod
     def of(cls, case: Case) -> Costs | None:
-        """None for a quality model that is no such sum, or that measures widths."""
+        """None for a quality model that is no such sum, or that measures widths or levels that labels do not show."""
         aggregates = [options["aggregate"] for options in case.policy["quality_model"].values()]
         if aggregates[0] not in ("ARITHMETIC_MEAN", "SUM") or any(column.measured for column in case.quasi_identifiers):
+            return None
+        if "precision" in case.policy["quality_model"] and case.policy["local_recoding"]["most_levels"]:
             return None
         present = {}
         for column in case.quasi_identifiers:
