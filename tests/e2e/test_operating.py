@@ -123,8 +123,9 @@ def test_a_server_that_is_killed_during_a_backup(serve: Serve, tmp_path: Path) -
     _wait_for_a_file(backups)
     assert server.terminate() == 0
     caller.join()
-    assert isinstance(ended[1], (UnreachableError, CancelledError))
-    assert list(backups.iterdir()) == []
+    # On a fast machine the backup ends within the grace that a stop gives to calls: then it is whole.
+    assert all(isinstance(error, (UnreachableError, CancelledError)) for error in ended[1:])
+    assert [file.name for file in backups.iterdir()] == ([] if ended[1:] else ["first.duckdb"])
 
 
 def _wait_for_a_file(directory: Path) -> None:
