@@ -23,6 +23,7 @@ from tableveil.pipelines.assessed_release import (
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.levels_inside_folds import ChosenInside
 from tableveil.pipelines.released_rows import PolicyOf
+from tableveil.pipelines.result import store_result
 from tableveil.release import writing
 from tableveil.release.figures import check_figures, write_figures
 from tableveil.release.paired import Paired, pair
@@ -70,13 +71,13 @@ def run_classification(job: JobContext, request: ClassificationRequest, policy_o
     plan = rebuilt_plan(job, assessed, read)
     looked = _Looked(sample, pair(session, plan, sample, assessed.features), classes)
     assessments = _assess(job, assessed, request, looked)
-    report.phase(JobPhase.WRITING)
-    with writing(job.database, session) if request.publish else nullcontext(), session.transaction():
+    warnings = tuple(_warnings(request, looked, assessments))
+
+    def result(number: int) -> classifications.Classification:
         # The assessment is published only if its release still exists.
         release = resolve_assessed(session, request, policy_of).release
-        number = CLASSIFICATIONS.next_number(session.ledger)
         published = write_figures(session, release, assessments) if request.publish else ""
-        stored = classifications.Classification(
+        return classifications.Classification(
             number=number,
             job=job.number,
             created_at=jobs.now(),
@@ -89,15 +90,13 @@ def run_classification(job: JobContext, request: ClassificationRequest, policy_o
             folds=request.folds,
             published=published,
             seconds=report.elapsed(),
-            warnings=tuple(_warnings(request, looked, assessments)),
+            warnings=warnings,
             request=job.document,
             assessments=assessments,
         )
-        CLASSIFICATIONS.insert(session.ledger, [stored])
-        # The manager looks for the outcome: a commit that reports success may have written nothing.
-        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, warnings=stored.warnings)
-        jobs.insert_outcome(session.ledger, job.number, outcome)
-    return number
+
+    with writing(job.database, session) if request.publish else nullcontext():
+        return store_result(job, CLASSIFICATIONS, result, warnings)
 
 
 def _check_records(request: ClassificationRequest, sample: Sample, classes: tuple[Labels, ...]) -> Iterator[Fault]:

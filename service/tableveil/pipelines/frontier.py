@@ -12,6 +12,7 @@ from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.privacy import privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import check_enough, check_people, dictionaries_of, hierarchies_of
+from tableveil.pipelines.result import store_result
 from tableveil.policy import Policy, SuppressedRecords
 from tableveil.requests.frontier import FrontierGrid, with_k
 from tableveil.search.frontier import FrontierPoint, FrontierProblem, frontier
@@ -58,10 +59,9 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
     )
     limit = policy.search.time_limit_seconds
     found = frontier(problem, job.control, None if limit is None else float(limit), report.on_progress)
-    report.phase(JobPhase.WRITING)
-    with session.transaction():
-        number = FRONTIERS.next_number(session.ledger)
-        stored = frontiers.Frontier(
+
+    def result(number: int) -> frontiers.Frontier:
+        return frontiers.Frontier(
             number=number,
             job=job.number,
             created_at=jobs.now(),
@@ -81,11 +81,8 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
                 for suppression_limit, point in zip(grid.suppression_limits, row, strict=True)
             ),
         )
-        FRONTIERS.insert(session.ledger, [stored])
-        # The manager looks for the outcome: a commit that reports success may have written nothing.
-        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
-        jobs.insert_outcome(session.ledger, job.number, outcome)
-    return number
+
+    return store_result(job, FRONTIERS, result)
 
 
 def _point(k: int, suppression_limit: Decimal, point: FrontierPoint) -> frontiers.Point:

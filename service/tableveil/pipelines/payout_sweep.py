@@ -12,6 +12,7 @@ from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.privacy import check_contained, check_population
 from tableveil.pipelines.quality import uncountable
 from tableveil.pipelines.read import dictionaries_of, hierarchies_of
+from tableveil.pipelines.result import store_result
 from tableveil.policy import Policy
 from tableveil.requests.payout_sweep import SweptGains, break_even_of, safe_harbor_of
 from tableveil.source import fingerprint, population_fingerprint, resolve_source
@@ -45,11 +46,10 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
     check_enumerable(base, lattice)
     report.phase(JobPhase.SEARCHING)
     found = _sweep(job, policy, swept, base, lattice)
-    report.phase(JobPhase.WRITING)
     game = policy.stakes
-    with session.transaction():
-        number = PAYOUT_SWEEPS.next_number(session.ledger)
-        stored = payout_sweeps.PayoutSweep(
+
+    def result(number: int) -> payout_sweeps.PayoutSweep:
+        return payout_sweeps.PayoutSweep(
             number=number,
             job=job.number,
             created_at=jobs.now(),
@@ -70,11 +70,8 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
             policy=job.document,
             points=found.points,
         )
-        PAYOUT_SWEEPS.insert(session.ledger, [stored])
-        # The manager looks for the outcome: a commit that reports success may have written nothing.
-        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
-        jobs.insert_outcome(session.ledger, job.number, outcome)
-    return number
+
+    return store_result(job, PAYOUT_SWEEPS, result)
 
 
 def _sweep(job: JobContext, policy: Policy, swept: SweptGains, base: BaseHistogram, lattice: Lattice) -> Sweep:

@@ -14,6 +14,7 @@ from tableveil.errors import Fault, shortened
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.privacy import check_size, people_in
 from tableveil.pipelines.released_rows import PolicyOf
+from tableveil.pipelines.result import store_result
 from tableveil.pipelines.risk_measures import (
     compared_measures,
     individual_measures,
@@ -91,13 +92,12 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
     columns = tuple(column.name for column in analyzed.quasi_identifiers)
     warnings = (*filter(None, (guess,)), *_warnings(request, counted, population, measured))
     compared = tuple(_compared(request, frequencies, columns, names, population) for names in request.compare)
-    report.phase(JobPhase.WRITING)
-    with session.transaction():
-        number = RISK_ANALYSES.next_number(session.ledger)
+
+    def result(number: int) -> risk_analyses.RiskAnalysis:
         if request.records:
             target = table(risk_analyses.record_risks_table(number), STATE_SCHEMA)
             write_frequencies(session, target, counted, _of_each(frequencies, measured.subsets))
-        stored = risk_analyses.RiskAnalysis(
+        return risk_analyses.RiskAnalysis(
             number=number,
             job=job.number,
             created_at=jobs.now(),
@@ -116,11 +116,8 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
             subsets=subset_rows(measured.subsets, columns),
             compared=compared,
         )
-        RISK_ANALYSES.insert(session.ledger, [stored])
-        # The manager looks for the outcome: a commit that reports success may have written nothing.
-        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, warnings=warnings)
-        jobs.insert_outcome(session.ledger, job.number, outcome)
-    return number
+
+    return store_result(job, RISK_ANALYSES, result, warnings)
 
 
 def _check_rows(request: RiskRequest, name: str, frequencies: Frequencies, rows: int | None) -> list[Fault]:

@@ -9,6 +9,7 @@ from tableveil.control import Progress
 from tableveil.hierarchy import ValueKind
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.released_rows import PolicyOf, current_release, rows_of, source_of
+from tableveil.pipelines.result import store_result
 from tableveil.policy import Policy, Role
 from tableveil.requests.utility import UtilityRequest
 from tableveil.source import columns_of
@@ -44,17 +45,13 @@ def run_utility_report(job: JobContext, request: UtilityRequest, policy_of: Poli
         found = UtilityReport(
             tuple(columns), associations(session, sides, associated), tuple(_notes(release, compared))
         )
-    report.phase(JobPhase.WRITING)
-    with session.transaction():
-        number = UTILITY_REPORTS.next_number(session.ledger)
-        stored = utility_reports.Stored(
+
+    def result(number: int) -> utility_reports.Stored:
+        return utility_reports.Stored(
             number, job.number, jobs.now(), release.number, found, report.elapsed(), job.document
         )
-        UTILITY_REPORTS.insert(session.ledger, [stored])
-        # The manager looks for the outcome: a commit that reports success may have written nothing.
-        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number)
-        jobs.insert_outcome(session.ledger, job.number, outcome)
-    return number
+
+    return store_result(job, UTILITY_REPORTS, result)
 
 
 def _compared(session: Session, release: Release, policy: Policy) -> tuple[Sides, list[Compared]]:
