@@ -15,7 +15,7 @@ from tableveil.backend import Database, Session, Settings, column, create_table,
 from tableveil.convert import canonical_json, policy_from_proto, policy_to_proto
 from tableveil.errors import InvalidError, TableveilError
 from tableveil.lookups import Releases
-from tableveil.pipelines.work import ReleaseWork
+from tableveil.pipelines.anonymize import release_work
 from tableveil.policy import IfExists, Policy, ReleaseTarget
 from tableveil.runtime import Failure, JobManager
 from tableveil.state.releases import Release
@@ -87,7 +87,7 @@ class LocalService:
             converted, faults = policy_from_proto(message)
             if converted is None or faults:
                 raise InvalidError("POLICY_INVALID", "; ".join(map(str, faults)), faults)
-            job = self._manager.submit(ReleaseWork(converted, canonical_json(message)))
+            job = self._manager.submit(release_work(converted, canonical_json(message)))
         except TableveilError as error:
             return Run(time.monotonic() - started, None, Failure.of(error))
         *_, job = self._manager.watch(job.number, stopped=lambda: False)

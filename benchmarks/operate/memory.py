@@ -18,7 +18,8 @@ from benchmarks.section import Section, verdict
 from tableveil.backend import Database, Settings
 from tableveil.convert import canonical_json, policy_to_proto
 from tableveil.counting.memory import memory_limit as memory_bytes
-from tableveil.pipelines.work import ReleaseWork
+from tableveil.pipelines.anonymize import release_work
+from tableveil.pipelines.work import Work
 from tableveil.policy import ReleaseTarget
 from tableveil.runtime import Job, JobManager
 from tableveil.state.jobs import JobState
@@ -90,10 +91,10 @@ def _run(rows: int, jobs: int, concurrent_jobs: int, memory_limit: str, *, share
     return _Run(elapsed, succeeded, Counter(job.failure.code for job in ended if job.failure), again.count)
 
 
-def _work(number: int) -> ReleaseWork:
+def _work(number: int) -> Work:
     target = ReleaseTarget("main", f"release_{number}")
     policy = replace(wide_policy(), release=target, repeat_reason="a benchmark")
-    return ReleaseWork(policy, canonical_json(policy_to_proto(policy)))
+    return release_work(policy, canonical_json(policy_to_proto(policy)))
 
 
 def _ended(manager: JobManager, number: int) -> Job:

@@ -28,7 +28,7 @@ from tableveil.hierarchy import (
     safe_harbor,
 )
 from tableveil.hierarchy.definition import RuleHierarchy
-from tableveil.pipelines.work import ReleaseWork
+from tableveil.pipelines.anonymize import release_work
 from tableveil.policy import Policy
 from tableveil.runtime import JobManager
 from tableveil.state.jobs import JobState
@@ -235,7 +235,7 @@ def test_the_full_example_writes_the_objects_listed(database: Database) -> None:
         message = whole(EXAMPLES[0])
         manager = JobManager(database, concurrent_jobs=1)
         try:
-            job = manager.submit(ReleaseWork(converted(message), canonical_json(message)))
+            job = manager.submit(release_work(converted(message), canonical_json(message)))
             while not job.state.ended:
                 time.sleep(0.01)
                 job = manager.get(job.number)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from tableveil.backend import Session
 from tableveil.pipelines.full_domain import FullDomain
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_recoding import LocalRecodingMethod
 from tableveil.pipelines.microaggregation import Microaggregation
-from tableveil.pipelines.read import read_dictionaries, resolve_fully
+from tableveil.pipelines.read import check_request, read_dictionaries, resolve_fully
 from tableveil.pipelines.record_level import RecordLevel
 from tableveil.pipelines.solution import Method
-from tableveil.policy import Policy
-from tableveil.release import Evidence, check_disclosure, publish
+from tableveil.pipelines.work import Work, fitting, policy_work
+from tableveil.policy import Policy, TableReference, early_warnings
+from tableveil.release import Evidence, check_disclosure, check_existing, check_ledger, publish
 from tableveil.source import population_fingerprint
-from tableveil.state.jobs import JobPhase
+from tableveil.state.jobs import JobKind, JobPhase
 from tableveil.state.migrate import fingerprint_key
 
 
@@ -56,6 +59,20 @@ def anonymize(job: JobContext, policy: Policy) -> int:
         guarantees=solution.guarantees,
     )
     return publish(job.database, session, solution.plan, evidence, verifying=lambda: report.phase(JobPhase.VERIFYING))
+
+
+def release_work(policy: Policy, document: str) -> Work:
+    """The work for a release; it is admitted if its target is free and the ledger allows it."""
+
+    def admit(session: Session) -> TableReference:
+        source, resolved, faults = check_request(session, policy)
+        found = fitting(source, faults)
+        check_existing(session, resolved)
+        check_ledger(session, resolved, found, None)
+        return found.reference
+
+    work = policy_work(JobKind.RELEASE, policy, document, lambda job: anonymize(job, policy))
+    return replace(work, admit=admit, released=policy, warnings=tuple(early_warnings(policy)))
 
 
 def method_of(policy: Policy) -> Method[Any]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.backend import Session
 from tableveil.classification import Assessment, ClassifiedRecords
 from tableveil.control import Progress
 from tableveil.errors import Fault, shortened
@@ -24,6 +25,8 @@ from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.levels_inside_folds import ChosenInside
 from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.pipelines.result import store_result
+from tableveil.pipelines.work import Work
+from tableveil.policy import TableReference
 from tableveil.release import writing
 from tableveil.release.figures import check_figures, write_figures
 from tableveil.release.paired import Paired, pair
@@ -31,7 +34,7 @@ from tableveil.release.sampled import Labels, Sample, draw_sample, labels_of
 from tableveil.requests.classification import ClassificationRequest
 from tableveil.state import classifications, jobs
 from tableveil.state.classifications import CLASSIFICATIONS
-from tableveil.state.jobs import JobPhase
+from tableveil.state.jobs import JobKind, JobPhase
 
 MOST_CLASSES = 100
 
@@ -97,6 +100,25 @@ def run_classification(job: JobContext, request: ClassificationRequest, policy_o
 
     with writing(job.database, session) if request.publish else nullcontext():
         return store_result(job, CLASSIFICATIONS, result, warnings)
+
+
+def classification_work(request: ClassificationRequest, document: str, policy_of: PolicyOf) -> Work:
+    """The work for an assessment; the document is the request, `policy_of` reads the policy of its release."""
+
+    def admit(session: Session) -> TableReference:
+        release = resolve_assessed(session, request, policy_of).release
+        if request.publish:
+            check_figures(session, release)
+        return release.source
+
+    return Work(
+        kind=JobKind.CLASSIFICATION,
+        document=document,
+        request_id=request.request_id,
+        admit=admit,
+        run=lambda job: run_classification(job, request, policy_of),
+        release=request.release,
+    )
 
 
 def _check_records(request: ClassificationRequest, sample: Sample, classes: tuple[Labels, ...]) -> Iterator[Fault]:

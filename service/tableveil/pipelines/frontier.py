@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from decimal import Decimal
@@ -13,13 +14,14 @@ from tableveil.pipelines.privacy import privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import check_enough, check_people, dictionaries_of, hierarchies_of
 from tableveil.pipelines.result import store_result
+from tableveil.pipelines.work import Work, policy_work
 from tableveil.policy import Policy, SuppressedRecords
 from tableveil.requests.frontier import FrontierGrid, with_k
 from tableveil.search.frontier import FrontierPoint, FrontierProblem, frontier
 from tableveil.source import fingerprint, resolve_source
 from tableveil.state import frontiers, jobs
 from tableveil.state.frontiers import FRONTIERS
-from tableveil.state.jobs import JobPhase
+from tableveil.state.jobs import JobKind, JobPhase
 from tableveil.state.migrate import fingerprint_key
 
 
@@ -83,6 +85,13 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
         )
 
     return store_result(job, FRONTIERS, result)
+
+
+def frontier_work(policy: Policy, grid: FrontierGrid, document: str) -> Work:
+    """The work for a frontier."""
+    limits = [f"{limit:f}" for limit in grid.suppression_limits]
+    options = json.dumps({"k": grid.ks, "suppression_limits": limits}, separators=(",", ":"))
+    return policy_work(JobKind.FRONTIER, policy, document, lambda job: run_frontier(job, policy, grid), options)
 
 
 def _point(k: int, suppression_limit: Decimal, point: FrontierPoint) -> frontiers.Point:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tableveil.counting import BaseHistogram, build_base, read_combinations
 from tableveil.errors import InvalidError
 from tableveil.game.sweep import Sweep, payout_sweep
@@ -13,11 +15,12 @@ from tableveil.pipelines.privacy import check_contained, check_population
 from tableveil.pipelines.quality import uncountable
 from tableveil.pipelines.read import dictionaries_of, hierarchies_of
 from tableveil.pipelines.result import store_result
+from tableveil.pipelines.work import Work, policy_work
 from tableveil.policy import Policy
 from tableveil.requests.payout_sweep import SweptGains, break_even_of, safe_harbor_of
 from tableveil.source import fingerprint, population_fingerprint, resolve_source
 from tableveil.state import jobs, payout_sweeps
-from tableveil.state.jobs import JobPhase
+from tableveil.state.jobs import JobKind, JobPhase
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.payout_sweeps import PAYOUT_SWEEPS
 
@@ -72,6 +75,15 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
         )
 
     return store_result(job, PAYOUT_SWEEPS, result)
+
+
+def payout_sweep_work(policy: Policy, swept: SweptGains, document: str) -> Work:
+    """The work for a payout sweep."""
+    gains = [f"{gain:f}" for gain in swept.gains]
+    options = json.dumps({"gains": gains, "if_method_known": swept.if_method_known}, separators=(",", ":"))
+    return policy_work(
+        JobKind.PAYOUT_SWEEP, policy, document, lambda job: run_payout_sweep(job, policy, swept), options
+    )
 
 
 def _sweep(job: JobContext, policy: Policy, swept: SweptGains, base: BaseHistogram, lattice: Lattice) -> Sweep:

@@ -24,6 +24,7 @@ from tableveil.pipelines.risk_measures import (
     subset_rows,
 )
 from tableveil.pipelines.risk_subject import resolve_subject, unfit, with_guessed
+from tableveil.pipelines.work import Work
 from tableveil.policy import UniquenessEstimator
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.risk import (
@@ -43,7 +44,7 @@ from tableveil.risk import (
 from tableveil.source import check_membership, fingerprint
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import jobs, risk_analyses
-from tableveil.state.jobs import JobPhase
+from tableveil.state.jobs import JobKind, JobPhase
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.risk_analyses import RISK_ANALYSES, ComparedRisk, Measure
 
@@ -118,6 +119,20 @@ def run_risk_analysis(job: JobContext, request: RiskRequest, policy_of: PolicyOf
         )
 
     return store_result(job, RISK_ANALYSES, result, warnings)
+
+
+def risk_analysis_work(request: RiskRequest, document: str, policy_of: PolicyOf) -> Work:
+    """The work for a risk analysis; the document is the request, `policy_of` reads the policy of its release."""
+    return Work(
+        kind=JobKind.RISK_ANALYSIS,
+        document=document,
+        request_id=request.request_id,
+        admit=lambda session: resolve_subject(session, request, policy_of)[0],
+        run=lambda job: run_risk_analysis(job, request, policy_of),
+        release=request.release,
+        population=request.population,
+        source_query=request.source_query,
+    )
 
 
 def _check_rows(request: RiskRequest, name: str, frequencies: Frequencies, rows: int | None) -> list[Fault]:

@@ -10,12 +10,13 @@ from tableveil.hierarchy import ValueKind
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.released_rows import PolicyOf, current_release, rows_of, source_of
 from tableveil.pipelines.result import store_result
+from tableveil.pipelines.work import Work
 from tableveil.policy import Policy, Role
 from tableveil.requests.utility import UtilityRequest
 from tableveil.source import columns_of
 from tableveil.source.model import Column
 from tableveil.state import jobs, utility_reports
-from tableveil.state.jobs import JobPhase
+from tableveil.state.jobs import JobKind, JobPhase
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.releases import Release
 from tableveil.state.utility_reports import UTILITY_REPORTS
@@ -52,6 +53,18 @@ def run_utility_report(job: JobContext, request: UtilityRequest, policy_of: Poli
         )
 
     return store_result(job, UTILITY_REPORTS, result)
+
+
+def utility_report_work(request: UtilityRequest, document: str, policy_of: PolicyOf) -> Work:
+    """The work for a utility report; the document is the request, `policy_of` reads the policy of its release."""
+    return Work(
+        kind=JobKind.UTILITY_REPORT,
+        document=document,
+        request_id=request.request_id,
+        admit=lambda session: current_release(session, request.release).source,
+        run=lambda job: run_utility_report(job, request, policy_of),
+        release=request.release,
+    )
 
 
 def _compared(session: Session, release: Release, policy: Policy) -> tuple[Sides, list[Compared]]:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from tableveil.backend import Database, Session, catalog
 from tableveil.operate import LEAST_FREE_BYTES, check_free_space, free_bytes
-from tableveil.pipelines.work import ReleaseWork, Work
+from tableveil.pipelines.work import Work
 from tableveil.policy import Policy, Role, TableReference
 from tableveil.source import Source
 from tableveil.source.facts import estimated_values, records_in
@@ -28,8 +28,8 @@ def check_room(database: Database, session: Session, work: Work, source: TableRe
     place, wanted = database.path.parent, 0
     # No source takes more than the file, so nothing needs to be computed while there is room for another such file.
     is_scarce = free_bytes(place) < LEAST_FREE_BYTES + database.path.stat().st_size
-    if is_scarce and isinstance(work, ReleaseWork):
-        wanted = max(0, least_bytes(session, work.policy, source) - catalog.unused_bytes(session))
+    if is_scarce and work.released is not None:
+        wanted = max(0, least_bytes(session, work.released, source) - catalog.unused_bytes(session))
     check_free_space(place, "database file system", wanted)
 
 

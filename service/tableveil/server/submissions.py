@@ -23,15 +23,13 @@ from tableveil.convert import (
     utility_request_from_proto,
 )
 from tableveil.errors import ConflictError, Fault, InvalidError
-from tableveil.pipelines.work import (
-    ClassificationWork,
-    FrontierWork,
-    PayoutSweepWork,
-    ReleaseWork,
-    RiskAnalysisWork,
-    UtilityReportWork,
-    Work,
-)
+from tableveil.pipelines.anonymize import release_work
+from tableveil.pipelines.classification import classification_work
+from tableveil.pipelines.frontier import frontier_work
+from tableveil.pipelines.payout_sweep import payout_sweep_work
+from tableveil.pipelines.risk_analysis import risk_analysis_work
+from tableveil.pipelines.utility_report import utility_report_work
+from tableveil.pipelines.work import Work
 from tableveil.policy import Policy
 from tableveil.runtime import JobManager
 from tableveil.runtime.model import Job
@@ -72,31 +70,31 @@ class Submission(Generic[Asked]):
 
 def _release(request: SubmitJobRequest) -> Read:
     policy, faults = policy_from_proto(request.policy)
-    return Read(ReleaseWork(policy, canonical_json(request.policy)) if policy else None, faults, policy)
+    return Read(release_work(policy, canonical_json(request.policy)) if policy else None, faults, policy)
 
 
 def _frontier(request: SubmitFrontierRequest) -> Read:
     policy, grid, document, faults = frontier_from_proto(request)
-    return Read(FrontierWork(policy, grid, document) if policy and grid else None, faults, policy)
+    return Read(frontier_work(policy, grid, document) if policy and grid else None, faults, policy)
 
 
 def _payout_sweep(request: SubmitPayoutSweepRequest) -> Read:
     policy, swept, document, faults = payout_sweep_from_proto(request)
-    return Read(PayoutSweepWork(policy, swept, document) if policy and swept else None, faults, policy)
+    return Read(payout_sweep_work(policy, swept, document) if policy and swept else None, faults, policy)
 
 
 def _risk_analysis(request: SubmitRiskAnalysisRequest) -> Read:
     risk, document, faults = risk_request_from_proto(request.risk)
-    return Read(RiskAnalysisWork(risk, document, stored_policy) if risk else None, faults)
+    return Read(risk_analysis_work(risk, document, stored_policy) if risk else None, faults)
 
 
 def _classification(request: AssessClassifiersRequest) -> Read:
     asked, document, faults = classification_request_from_proto(request.classification)
-    return Read(ClassificationWork(asked, document, stored_policy) if asked else None, faults)
+    return Read(classification_work(asked, document, stored_policy) if asked else None, faults)
 
 
 def _utility_report(request: SubmitUtilityReportRequest) -> Read:
-    return Read(UtilityReportWork(*utility_request_from_proto(request.utility), stored_policy), [])
+    return Read(utility_report_work(*utility_request_from_proto(request.utility), stored_policy), [])
 
 
 SUBMISSIONS: Mapping[JobKind, Submission[Any]] = {

@@ -15,7 +15,7 @@ from tableveil.backend import Database
 from tableveil.convert import canonical_json, policy_from_proto
 from tableveil.document import read_policy
 from tableveil.errors import TableveilError
-from tableveil.pipelines.work import ReleaseWork
+from tableveil.pipelines.anonymize import release_work
 from tableveil.runtime import JobManager
 from tests.campaign.attacker.cases import TAG, Case, Method, case
 from tests.campaign.attacker.checks import Checks
@@ -142,7 +142,7 @@ class Attacked:
         if policy is None or wrong or faults:
             return f"INVALID: {[*wrong, *faults]}"
         try:
-            job = self._jobs.submit(ReleaseWork(policy, canonical_json(message)))
+            job = self._jobs.submit(release_work(policy, canonical_json(message)))
         except TableveilError as error:
             return error.code
         until = time.monotonic() + SECONDS

@@ -9,7 +9,6 @@ import pytest
 
 from tableveil.backend import Database, Session
 from tableveil.control import Control
-from tableveil.pipelines import work
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.report import Report
 from tableveil.policy import Policy
@@ -101,6 +100,6 @@ def jobs(open_manager: Open) -> JobManager:
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
     gate = Gate()
-    monkeypatch.setattr(work, "anonymize", gate.run)
+    monkeypatch.setattr("tableveil.pipelines.anonymize.anonymize", gate.run)
     yield gate
     gate.open.set()

@@ -13,8 +13,8 @@ from typing import Any
 from tableveil.backend import Session
 from tableveil.errors import InternalError
 from tableveil.hierarchy import SuppressionOnly
+from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.job import JobContext
-from tableveil.pipelines.work import ReleaseWork
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.runtime import Job, JobManager
 from tableveil.state.jobs import JobPhase
@@ -58,7 +58,7 @@ def submit(jobs: JobManager, policy: Policy, *, again: bool = False) -> Job:
     """Submits a policy with a document that is as different as the policies are."""
     target = f"{policy.release.schema}.{policy.release.name}"
     document = {"target": target, "reason": policy.repeat_reason, "request_id": policy.request_id}
-    return jobs.submit(ReleaseWork(policy, json.dumps(document)), again=again)
+    return jobs.submit(release_work(policy, json.dumps(document)), again=again)
 
 
 def ended(jobs: JobManager, number: int) -> Job:

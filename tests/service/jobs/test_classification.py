@@ -16,7 +16,7 @@ from tableveil.convert import canonical_json, policy_to_proto, stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.lookups import Releases, Results
-from tableveil.pipelines.work import ClassificationWork
+from tableveil.pipelines.classification import classification_work
 from tableveil.policy import (
     AggregateFunction,
     Aggregation,
@@ -84,7 +84,7 @@ def released(run: Callable[..., Release], database: Database) -> Release:
 
 
 def ended(jobs: JobManager, request: ClassificationRequest) -> Job:
-    number = jobs.submit(ClassificationWork(request, "{}", stored_policy)).number
+    number = jobs.submit(classification_work(request, "{}", stored_policy)).number
     deadline = time.monotonic() + SECONDS
     *_, last = jobs.watch(number, lambda: time.monotonic() > deadline)
     assert last.state.ended, last
@@ -169,7 +169,7 @@ def test_clusters(run: Callable[..., Release], jobs: JobManager, database: Datab
     baseline, original, anonymized = accuracies(found.assessments[0])
     assert baseline < anonymized <= original + 0.05
     with pytest.raises(InvalidError) as raised:
-        jobs.submit(ClassificationWork(asked(choose_inside_folds=True), "{}", stored_policy))
+        jobs.submit(classification_work(asked(choose_inside_folds=True), "{}", stored_policy))
     [fault] = raised.value.faults
     assert fault.field == "choose_inside_folds"
 
@@ -199,7 +199,7 @@ UNFIT: tuple[tuple[dict[str, Any], str, str], ...] = (
 def test_columns_that_do_not_fit(jobs: JobManager, released: Release) -> None:
     for changes, field, found in UNFIT:
         with pytest.raises(InvalidError) as raised:
-            jobs.submit(ClassificationWork(asked(**changes), "{}", stored_policy))
+            jobs.submit(classification_work(asked(**changes), "{}", stored_policy))
         [fault] = raised.value.faults
         assert fault.field == field
         assert found in str(fault)
@@ -234,7 +234,7 @@ def test_what_is_not_there_any_more(
     run: Callable[..., Release], jobs: JobManager, database: Database, session: Session, released: Release
 ) -> None:
     with pytest.raises(NotFoundError):
-        jobs.submit(ClassificationWork(asked(release=9), "{}", stored_policy))
+        jobs.submit(classification_work(asked(release=9), "{}", stored_policy))
     session.execute("UPDATE people SET ill = 'no' WHERE name = 'n7' AND ill = 'yes' OR name = 'n8'")
     session.execute("UPDATE people SET age = age + 1 WHERE name = 'n9'")
     failure = ended(jobs, ASKED).failure
@@ -243,7 +243,7 @@ def test_what_is_not_there_any_more(
     again = replace(POLICY, release=ReleaseTarget("main", "published", if_exists=IfExists.REPLACE), repeat_reason="new")
     run(database, again, document=canonical_json(policy_to_proto(again)))
     with pytest.raises(ConflictError, match="later release has replaced"):
-        jobs.submit(ClassificationWork(ASKED, "{}", stored_policy))
+        jobs.submit(classification_work(ASKED, "{}", stored_policy))
 
 
 # --- what is published ----------------------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ def test_published_figures(
     table = "published_classification"
     session.execute(f"CREATE TABLE {table} (mine INTEGER)")
     with pytest.raises(ConflictError, match="no assessment of releases/1 wrote"):
-        jobs.submit(ClassificationWork(asked(publish=True), "{}", stored_policy))
+        jobs.submit(classification_work(asked(publish=True), "{}", stored_policy))
     session.execute(f"DROP TABLE {table}")
     assert assessed(jobs, database).published == ""
     assert [kind for kind in objects(database) if kind is ObjectKind.CLASSIFICATION] == []

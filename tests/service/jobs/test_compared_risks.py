@@ -13,7 +13,7 @@ from tableveil.backend import Database, Session
 from tableveil.convert import stored_policy
 from tableveil.errors import NotFoundError
 from tableveil.lookups import RiskAnalyses
-from tableveil.pipelines.work import RiskAnalysisWork
+from tableveil.pipelines.risk_analysis import risk_analysis_work
 from tableveil.policy import Population, TableReference
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.runtime import Job, JobManager
@@ -46,7 +46,7 @@ def analyze(database: Database) -> Iterator[Analyze]:
     manager = JobManager(database)
 
     def analyze(request: RiskRequest) -> Job:
-        number = manager.submit(RiskAnalysisWork(request, "{}", stored_policy)).number
+        number = manager.submit(risk_analysis_work(request, "{}", stored_policy)).number
         deadline = time.monotonic() + SECONDS
         while (job := manager.get(number)).state in (JobState.QUEUED, JobState.RUNNING):
             assert time.monotonic() < deadline

@@ -14,7 +14,10 @@ from tableveil.backend import Database, Session
 from tableveil.convert import stored_policy
 from tableveil.errors import ConflictError, NotFoundError
 from tableveil.lookups import Releases
-from tableveil.pipelines.work import FrontierWork, RiskAnalysisWork, UtilityReportWork, Work
+from tableveil.pipelines.frontier import frontier_work
+from tableveil.pipelines.risk_analysis import risk_analysis_work
+from tableveil.pipelines.utility_report import utility_report_work
+from tableveil.pipelines.work import Work
 from tableveil.policy import KAnonymity, TableReference
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.requests.risk_analysis import RiskRequest
@@ -29,11 +32,11 @@ from tests.service.jobs.managed import POLICY, Gate, Open, ended, submit, to
 NOTHING = timedelta(0)
 
 FINDINGS: dict[str, Callable[[], Work]] = {
-    "frontier": lambda: FrontierWork(POLICY, FrontierGrid.of([2, 3], [Decimal(0)]), "{}"),
-    "risk analysis": lambda: RiskAnalysisWork(
+    "frontier": lambda: frontier_work(POLICY, FrontierGrid.of([2, 3], [Decimal(0)]), "{}"),
+    "risk analysis": lambda: risk_analysis_work(
         RiskRequest(TableReference("", "main", "patients"), None, ("age", "ward"), records=True), "{}", stored_policy
     ),
-    "utility report": lambda: UtilityReportWork(UtilityRequest(1, ""), "{}", lambda _: POLICY),
+    "utility report": lambda: utility_report_work(UtilityRequest(1, ""), "{}", lambda _: POLICY),
 }
 
 

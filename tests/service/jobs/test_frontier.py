@@ -14,7 +14,8 @@ from tableveil.backend import Database, Session
 from tableveil.errors import ConflictError, InfeasibleError, InvalidError, NotFoundError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
 from tableveil.lookups import Results
-from tableveil.pipelines.work import FrontierWork, ReleaseWork
+from tableveil.pipelines.anonymize import release_work
+from tableveil.pipelines.frontier import frontier_work
 from tableveil.policy import (
     AttributePolicy,
     IfExists,
@@ -93,7 +94,7 @@ def ended(jobs: JobManager, number: int) -> Job:
 
 
 def computed(jobs: JobManager, database: Database, policy: Policy = POLICY, grid: FrontierGrid = GRID) -> Frontier:
-    job = ended(jobs, jobs.submit(FrontierWork(policy, grid, "{}")).number)
+    job = ended(jobs, jobs.submit(frontier_work(policy, grid, "{}")).number)
     assert job.state is JobState.SUCCEEDED, job.failure
     assert job.result is not None
     return Results[Frontier](database, JobKind.FRONTIER).get(job.result)
@@ -177,7 +178,7 @@ def test_a_frontier_says_where_it_is_from_and_is_all_that_is_written(
 
 
 def test_cancelled_after_its_progress_shows(jobs: JobManager, session: Session) -> None:
-    job = jobs.submit(FrontierWork(wide(session), GRID, "{}"))
+    job = jobs.submit(frontier_work(wide(session), GRID, "{}"))
     for seen in jobs.watch(job.number, lambda: False):
         if seen.progress is not None:
             break
@@ -208,14 +209,14 @@ def test_time_limit_leaves_proven_bounds(jobs: JobManager, database: Database, s
 def test_a_policy_that_does_not_fit_is_refused(jobs: JobManager) -> None:
     policy = replace(POLICY, attributes=(*POLICY.attributes, AttributePolicy("ilness", Role.SENSITIVE)))
     with pytest.raises(InvalidError) as raised:
-        jobs.submit(FrontierWork(policy, GRID, "{}"))
+        jobs.submit(frontier_work(policy, GRID, "{}"))
     assert [fault.field for fault in raised.value.faults] == ["attributes[4].column"]
     assert jobs.page(None, 10) == []
 
 
 def test_values_that_do_not_fit_fail_the_job(jobs: JobManager, session: Session) -> None:
     session.execute("INSERT INTO people VALUES (1, 'zz', true, 'flu')")
-    job = ended(jobs, jobs.submit(FrontierWork(POLICY, GRID, "{}")).number)
+    job = ended(jobs, jobs.submit(frontier_work(POLICY, GRID, "{}")).number)
     assert job.failure is not None
     assert job.failure.kind is FailureKind.INVALID
     assert job.failure.faults[0].field.startswith("attributes[1].hierarchy")
@@ -227,7 +228,7 @@ def test_fewer_records_than_the_least_k(jobs: JobManager, database: Database) ->
     assert reachable.found is not None
     assert not_reachable.found is not None
     assert not_reachable.found.classes == 0
-    job = ended(jobs, jobs.submit(FrontierWork(POLICY, replace(grid, ks=(401,)), "{}")).number)
+    job = ended(jobs, jobs.submit(frontier_work(POLICY, replace(grid, ks=(401,)), "{}")).number)
     assert job.failure is not None
     assert (job.failure.kind, job.failure.code) == (FailureKind.INFEASIBLE, "TOO_FEW_RECORDS")
 
@@ -243,19 +244,19 @@ def test_unknown_frontier(database: Database, jobs: JobManager) -> None:
 
 def test_the_same_request_is_the_same_job(jobs: JobManager) -> None:
     policy = replace(POLICY, request_id="r-1", release=ReleaseTarget("main", "out"))
-    first = ended(jobs, jobs.submit(FrontierWork(policy, GRID, "{}")).number)
-    assert jobs.submit(FrontierWork(policy, GRID, "{}")) == first
+    first = ended(jobs, jobs.submit(frontier_work(policy, GRID, "{}")).number)
+    assert jobs.submit(frontier_work(policy, GRID, "{}")) == first
     for document, grid in (('{"k": 7}', GRID), ("{}", replace(GRID, ks=(2,)))):
         with pytest.raises(ConflictError) as raised:
-            jobs.submit(FrontierWork(policy, grid, document))
+            jobs.submit(frontier_work(policy, grid, document))
         assert raised.value.code == "REQUEST_ID_REUSED"
     # The policy's release is another request.
-    release = ended(jobs, jobs.submit(ReleaseWork(policy, "{}")).number)
+    release = ended(jobs, jobs.submit(release_work(policy, "{}")).number)
     assert release.number != first.number
     assert (release.request.kind, release.result) == (JobKind.RELEASE, 1)
-    assert jobs.submit(ReleaseWork(policy, "{}")) == release
+    assert jobs.submit(release_work(policy, "{}")) == release
     # A released table needs no reason for its frontier.
-    later = ended(jobs, jobs.submit(FrontierWork(replace(policy, request_id=""), GRID, "{}")).number)
+    later = ended(jobs, jobs.submit(frontier_work(replace(policy, request_id=""), GRID, "{}")).number)
     assert (later.state, later.request.kind) == (JobState.SUCCEEDED, JobKind.FRONTIER)
 
 
@@ -263,8 +264,8 @@ def test_a_frontier_takes_no_target(open_manager: Open, session: Session) -> Non
     """Not from a release of the same policy, nor from another frontier."""
     jobs = open_manager(concurrent_jobs=1)
     policy = replace(wide(session), release=ReleaseTarget("main", "out"))
-    frontier = FrontierWork(policy, GRID, "{}")
-    submitted = [jobs.submit(work) for work in (frontier, frontier, ReleaseWork(policy, "{}"))]
+    frontier = frontier_work(policy, GRID, "{}")
+    submitted = [jobs.submit(work) for work in (frontier, frontier, release_work(policy, "{}"))]
     assert [job.request.target_name for job in submitted] == ["", "", "out"]
     for job in reversed(submitted):
         jobs.cancel(job.number)
@@ -275,13 +276,13 @@ def test_close_interrupts_and_the_request_starts_anew(
 ) -> None:
     dead = open_manager(concurrent_jobs=1)
     policy = replace(wide(session), request_id="r-1")
-    first = dead.submit(FrontierWork(policy, GRID, "{}"))
+    first = dead.submit(frontier_work(policy, GRID, "{}"))
     dead.close(SECONDS)
     jobs = open_manager()
     interrupted = jobs.get(first.number)
     assert interrupted.state is JobState.INTERRUPTED
     assert interrupted.request.kind is JobKind.FRONTIER
-    assert interrupted.request.options == FrontierWork(policy, GRID, "{}").options
-    again = jobs.submit(FrontierWork(policy, GRID, "{}"))
+    assert interrupted.request.options == frontier_work(policy, GRID, "{}").options
+    again = jobs.submit(frontier_work(policy, GRID, "{}"))
     assert again.number != first.number
     jobs.cancel(again.number)

@@ -15,7 +15,7 @@ import pytest
 from tableveil.backend import Database, Session, Settings
 from tableveil.convert import stored_policy
 from tableveil.lookups.releases import Releases
-from tableveil.pipelines.work import RiskAnalysisWork
+from tableveil.pipelines.risk_analysis import risk_analysis_work
 from tableveil.policy import ReleaseKind, ReleaseTarget, TableReference
 from tableveil.release import withdraw
 from tableveil.requests.risk_analysis import RiskRequest
@@ -96,7 +96,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
         target = ReleaseTarget("main", "released", ReleaseKind.VIEW)
         analysis = RiskRequest(TableReference("", "main", "patients"), None, ("age", "ward"), records=True)
         assert ended(jobs, submit(jobs, replace(POLICY, release=target)).number).result == RELEASE
-        assert ended(jobs, jobs.submit(RiskAnalysisWork(analysis, "{}", stored_policy)).number).failure is None
+        assert ended(jobs, jobs.submit(risk_analysis_work(analysis, "{}", stored_policy)).number).failure is None
         jobs.close(SECONDS)
     return path
 

@@ -28,7 +28,6 @@ from tableveil.errors import (
 )
 from tableveil.hierarchy import InlineLevels, StoredLevels
 from tableveil.lookups import Hierarchies, Releases
-from tableveil.pipelines import work
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.job import JobContext
 from tableveil.policy import (
@@ -102,7 +101,7 @@ def test_progress_of_the_search_is_shown(jobs: JobManager, monkeypatch: pytest.M
         assert shown.wait(SECONDS)
         return original(job, policy)
 
-    monkeypatch.setattr(work, "anonymize", report_progress)
+    monkeypatch.setattr("tableveil.pipelines.anonymize.anonymize", report_progress)
     job = submit(jobs, POLICY)
     for seen in jobs.watch(job.number, lambda: False):
         if seen.progress is not None and seen.progress.checked == 17:
@@ -276,7 +275,7 @@ def test_a_request_id_starts_anew_what_may_pass_by_itself(jobs: JobManager, monk
     def fail(*arguments: object) -> int:
         raise outcomes[-1]
 
-    monkeypatch.setattr(work, "anonymize", fail)
+    monkeypatch.setattr("tableveil.pipelines.anonymize.anonymize", fail)
     for error, again in (
         (BusyError("DISK_FULL", "no space"), True),
         (ConflictError("WRITE_CONFLICT", "another transaction"), True),
@@ -335,7 +334,7 @@ def test_an_unexpected_failure_says_no_value(
         raise ValueError(f"could not convert {secret!r}")
 
     original = anonymize
-    monkeypatch.setattr(work, "anonymize", fail)
+    monkeypatch.setattr("tableveil.pipelines.anonymize.anonymize", fail)
     with caplog.at_level(logging.DEBUG):
         job = ended(jobs, submit(jobs, POLICY).number)
     assert job.state is JobState.FAILED
@@ -343,7 +342,7 @@ def test_an_unexpected_failure_says_no_value(
     assert "Smith" not in caplog.text
     # But where it happened.
     assert "ValueError at fail:" in caplog.text
-    monkeypatch.setattr(work, "anonymize", original)
+    monkeypatch.setattr("tableveil.pipelines.anonymize.anonymize", original)
     assert ended(jobs, submit(jobs, POLICY).number).state is JobState.SUCCEEDED
 
 

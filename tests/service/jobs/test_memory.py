@@ -8,7 +8,6 @@ import pytest
 
 from tableveil.backend import Session
 from tableveil.errors import BusyError
-from tableveil.pipelines import work
 from tableveil.pipelines.anonymize import anonymize
 from tableveil.pipelines.job import JobContext
 from tableveil.policy import Policy, TableReference
@@ -90,7 +89,7 @@ class Tight:
 @pytest.fixture
 def tight(monkeypatch: pytest.MonkeyPatch) -> Tight:
     found = Tight()
-    monkeypatch.setattr(work, "anonymize", found.run)
+    monkeypatch.setattr("tableveil.pipelines.anonymize.anonymize", found.run)
     return found
 
 

@@ -14,7 +14,7 @@ from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.game.sweep import Among, Method, SweepPoint
 from tableveil.hierarchy import InlineLevels, Intervals, SafeHarborAge, SuppressionOnly
 from tableveil.lookups import Results
-from tableveil.pipelines.work import PayoutSweepWork
+from tableveil.pipelines.payout_sweep import payout_sweep_work
 from tableveil.policy import (
     AttributePolicy,
     BreakEven,
@@ -100,7 +100,7 @@ def ended(jobs: JobManager, number: int) -> Job:
 
 
 def computed(jobs: JobManager, database: Database, policy: Policy = POLICY, swept: SweptGains = SWEPT) -> PayoutSweep:
-    job = ended(jobs, jobs.submit(PayoutSweepWork(policy, swept, "{}")).number)
+    job = ended(jobs, jobs.submit(payout_sweep_work(policy, swept, "{}")).number)
     assert job.state is JobState.SUCCEEDED, job.failure
     assert job.result is not None
     return Results[PayoutSweep](database, JobKind.PAYOUT_SWEEP).get(job.result)
@@ -234,13 +234,13 @@ def test_what_pays_if_the_method_is_known(jobs: JobManager, database: Database) 
 def test_a_policy_that_does_not_fit_is_refused(jobs: JobManager) -> None:
     policy = replace(POLICY, attributes=(*POLICY.attributes, AttributePolicy("ilness", Role.SENSITIVE)))
     with pytest.raises(InvalidError) as raised:
-        jobs.submit(PayoutSweepWork(policy, SWEPT, "{}"))
+        jobs.submit(payout_sweep_work(policy, SWEPT, "{}"))
     assert [fault.field for fault in raised.value.faults] == ["attributes[4].column"]
     assert jobs.page(None, 10) == []
 
 
 def failed(jobs: JobManager, policy: Policy) -> tuple[str, list[str]]:
-    failure = ended(jobs, jobs.submit(PayoutSweepWork(policy, SWEPT, "{}")).number).failure
+    failure = ended(jobs, jobs.submit(payout_sweep_work(policy, SWEPT, "{}")).number).failure
     assert failure is not None
     assert failure.kind is FailureKind.INVALID
     return failure.code, [fault.field for fault in failure.faults]
@@ -280,8 +280,8 @@ def test_unknown_payout_sweep(database: Database, jobs: JobManager) -> None:
 
 def test_the_same_request_is_the_same_job(jobs: JobManager) -> None:
     policy = replace(POLICY, request_id="r-1")
-    first = ended(jobs, jobs.submit(PayoutSweepWork(policy, SWEPT, "{}")).number)
-    assert jobs.submit(PayoutSweepWork(policy, SWEPT, "{}")) == first
+    first = ended(jobs, jobs.submit(payout_sweep_work(policy, SWEPT, "{}")).number)
+    assert jobs.submit(payout_sweep_work(policy, SWEPT, "{}")) == first
     others: tuple[tuple[str, SweptGains], ...] = (
         ('{"k": 7}', SWEPT),
         ("{}", replace(SWEPT, gains=SWEPT.gains[1:])),
@@ -289,12 +289,12 @@ def test_the_same_request_is_the_same_job(jobs: JobManager) -> None:
     )
     for document, swept in others:
         with pytest.raises(ConflictError) as raised:
-            jobs.submit(PayoutSweepWork(policy, swept, document))
+            jobs.submit(payout_sweep_work(policy, swept, document))
         assert raised.value.code == "REQUEST_ID_REUSED"
 
 
 def test_cancelled_after_its_progress_shows(jobs: JobManager, session: Session) -> None:
-    job = jobs.submit(PayoutSweepWork(wide(session), SWEPT, "{}"))
+    job = jobs.submit(payout_sweep_work(wide(session), SWEPT, "{}"))
     for seen in jobs.watch(job.number, lambda: False):
         if seen.progress is not None:
             break
@@ -311,12 +311,12 @@ def test_cancelled_after_its_progress_shows(jobs: JobManager, session: Session) 
 def test_close_interrupts_and_the_request_starts_anew(open_manager: Open, session: Session) -> None:
     dead = open_manager(concurrent_jobs=1)
     policy = replace(wide(session), request_id="r-1")
-    first = dead.submit(PayoutSweepWork(policy, SWEPT, "{}"))
+    first = dead.submit(payout_sweep_work(policy, SWEPT, "{}"))
     dead.close(SECONDS)
     jobs = open_manager()
     interrupted = jobs.get(first.number)
     assert interrupted.state is JobState.INTERRUPTED
     assert interrupted.request.kind is JobKind.PAYOUT_SWEEP
-    again = jobs.submit(PayoutSweepWork(policy, SWEPT, "{}"))
+    again = jobs.submit(payout_sweep_work(policy, SWEPT, "{}"))
     assert again.number != first.number
     jobs.cancel(again.number)

@@ -15,7 +15,7 @@ from tableveil.convert import canonical_json, policy_to_proto, stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.lookups import RiskAnalyses
-from tableveil.pipelines.work import RiskAnalysisWork
+from tableveil.pipelines.risk_analysis import risk_analysis_work
 from tableveil.policy import (
     AttributePolicy,
     IfExists,
@@ -75,7 +75,7 @@ def jobs(database: Database) -> Iterator[JobManager]:
 
 
 def ended(jobs: JobManager, request: RiskRequest) -> Job:
-    number = jobs.submit(RiskAnalysisWork(request, "{}", stored_policy)).number
+    number = jobs.submit(risk_analysis_work(request, "{}", stored_policy)).number
     deadline = time.monotonic() + SECONDS
     *_, last = jobs.watch(number, lambda: time.monotonic() > deadline)
     assert last.state.ended, last
@@ -228,11 +228,11 @@ def test_the_released_rows_of_a_release(
     assert analysis.records == release.records - release.suppressed_records
     assert measures(analysis)["prosecutor", "highest_risk"] == release.risk_after.highest
     with pytest.raises(NotFoundError):
-        jobs.submit(RiskAnalysisWork(replace(of_release, quasi_identifiers=("gone",)), "{}", stored_policy))
+        jobs.submit(risk_analysis_work(replace(of_release, quasi_identifiers=("gone",)), "{}", stored_policy))
     replaced = replace(policy, release=replace(target, if_exists=IfExists.REPLACE), repeat_reason="again")
     run(database, replaced, document=document)
     with pytest.raises(ConflictError) as raised:
-        jobs.submit(RiskAnalysisWork(of_release, "{}", stored_policy))
+        jobs.submit(risk_analysis_work(of_release, "{}", stored_policy))
     assert raised.value.code == "RELEASE_REPLACED"
 
 
@@ -256,7 +256,7 @@ def test_what_does_not_fit_the_database_is_refused_at_once(
 ) -> None:
     session.execute("CREATE VIEW seen AS SELECT * FROM people")
     with pytest.raises((InvalidError, NotFoundError)) as raised:
-        jobs.submit(RiskAnalysisWork(asked(**changes), "{}", stored_policy))
+        jobs.submit(risk_analysis_work(asked(**changes), "{}", stored_policy))
     (fault,) = raised.value.faults
     assert fault.field == field
     assert told in f"{fault.found} {fault.expected} {fault.hint}"
@@ -267,7 +267,7 @@ def test_too_many_subsets(jobs: JobManager, session: Session) -> None:
     session.execute(f"CREATE TABLE wide AS SELECT {', '.join(f'1 AS {name}' for name in names)}")
     wide = asked(table=TableReference("", "main", "wide"), quasi_identifiers=names, largest_subset=2**31 - 1)
     with pytest.raises(InvalidError) as raised:
-        jobs.submit(RiskAnalysisWork(wide, "{}", stored_policy))
+        jobs.submit(risk_analysis_work(wide, "{}", stored_policy))
     assert [fault.field for fault in raised.value.faults] == ["largest_subset"]
     assert "at most 2" in raised.value.faults[0].expected
 
@@ -308,7 +308,7 @@ def test_cancelled(jobs: JobManager, session: Session) -> None:
     answers = ", ".join(f"(hash(i, {j}) % 40)::INT AS {name}" for j, name in enumerate(names))
     session.execute(f"CREATE TABLE wide AS SELECT {answers} FROM range(300000) r(i)")
     wide = asked(table=TableReference("", "main", "wide"), quasi_identifiers=names, largest_subset=3, records=True)
-    number = jobs.submit(RiskAnalysisWork(wide, "{}", stored_policy)).number
+    number = jobs.submit(risk_analysis_work(wide, "{}", stored_policy)).number
     deadline = time.monotonic() + SECONDS
     for job in jobs.watch(number, lambda: time.monotonic() > deadline):
         if job.phase == "SEARCHING" and not job.state.ended:
@@ -321,7 +321,7 @@ def test_cancelled(jobs: JobManager, session: Session) -> None:
 
 
 def test_the_same_request_again_is_the_same_job(jobs: JobManager) -> None:
-    work = RiskAnalysisWork(asked(request_id="r-1"), '{"request_id":"r-1"}', stored_policy)
+    work = risk_analysis_work(asked(request_id="r-1"), '{"request_id":"r-1"}', stored_policy)
     first = jobs.submit(work)
     assert jobs.submit(work).number == first.number
     with pytest.raises(ConflictError):

@@ -16,9 +16,9 @@ from tableveil.convert import policy_from_proto
 from tableveil.document import read_policy
 from tableveil.errors import InfeasibleError, InternalError, InvalidError
 from tableveil.hierarchy import SafeHarborDate
+from tableveil.pipelines.frontier import frontier_work
 from tableveil.pipelines.read import check_rows
 from tableveil.pipelines.report import Report
-from tableveil.pipelines.work import FrontierWork
 from tableveil.policy import DistinctLDiversity, IfExists, KAnonymity, Policy, SafeHarbor, SearchOptions
 from tableveil.release import write
 from tableveil.requests.frontier import FrontierGrid
@@ -154,7 +154,7 @@ def test_a_frontier_keeps_to_the_levels_too(database: Database, session: Session
     policy = replace(PLAIN, privacy_models=(SafeHarbor(), KAnonymity(2)))
     jobs = JobManager(database, concurrent_jobs=1)
     try:
-        job = jobs.submit(FrontierWork(policy, FrontierGrid((2, 5), (Decimal(0), Decimal("0.1"))), "{}"))
+        job = jobs.submit(frontier_work(policy, FrontierGrid((2, 5), (Decimal(0), Decimal("0.1"))), "{}"))
         *_, job = jobs.watch(job.number, lambda: False)
     finally:
         jobs.close(20)

@@ -18,8 +18,12 @@ from tableveil.document import read_policy
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.hierarchy import Intervals, SuppressionOnly
 from tableveil.lookups import Results
+from tableveil.pipelines.anonymize import release_work
+from tableveil.pipelines.classification import classification_work
+from tableveil.pipelines.frontier import frontier_work
 from tableveil.pipelines.report import Report
-from tableveil.pipelines.work import ClassificationWork, FrontierWork, ReleaseWork, UtilityReportWork, Work
+from tableveil.pipelines.utility_report import utility_report_work
+from tableveil.pipelines.work import Work
 from tableveil.policy import (
     AggregateFunction,
     Aggregation,
@@ -339,13 +343,13 @@ def test_a_query_is_known_to_read_a_table_that_was_released(database: Database, 
 def test_reports_run_the_query_again_as_long_as_it_has_the_same_rows(
     database: Database, session: Session, jobs: JobManager
 ) -> None:
-    released = ended(jobs, ReleaseWork(POLICY, documented(POLICY)))
+    released = ended(jobs, release_work(POLICY, documented(POLICY)))
     assert released.failure is None
     assert released.result is not None
-    utility = UtilityReportWork(UtilityRequest(released.result, ""), "{}", stored_policy)
+    utility = utility_report_work(UtilityRequest(released.result, ""), "{}", stored_policy)
     asked = ClassificationRequest(released.result, ("illness",), classifiers=(Classifier.DECISION_TREE,), folds=2)
     inside = replace(asked, choose_inside_folds=True)
-    classifications = [ClassificationWork(request, "{}", stored_policy) for request in (asked, inside)]
+    classifications = [classification_work(request, "{}", stored_policy) for request in (asked, inside)]
     report = ended(jobs, utility)
     assert report.failure is None
     assert report.result is not None
@@ -366,7 +370,7 @@ def test_reports_run_the_query_again_as_long_as_it_has_the_same_rows(
 
 
 def test_a_frontier_is_of_the_querys_rows(database: Database, session: Session, jobs: JobManager) -> None:
-    job = ended(jobs, FrontierWork(POLICY, FrontierGrid((2, 3), (Decimal("0.1"),)), documented(POLICY)))
+    job = ended(jobs, frontier_work(POLICY, FrontierGrid((2, 3), (Decimal("0.1"),)), documented(POLICY)))
     assert job.failure is None
     assert job.result is not None
     found = Results[Frontier](database, JobKind.FRONTIER).get(job.result)
@@ -375,7 +379,7 @@ def test_a_frontier_is_of_the_querys_rows(database: Database, session: Session, 
 
 def test_what_fails_on_the_rows_fails_the_job_and_names_no_value(database: Database, jobs: JobManager) -> None:
     policy = replace(POLICY, source_query=QUERY.replace("illness FROM", "illness::DATE AS illness FROM"))
-    failure = ended(jobs, ReleaseWork(policy, documented(policy))).failure
+    failure = ended(jobs, release_work(policy, documented(policy))).failure
     assert failure is not None
     assert (failure.kind, failure.code) == (FailureKind.INVALID, "SOURCE_QUERY_FAILED")
     assert "illness 0" not in repr(failure)

@@ -10,7 +10,7 @@ import pytest
 from tableveil.backend import Database, Session, Settings
 from tableveil.errors import InternalError
 from tableveil.hierarchy import SuppressionOnly
-from tableveil.pipelines.work import ReleaseWork
+from tableveil.pipelines.anonymize import release_work
 from tableveil.policy import AttributePolicy, KAnonymity, Policy, ReleaseTarget, Role, TableReference
 from tableveil.runtime import JobManager
 from tableveil.state import jobs as store
@@ -43,12 +43,12 @@ def test_a_job_that_cannot_be_recorded_ends(tmp_path: Path, monkeypatch: pytest.
     database = Database(Settings(path))
     manager = JobManager(database, concurrent_jobs=1)
     try:
-        monkeypatch.setattr("tableveil.pipelines.work.anonymize", _fail)
-        failed = manager.submit(ReleaseWork(policy("first"), "{}"))
+        monkeypatch.setattr("tableveil.pipelines.anonymize.anonymize", _fail)
+        failed = manager.submit(release_work(policy("first"), "{}"))
         assert [*manager.watch(failed.number, lambda: False)][-1].state is JobState.FAILED
         monkeypatch.undo()
         # Its target is free again, and its worker is alive.
-        again = manager.submit(ReleaseWork(policy("first"), "{}"))
+        again = manager.submit(release_work(policy("first"), "{}"))
         assert [*manager.watch(again.number, lambda: False)][-1].state is JobState.SUCCEEDED
     finally:
         manager.close(5)

@@ -12,7 +12,7 @@ from tableveil.backend import Database, Session
 from tableveil.convert import stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.lookups import Releases
-from tableveil.pipelines.work import UtilityReportWork
+from tableveil.pipelines.utility_report import utility_report_work
 from tableveil.policy import IfExists, ReleaseKind, ReleaseTarget, TableReference
 from tableveil.requests.utility import UtilityRequest
 from tableveil.runtime import JobManager
@@ -147,7 +147,7 @@ def test_not_while_a_job_uses_it(open_manager: Open, gate: Gate) -> None:
     users: list[Callable[[], int]] = [
         lambda: submit(one, replacing).number,
         lambda: submit(one, to("other", source=TableReference("", "main", "released"))).number,
-        lambda: one.submit(UtilityReportWork(UtilityRequest(RELEASE, ""), "{}", stored_policy)).number,
+        lambda: one.submit(utility_report_work(UtilityRequest(RELEASE, ""), "{}", stored_policy)).number,
     ]
     for use in users:
         user = use()

@@ -171,7 +171,7 @@ def test_settings_are_checked_before_anything_is_opened(
 
 
 HANGING = {
-    "a job": "from tableveil.pipelines import work\nwork.anonymize = lambda *arguments: time.sleep(600)\n",
+    "a job": "from tableveil.pipelines import anonymize\nanonymize.anonymize = lambda *arguments: time.sleep(600)\n",
     "a call": "from tableveil.lookups import Tables\nTables.page = lambda *arguments: time.sleep(600)\n",
     "a submission": (
         "from tableveil.runtime import manager\nmanager.check_room = lambda *arguments: time.sleep(600)\n"
