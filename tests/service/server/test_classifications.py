@@ -33,7 +33,7 @@ def test_submit(stub: Stub, jobs: Mock) -> None:
     assert (job.name, job.result) == ("jobs/4", "classifications/9")
     work, _ = jobs.submit.call_args.args
     document = '{"classes":["ill"],"release":"releases/3","request_id":"r-1"}'
-    assert (work.request.release, work.request_id, work.document) == (3, "r-1", document)
+    assert (work.release, work.request_id, work.document) == (3, "r-1", document)
 
 
 def test_bad_requests_do_not_reach_the_manager(stub: Stub, jobs: Mock) -> None:

@@ -13,7 +13,6 @@ from grpc_status import rpc_status
 
 from tableveil.errors import Checked, Fault, NotFoundError
 from tableveil.policy import TableReference
-from tableveil.requests.frontier import FrontierGrid
 from tableveil.runtime import Job
 from tableveil.state.frontiers import Frontier, Point
 from tableveil.state.jobs import JobKind, JobState, Request
@@ -23,7 +22,6 @@ from tests.service.client import samples
 
 AT = datetime(2024, 1, 1)
 SOURCE = TableReference("clinic", "main", "people")
-GRID = FrontierGrid((2, 3), (Decimal("0.1"),))
 
 
 @pytest.fixture
@@ -38,8 +36,8 @@ def test_submit(stub: frontier_service_pb2_grpc.FrontierServiceStub, jobs: Mock)
     assert (job.name, job.request_id, job.source.table) == ("jobs/4", "r-1", "people")
     assert not job.HasField("target")
     work, _ = jobs.submit.call_args.args
-    assert work.grid == GRID
-    assert work.policy.quasi_identifiers[0].column == "sex"
+    assert work.options == '{"k":[2,3],"suppression_limits":["0.1"]}'
+    assert '"column":"sex"' in work.document
     assert "released" not in work.document
 
 

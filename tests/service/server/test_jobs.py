@@ -49,8 +49,8 @@ def test_submit(stub: job_service_pb2_grpc.JobServiceStub, jobs: Mock, policy: p
     jobs.submit.return_value = job(7)
     assert stub.SubmitJob(v1.SubmitJobRequest(policy=policy)).job.name == "jobs/7"
     work, _ = jobs.submit.call_args.args
-    assert isinstance(work.policy, Policy)
-    assert work.policy.privacy_models == (KAnonymity(5),)
+    assert isinstance(work.released, Policy)
+    assert work.released.privacy_models == (KAnonymity(5),)
     assert work.document == canonical_json(policy)
     assert json.loads(work.document)["request_id"] == "req"
 

@@ -12,7 +12,6 @@ import pytest
 from tableveil.errors import Checked, Fault, NotFoundError
 from tableveil.game.sweep import Among, Method, SweepPoint
 from tableveil.policy import BreakEven, TableReference
-from tableveil.requests.payout_sweep import SweptGains
 from tableveil.runtime import Job
 from tableveil.state.jobs import JobKind, JobState, Request
 from tableveil.state.payout_sweeps import PayoutSweep
@@ -39,8 +38,8 @@ def test_submit(stub: payout_service_pb2_grpc.PayoutServiceStub, jobs: Mock) -> 
     assert (job.name, job.request_id, job.result) == ("jobs/4", "r-1", "payoutSweeps/9")
     assert not job.HasField("target")
     work, _ = jobs.submit.call_args.args
-    assert work.swept == SweptGains((Decimal(2), Decimal(3)), True)
-    assert work.policy.quasi_identifiers[0].column == "sex"
+    assert work.options == '{"gains":["2","3"],"if_method_known":true}'
+    assert '"column":"sex"' in work.document
     assert "released" not in work.document
 
 

@@ -35,7 +35,7 @@ def test_submit(stub: Stub, jobs: Mock) -> None:
     job = stub.SubmitRiskAnalysis(v1.SubmitRiskAnalysisRequest(risk=asked)).job
     assert (job.name, job.result) == ("jobs/4", "riskAnalyses/9")
     work, _ = jobs.submit.call_args.args
-    assert (work.request.release, work.request_id, work.document) == (
+    assert (work.release, work.request_id, work.document) == (
         3,
         "r-1",
         '{"release":"releases/3","request_id":"r-1"}',

@@ -32,7 +32,7 @@ def test_submit(stub: Stub, jobs: Mock) -> None:
     job = stub.SubmitUtilityReport(v1.SubmitUtilityReportRequest(utility=asked)).job
     assert (job.name, job.result) == ("jobs/4", "utilityReports/9")
     work, _ = jobs.submit.call_args.args
-    assert (work.request.release, work.request_id) == (3, "r-1")
+    assert (work.release, work.request_id) == (3, "r-1")
     assert work.document == '{"release":"releases/3","request_id":"r-1"}'
 
 
