@@ -41,6 +41,7 @@ _MODULES = {
     "doctor": "doctor",
     "backup": "backup",
     "restore": "backup",
+    "certificates": "certificates",
     "health": "health",
     "demo": "demo",
 }

@@ -1,0 +1,7 @@
+"""Certificates: read from files and checked before they are used, and made for a try-out."""
+
+from tableveil.tls.authority import issue_client, issue_server, new_authority
+from tableveil.tls.files import read_authorities, read_pair
+from tableveil.tls.pair import Pair
+
+__all__ = ["Pair", "issue_client", "issue_server", "new_authority", "read_authorities", "read_pair"]
