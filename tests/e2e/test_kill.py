@@ -12,7 +12,7 @@ from tableveil.client import Client
 from tableveil.v1 import job_service_pb2
 from tests.e2e import samples
 from tests.e2e.ledger import check_whole, digest
-from tests.e2e.process import Serve, durable
+from tests.e2e.process import Serve, ServerProcess, durable
 from tests.e2e.samples import Document, attribute
 
 ROWS = 100_000
@@ -39,6 +39,8 @@ PHASES = (
 
 SUCCEEDED, INTERRUPTED = job_service_pb2.JOB_STATE_SUCCEEDED, job_service_pb2.JOB_STATE_INTERRUPTED
 
+SECONDS_TO_SPILL = 2.0
+
 # Each of the four kinds of releases twice, and each of the five phases, in other pairs each time.
 ROUNDS = 8
 
@@ -55,6 +57,13 @@ def policy(round_: int) -> Document:
     document = samples.policy(release=target, repeat_reason=f"round {round_}")
     document["attributes"].append(attribute("stay", "QUASI_IDENTIFIER", hierarchy=stays))
     return document
+
+
+def wait_for_raw_data(server: ServerProcess) -> None:
+    """Until there is some to leave, or there was: the job that writes spills what it sorts."""
+    until = time.monotonic() + SECONDS_TO_SPILL
+    while time.monotonic() < until and not any(file.stat().st_size for file in server.spill_directory.iterdir()):
+        time.sleep(0.005)
 
 
 def test_kills_at_all_phases(serve: Serve, tmp_path: Path) -> None:
@@ -90,6 +99,8 @@ def test_kills_at_all_phases(serve: Serve, tmp_path: Path) -> None:
                     break
             name = job_service_pb2.JobPhase.Name(phase).removeprefix("JOB_PHASE_").lower()
             time.sleep(draw.uniform(0, 1.1) * seconds[name])
+            if phase == job_service_pb2.JOB_PHASE_WRITING:
+                wait_for_raw_data(server)
             server.kill()
         rounds_that_left_raw_data += any(file.stat().st_size for file in server.spill_directory.iterdir())
 

@@ -77,9 +77,9 @@ def test_nearest_keeps_quiet_when_nothing_is_close() -> None:
 
 def test_nearest_is_quick_for_names_of_10_000_characters() -> None:
     valid = [f"{'n' * 9_990}{i}" for i in range(50)]
-    started = time.perf_counter()
+    started = time.thread_time()
     nearest("n" * 10_000, valid)
-    assert time.perf_counter() - started < 2
+    assert time.thread_time() - started < 2
 
 
 def test_many_unknown_names_are_compared_with_few_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,7 +137,7 @@ def test_ctrl_c_to_a_process(service: FakeService) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "jobs/7 searching: 1 of 5,184 transformations checked\n"
         process.send_signal(signal.SIGINT)
-        _, messages = process.communicate(timeout=20)
+        _, messages = process.communicate(timeout=60)
     assert process.returncode == 130
     assert re.fullmatch(r"Stopped watching; jobs/7 goes on\. .*`tableveil cancel jobs/7`\.\n", messages)
 
@@ -150,7 +150,7 @@ def test_a_reader_that_stops_reading(service: FakeService, options: tuple[str, .
         process.stdout.close()
         assert process.stderr is not None
         assert process.stderr.read() == ""
-        assert process.wait(20) == 141
+        assert process.wait(60) == 141
 
 
 def test_a_watcher_whose_reader_stops_reading(service: FakeService) -> None:
@@ -163,14 +163,14 @@ def test_a_watcher_whose_reader_stops_reading(service: FakeService) -> None:
         process.stdout.close()
         assert process.stderr is not None
         assert process.stderr.read() == ""
-        assert process.wait(20) == 141
+        assert process.wait(60) == 141
 
 
 def test_output_where_the_encoding_is_narrow(service: FakeService, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
     service.releases["releases/3"] = samples.release()
     with command(service, "show", "3") as process:
-        output, _ = process.communicate(timeout=20)
+        output, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert output.startswith("releases/3  main.discharges ? main.released")
 

@@ -20,7 +20,7 @@ from tableveil.runtime import Job, JobManager
 from tableveil.state.jobs import JobState
 from tableveil.state.risk_analyses import RiskAnalysis
 
-SECONDS = 20.0
+SECONDS = 60.0
 ASKED = RiskRequest(TableReference("", "main", "people"), None, ())
 SETS = (("age",), ("sex", "age"), ("age", "sex", "x,y"))
 

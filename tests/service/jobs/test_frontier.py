@@ -33,7 +33,7 @@ from tableveil.state.frontiers import Frontier
 from tableveil.state.jobs import JobKind, JobPhase, JobState
 from tableveil.state.releases import Release
 
-SECONDS = 20.0
+SECONDS = 60.0
 """How long a test waits for what should take a moment."""
 
 LETTERS = tuple((letter, "vowel" if letter in "aeiou" else "other", "*") for letter in "abcdefghijklmnop")

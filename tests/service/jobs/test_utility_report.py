@@ -33,7 +33,7 @@ from tableveil.state.releases import Release
 from tableveil.state.utility_reports import Stored
 from tableveil.usefulness import ColumnUtility, UtilityReport
 
-SECONDS = 20.0
+SECONDS = 60.0
 
 POLICY = Policy(
     source=TableReference("", "main", "people"),

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -72,7 +71,7 @@ def address_of(process: Process) -> str:
 
 def jobs_at(address: str) -> job_service_pb2.ListJobsResponse:
     with grpc.insecure_channel(address) as channel:
-        return job_service_pb2_grpc.JobServiceStub(channel).ListJobs(job_service_pb2.ListJobsRequest(), timeout=5)
+        return job_service_pb2_grpc.JobServiceStub(channel).ListJobs(job_service_pb2.ListJobsRequest(), timeout=SECONDS)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -114,7 +113,10 @@ def test_a_second_signal_ends_it_at_once(launch: Launch) -> None:
     process = launch(program=hanging + PROGRAM)
     address_of(process)
     process.send_signal(signal.SIGTERM)
-    time.sleep(0.5)
+    assert process.stderr is not None
+    # Signals that come before the first is seen to are one.
+    while "stopping" not in (line := process.stderr.readline()):
+        assert line
     assert process.poll() is None
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=SECONDS) == 128 + signal.SIGTERM
@@ -171,23 +173,28 @@ def test_settings_are_checked_before_anything_is_opened(
 
 
 HANGING = {
-    "a job": "from tableveil.pipelines import anonymize\nanonymize.anonymize = lambda *arguments: time.sleep(600)\n",
-    "a call": "from tableveil.lookups import Tables\nTables.page = lambda *arguments: time.sleep(600)\n",
-    "a submission": (
-        "from tableveil.runtime import manager\nmanager.check_room = lambda *arguments: time.sleep(600)\n"
-    ),
-    "the checkpoint": "from tableveil.backend import Database\nDatabase.close = lambda self: time.sleep(600)\n",
+    "a job": "from tableveil.pipelines import anonymize\nanonymize.anonymize = hang\n",
+    "a call": "from tableveil.lookups import Tables\nTables.page = hang\n",
+    "a submission": "from tableveil.runtime import manager\nmanager.check_room = hang\n",
+    "the checkpoint": "from tableveil.backend import Database\nDatabase.close = hang\n",
 }
 """Work that nothing ends, as if it hung in the database."""
+
+HANG = """
+import time
+def hang(*arguments):
+    print("hanging", flush=True)
+    time.sleep(600)
+"""
 
 
 @pytest.mark.parametrize("what", HANGING)
 def test_a_stop_ends_the_process_in_time_whatever_hangs(launch: Launch, tmp_path: Path, what: str) -> None:
-    sooner = "import time\nfrom tableveil.server import run, server\n"
+    sooner = "from tableveil.server import run, server\n"
     sooner += "server.STOP_SECONDS, run.STOP_LIMIT_SECONDS = 0.5, 3.0\n"
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         connection.execute("CREATE TABLE discharges AS SELECT 'm' AS sex, 'flu' AS diagnosis FROM range(20) r(i)")
-    process = launch(program=sooner + HANGING[what] + PROGRAM)
+    process = launch(program=HANG + sooner + HANGING[what] + PROGRAM)
     with grpc.insecure_channel(address_of(process)) as channel:
         submitted = job_service_pb2_grpc.JobServiceStub(channel).SubmitJob.future(
             job_service_pb2.SubmitJobRequest(policy=policy())
@@ -195,7 +202,9 @@ def test_a_stop_ends_the_process_in_time_whatever_hangs(launch: Launch, tmp_path
         listed = table_service_pb2_grpc.TableServiceStub(channel).ListTables.future(
             table_service_pb2.ListTablesRequest()
         )
-        time.sleep(1.0)
+        if what != "the checkpoint":
+            assert process.stdout is not None
+            assert process.stdout.readline() == "hanging\n"
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=SECONDS)
         del submitted, listed
