@@ -14,7 +14,6 @@ from tableveil.errors import (
     BusyError,
     ConflictError,
 )
-from tableveil.pipelines import work
 from tableveil.pipelines.job import JobContext
 from tableveil.policy import (
     Policy,
@@ -135,7 +134,7 @@ def test_cancel_interrupts_a_long_statement(
         running.set()
         return int(job.session.value("SELECT count(*) FROM range(1_000_000_000_000) r(i) WHERE hash(i) = 1"))
 
-    monkeypatch.setattr(work, "anonymize", run_long)
+    monkeypatch.setattr("tableveil.pipelines.anonymize.anonymize", run_long)
     job = submit(jobs, POLICY)
     assert running.wait(SECONDS)
     time.sleep(0.1)
