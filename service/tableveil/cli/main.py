@@ -43,6 +43,7 @@ _MODULES = {
     "restore": "backup",
     "certificates": "certificates",
     "health": "health",
+    "audit": "audit",
     "demo": "demo",
 }
 

@@ -50,9 +50,9 @@ def publish_file(partial: Path, path: Path) -> None:
     Raises:
         FileExistsError: a file of that name exists; it stays.
     """
-    _sync(partial)
+    sync(partial)
     os.link(partial, path)
-    _sync(path.parent)
+    sync(path.parent)
 
 
 def failed_writing(path: Path, error: OSError) -> TableveilError:
@@ -64,7 +64,8 @@ def failed_writing(path: Path, error: OSError) -> TableveilError:
     return InternalError("FILE_UNWRITABLE", f"{shortened(str(path))} could not be written: {reason}")
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Returns once a file, or the names in a directory, are safe on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -42,6 +42,27 @@ CREATE TABLE tableveil.loads (
 );
 CREATE SEQUENCE tableveil.load_numbers;
 
+-- The copy of the audit for queries; the file beside the database is the record. The hash is that of the entry's line.
+CREATE TABLE tableveil.audit_entries (
+    number BIGINT NOT NULL,
+    happened_at TIMESTAMP NOT NULL,
+    event VARCHAR NOT NULL,
+    principal VARCHAR NOT NULL,
+    authenticated_by VARCHAR NOT NULL,
+    peer VARCHAR NOT NULL,
+    method VARCHAR NOT NULL,
+    resources VARCHAR[] NOT NULL,
+    decision VARCHAR NOT NULL,
+    code VARCHAR NOT NULL,
+    reason VARCHAR NOT NULL,
+    job VARCHAR NOT NULL,
+    correlation VARCHAR NOT NULL,
+    seconds DOUBLE,
+    call_count BIGINT,
+    remark VARCHAR NOT NULL,
+    hash VARCHAR NOT NULL
+);
+
 
 -- Jobs
 -- ----

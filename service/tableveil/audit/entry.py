@@ -1,0 +1,96 @@
+"""Entries as lines of the file: JSON objects, each with the hash of the line before it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from tableveil.state.audit_entries import AuditEntry, AuditEvent
+
+FIRST = b'{"previous":"'
+"""Each line begins with it."""
+
+_PREVIOUS = slice(len(FIRST), len(FIRST) + 64)
+
+_NUMBER = _PREVIOUS.stop + len('","number":')
+
+_LONGEST_TEXT = 200
+_MOST_RESOURCES = 20
+
+# A caller may write a token where a name belongs: ours, and JWTs.
+_SECRETS = re.compile(r"tvl_[\w-]{8,}|eyJ[\w-]+\.[\w-]+\.[\w-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The end of a chain: the number of its last entry, and the SHA-256 of that entry's line, line feed included."""
+
+    number: int
+    hash: str
+
+    def after(self, line: bytes) -> Head:
+        """The head once that line is appended."""
+        return Head(self.number + 1, hash_of(line))
+
+
+GENESIS = Head(0, "0" * 64)
+
+
+def hash_of(line: bytes) -> str:
+    """The hash by which the next line names this one."""
+    return hashlib.sha256(line).hexdigest()
+
+
+def previous_of(line: bytes) -> bytes:
+    """The hash that a line has of the one before."""
+    return line[_PREVIOUS]
+
+
+def number_of(line: bytes) -> int:
+    """The number of the entry in a line of the server's."""
+    return int(line[_NUMBER : line.index(b",", _NUMBER)])
+
+
+def line_of(entry: AuditEntry, head: Head) -> bytes:
+    """The entry as the line after the head; texts are cut, and secrets in them blanked."""
+    found = {
+        "previous": head.hash,
+        "number": head.number + 1,
+        "time": entry.at.isoformat(timespec="microseconds") + "Z",
+        "event": entry.event.value,
+        "principal": _clean(entry.principal),
+        "authenticated_by": entry.authenticated_by,
+        "peer": _clean(entry.peer),
+        "method": _clean(entry.method),
+        "resources": [_clean(name) for name in entry.resources[:_MOST_RESOURCES]],
+        "decision": entry.decision,
+        "code": entry.code,
+        "reason": _clean(entry.reason),
+        "job": entry.job,
+        "correlation": entry.correlation,
+        "seconds": None if entry.seconds is None else round(entry.seconds, 6),
+        "count": entry.count,
+        "note": _clean(entry.note),
+    }
+    return json.dumps(found, separators=(",", ":")).encode() + b"\n"
+
+
+def read_line(line: bytes) -> AuditEntry:
+    """The entry in a whole line; `ValueError` if it is none."""
+    if not line.endswith(b"\n"):
+        raise ValueError("it has no end")
+    found = json.loads(line)
+    try:
+        del found["previous"]
+        at = datetime.fromisoformat(found.pop("time")).astimezone(UTC).replace(tzinfo=None)
+        event, resources = AuditEvent(found.pop("event")), tuple(found.pop("resources"))
+        return replace(AuditEntry(at, event, resources=resources), **found)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("it is no entry") from error
+
+
+def _clean(text: str) -> str:
+    return _SECRETS.sub("(secret)", text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…")
