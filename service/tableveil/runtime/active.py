@@ -23,6 +23,7 @@ class Active:
     work: Work
     reads: tuple[TableReference, ...]
     need: int
+    owner: str = ""
     granted: int = 0
     control: Control = field(default_factory=Control)
 

@@ -38,7 +38,7 @@ from tableveil.runtime.history import EndedJobs
 from tableveil.runtime.memory import MemoryBudget, estimated_need
 from tableveil.runtime.model import Failure, Job
 from tableveil.runtime.outcomes import from_store, interrupted
-from tableveil.runtime.queue import JobQueue
+from tableveil.runtime.queue import JobQueue, QueueLimits
 from tableveil.runtime.request_id import check_request_id
 from tableveil.runtime.room import check_room
 from tableveil.runtime.workers import Workers
@@ -58,13 +58,13 @@ A search reports more often than that: waking every watcher each time would slow
 
 
 class JobManager:
-    """Runs jobs in their order, up to `concurrent_jobs` at once and as many as fit into memory.
+    """Runs jobs, their owners in turn, up to `concurrent_jobs` at once and as many as fit into memory.
 
     May be used from any thread.
     """
 
     def __init__(
-        self, database: Database, concurrent_jobs: int = 2, queue_limit: int = 100, memory: int | None = None
+        self, database: Database, concurrent_jobs: int = 2, limits: QueueLimits | None = None, memory: int | None = None
     ) -> None:
         """Brings the state up to date, ends the unfinished jobs of an earlier process, and starts the workers.
 
@@ -79,7 +79,7 @@ class JobManager:
             for number in store.unfinished(ledger):
                 store.insert_outcome(ledger, number, interrupted())
             budget = MemoryBudget(memory or memory_limit(ledger), concurrent_jobs)
-        self._queue = JobQueue(queue_limit, budget)
+        self._queue = JobQueue(limits or QueueLimits(), budget)
         self._ended = EndedJobs()
         self._workers = Workers(database, self._queue, concurrent_jobs)
 
@@ -122,7 +122,7 @@ class JobManager:
         with self._database.session() as session:
             if not again and (known := self._known(session.ledger, work, digest)) is not None:
                 return known
-            self._queue.check_room()
+            self._queue.check_room("")
             # Not while others wait: it may take seconds. The job itself notices later changes.
             session.control = control
             source, target = work.admit(session), work.target
@@ -131,7 +131,7 @@ class JobManager:
         with self._submitting, self._database.session() as session:
             if not again and (known := self._known(session.ledger, work, digest)) is not None:
                 return known
-            self._queue.check_room()
+            self._queue.check_room("")
             check_room(self._database, session, work, source)
             if target is not None:
                 check_target_free(self._queue.active(), target)

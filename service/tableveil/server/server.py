@@ -15,7 +15,7 @@ from tableveil.lookups import (
     Tables,
 )
 from tableveil.pipelines.draft import Drafts
-from tableveil.runtime import JobManager, Loads, Retention, Upkeep
+from tableveil.runtime import JobManager, Loads, QueueLimits, Retention, Upkeep
 from tableveil.server.address import check_address
 from tableveil.server.endpoint import Endpoint
 from tableveil.server.settings import CALL_GRACE_SECONDS, STOP_SECONDS, Settings
@@ -44,7 +44,7 @@ class TableveilServer:
                 )
             )
             opened.callback(database.close)
-            jobs = JobManager(database, settings.concurrent_jobs, settings.queue_limit)
+            jobs = JobManager(database, settings.concurrent_jobs, QueueLimits(settings.queue_limit))
             opened.callback(jobs.close, STOP_SECONDS)
             retention = None if settings.keep_days is None else Retention(database, settings.keep_days)
             if retention is not None:
