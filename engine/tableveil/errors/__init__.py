@@ -6,6 +6,7 @@ from tableveil.errors.errors import (
     Change,
     Checked,
     ConflictError,
+    DeniedError,
     Fault,
     InfeasibleError,
     InternalError,
@@ -13,6 +14,7 @@ from tableveil.errors.errors import (
     NotFoundError,
     Relaxation,
     TableveilError,
+    UnauthenticatedError,
 )
 from tableveil.errors.wording import Nearest, nearest, shortened
 
@@ -22,6 +24,7 @@ __all__ = [
     "Change",
     "Checked",
     "ConflictError",
+    "DeniedError",
     "Fault",
     "InfeasibleError",
     "InternalError",
@@ -30,6 +33,7 @@ __all__ = [
     "NotFoundError",
     "Relaxation",
     "TableveilError",
+    "UnauthenticatedError",
     "nearest",
     "shortened",
 ]

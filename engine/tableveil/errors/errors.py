@@ -117,5 +117,13 @@ class CancelledError(TableveilError):
     """The job was asked to stop."""
 
 
+class UnauthenticatedError(TableveilError):
+    """The server does not know who calls."""
+
+
+class DeniedError(TableveilError):
+    """The caller has no right to it."""
+
+
 class InternalError(TableveilError):
     """A defect or a broken environment; the request is not to blame."""

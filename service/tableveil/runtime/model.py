@@ -12,12 +12,14 @@ from tableveil.errors import (
     CancelledError,
     Change,
     ConflictError,
+    DeniedError,
     Fault,
     InfeasibleError,
     InvalidError,
     NotFoundError,
     Relaxation,
     TableveilError,
+    UnauthenticatedError,
 )
 from tableveil.state.jobs import JobPhase, JobState, Request
 
@@ -32,6 +34,8 @@ class FailureKind(StrEnum):
     BUSY = "BUSY"
     CANCELLED = "CANCELLED"
     INTERNAL = "INTERNAL"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    DENIED = "DENIED"
 
 
 _KINDS: dict[type[TableveilError], FailureKind] = {
@@ -41,6 +45,8 @@ _KINDS: dict[type[TableveilError], FailureKind] = {
     ConflictError: FailureKind.CONFLICT,
     BusyError: FailureKind.BUSY,
     CancelledError: FailureKind.CANCELLED,
+    UnauthenticatedError: FailureKind.UNAUTHENTICATED,
+    DeniedError: FailureKind.DENIED,
 }
 
 

@@ -63,6 +63,22 @@ CREATE TABLE tableveil.audit_entries (
     hash VARCHAR NOT NULL
 );
 
+-- Tokens by the SHA-256 of their texts, in hexadecimal digits. The roles hold on the whole server. A restored backup has
+-- its tokens suspended, because some of them may have been revoked since it was made.
+CREATE TABLE tableveil.tokens (
+    number BIGINT PRIMARY KEY,
+    principal VARCHAR NOT NULL,
+    name VARCHAR NOT NULL,
+    digest VARCHAR NOT NULL,
+    roles VARCHAR[] NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    expires_at TIMESTAMP,
+    last_used_at TIMESTAMP,
+    revoked_at TIMESTAMP,
+    suspended BOOLEAN NOT NULL
+);
+CREATE SEQUENCE tableveil.token_numbers;
+
 
 -- Jobs
 -- ----

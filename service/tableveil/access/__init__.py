@@ -1,0 +1,5 @@
+"""Access: the roles that callers have, and what each of them allows."""
+
+from tableveil.access.role import Role
+
+__all__ = ["Role"]
