@@ -48,7 +48,7 @@ class TableveilServer:
             TableveilError: a setting is invalid, the database cannot be opened, or the address cannot be used.
         """
         settings.check()
-        check_address(settings.address, settings.allow_remote)
+        check_address(settings.address, settings.allow_remote, settings.plaintext)
         with ExitStack() as opened:
             directories = (*settings.load_directories, *filter(None, (settings.backup_directory,)))
             database = backend.Database(

@@ -22,7 +22,7 @@ from tests.file_modes import usual_umask
     "address", [DEFAULT_ADDRESS, "127.1.2.3:1", "localhost:50651", "[::1]:50651", "127.0.0.1:0", "unix:/run/x"]
 )
 def test_this_machine(address: str) -> None:
-    check_address(address, allow_remote=False)
+    check_address(address, allow_remote=False, plaintext=False)
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,14 @@ def test_this_machine(address: str) -> None:
 )
 def test_other_machines_need_the_flag(address: str) -> None:
     with pytest.raises(InvalidError) as raised:
-        check_address(address, allow_remote=False)
+        check_address(address, allow_remote=False, plaintext=True)
     assert raised.value.code == "ADDRESS_REMOTE"
     assert "--allow-remote" in raised.value.faults[0].hint
-    check_address(address, allow_remote=True)
+    with pytest.raises(InvalidError) as raised:
+        check_address(address, allow_remote=True, plaintext=False)
+    assert raised.value.code == "ADDRESS_PLAINTEXT"
+    assert "--plaintext" in raised.value.faults[0].hint
+    check_address(address, allow_remote=True, plaintext=True)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +73,7 @@ def test_other_machines_need_the_flag(address: str) -> None:
 def test_no_address(address: str) -> None:
     for allow_remote in (False, True):
         with pytest.raises(InvalidError) as raised:
-            check_address(address, allow_remote)
+            check_address(address, allow_remote, plaintext=True)
         assert raised.value.code == "ADDRESS_INVALID"
 
 
