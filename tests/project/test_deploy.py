@@ -54,7 +54,6 @@ def test_the_container() -> None:
     assert settings["database"] == Path("/data/tables.duckdb")
     assert settings["address"] == "0.0.0.0:50651"
     assert settings["allow_remote"]
-    assert settings["plaintext"]
 
 
 def test_the_pod(manifests: dict[str, Any], tmp_path: Path) -> None:
@@ -73,7 +72,7 @@ def test_the_pod(manifests: dict[str, Any], tmp_path: Path) -> None:
     assert container["securityContext"]["readOnlyRootFilesystem"]
     # Two processes cannot have one file open.
     assert manifests["StatefulSet"]["spec"]["replicas"] == 1
-    # Only pods that are named reach the server.
+    # Nobody but who is named reaches a server that asks nobody for a password.
     policy = manifests["NetworkPolicy"]["spec"]
     assert policy["podSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
     assert all(rule["from"] for rule in policy["ingress"])

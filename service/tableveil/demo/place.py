@@ -14,8 +14,7 @@ MARK = "made by tableveil demo"
 
 DATABASE, POLICY, RELEASED, LOG = "clinic.duckdb", "policy.yaml", "released.duckdb", "server.log"
 
-_BESIDE = {f"{DATABASE}.wal", *(f".{DATABASE}.{kind}" for kind in ("spill", "ledger", "token"))}
-FILES = {MARK, DATABASE, POLICY, RELEASED, LOG} | _BESIDE
+FILES = {MARK, DATABASE, f"{DATABASE}.wal", f".{DATABASE}.spill", f".{DATABASE}.ledger", POLICY, RELEASED, LOG}
 
 TABLE = "discharges"
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
@@ -79,7 +78,7 @@ Open = Callable[..., JobManager]
 def open_manager(database: Database) -> Iterator[Open]:
     opened: list[JobManager] = []
 
-    def open_one(**options: Any) -> JobManager:
+    def open_one(**options: int) -> JobManager:
         opened.append(JobManager(database, **options))
         return opened[-1]
 

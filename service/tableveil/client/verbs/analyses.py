@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tableveil.client.connection import DEFAULT_ADDRESS
 from tableveil.client.names import (
     CLASSIFICATIONS,
     FRONTIERS,
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 class AnalysisVerbs(HierarchyVerbs):
     """Verbs that measure, compare and draft."""
 
-    def _open_stubs(self) -> None:
-        super()._open_stubs()
+    def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
+        super().__init__(address)
         self._drafts = DraftServiceStub(self._channel)
         self._risks = RiskServiceStub(self._channel)
         self._frontiers = FrontierServiceStub(self._channel)
