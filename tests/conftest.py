@@ -10,6 +10,10 @@ import os
 
 from hypothesis import HealthCheck, settings
 
+from tests.authenticated import use_one_token
+
+use_one_token()
+
 settings.register_profile(
     "tableveil",
     max_examples=20,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -14,6 +12,7 @@ import duckdb
 
 from benchmarks.discharges import CACHE
 from benchmarks.markdown import seconds, table, times
+from benchmarks.operate.served import served
 from benchmarks.section import Section, verdict
 from tableveil.client import Client
 from tableveil.v1 import table_service_pb2
@@ -22,7 +21,6 @@ TITLE = "Loading a table"
 ROWS = 10_000_000
 THREADS = 2
 MOST_TIMES = 2.0
-SECONDS_TO_STOP = 60.0
 
 # Types that a hospital's table has, with typical numbers of different values.
 _QUERY = """
@@ -90,18 +88,10 @@ def _served(
 ) -> tuple[float, int]:
     """Seconds of the call, and the rows that were loaded, by a server in a process of its own."""
     home = Path(tempfile.mkdtemp(dir=folder))
-    command = [sys.executable, "-m", "tableveil.cli", "serve", "--database", str(home / "load.duckdb")]
-    options = ["--address", "127.0.0.1:0", "--threads", str(THREADS), "--load-directory", str(files)]
-    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
-        assert server.stdout is not None
-        address = server.stdout.readline().rpartition(" on ")[2].strip()
-        try:
-            with Client(address) as client:
-                began = time.perf_counter()
-                loaded = work(client).load.rows
-                taken = time.perf_counter() - began
-        finally:
-            server.terminate()
-            server.wait(SECONDS_TO_STOP)
+    options = ("--threads", str(THREADS), "--load-directory", str(files))
+    with served(home / "load.duckdb", *options) as server, server.connect() as client:
+        began = time.perf_counter()
+        loaded = work(client).load.rows
+        taken = time.perf_counter() - began
     shutil.rmtree(home)
     return taken, loaded

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
 from benchmarks.markdown import seconds, table
+from benchmarks.operate.served import Served, served
 from benchmarks.section import Section, verdict
 from tableveil.client import Client
 from tableveil.document import read_policy
@@ -34,7 +32,6 @@ LEAST_JOBS_OF_A_PART = 50
 stand take memory by right."""
 MOST_GROWTH = 64 * 2**20
 """Bytes by which the process may grow after the first part: arenas of threads, the database's buffers."""
-SECONDS_TO_STOP = 60.0
 
 _POLICY = """
 source: {table: people}
@@ -80,17 +77,17 @@ def soak(jobs: int = JOBS, clients: int = CLIENTS) -> Section:
                 f"CREATE TABLE people AS SELECT 20 + i * 7 % 50 AS age, i % 2 AS sex FROM range({PEOPLE}) r(i)"
             )
         started = time.monotonic()
-        with _serving(database) as (process, address):
+        with served(database) as server:
             states: dict[str, str] = {}
             after = {}
             parts = max(2, min(MOST_PARTS, jobs // LEAST_JOBS_OF_A_PART))
             for part in range(parts):
                 done = jobs * (part + 1) // parts
-                _clients(address, range(jobs * part // parts, done), clients)
-                _clean(address, states)
+                _clients(server, range(jobs * part // parts, done), clients)
+                _clean(server, states)
                 # Streams of clients that vanished end when the server finds out.
                 time.sleep(1.0)
-                after[done] = _Process.of(process)
+                after[done] = _Process.of(server.pid)
             elapsed = time.monotonic() - started
             warm, *_, end = after.values()
             spilled = list(database.with_name(f".{database.name}.spill").iterdir())
@@ -120,16 +117,16 @@ def soak(jobs: int = JOBS, clients: int = CLIENTS) -> Section:
     )
 
 
-def _clients(address: str, numbers: range, clients: int) -> None:
+def _clients(server: Served, numbers: range, clients: int) -> None:
     """Each client takes its part of the jobs, one after another."""
     with ThreadPoolExecutor(clients) as pool:
-        list(pool.map(lambda client: _work(address, numbers[client::clients]), range(clients)))
+        list(pool.map(lambda client: _work(server, numbers[client::clients]), range(clients)))
 
 
-def _work(address: str, numbers: range) -> None:
+def _work(server: Served, numbers: range) -> None:
     for number in numbers:
         behaviour = random.Random(number).choice(BEHAVIOURS)
-        with Client(address) as client:
+        with server.connect() as client:
             policy = _policy(number, infeasible=behaviour == "infeasible")
             job = _submitted(client, policy)
             match behaviour:
@@ -176,9 +173,9 @@ def _policy(number: int, *, infeasible: bool) -> policy_pb2.Policy:
     return policy
 
 
-def _clean(address: str, states: dict[str, str]) -> None:
+def _clean(server: Served, states: dict[str, str]) -> None:
     """Withdraws all releases and deletes all other jobs, once they have ended; `states` has the final state of each."""
-    with Client(address) as client:
+    with server.connect() as client:
         for listed in list(client.list_jobs()):
             if listed.name in states:
                 continue
@@ -209,18 +206,3 @@ def _left(database: Path) -> Iterator[str]:
         ).fetchall()
         if unfinished:
             yield f"{unfinished} jobs without an outcome"
-
-
-@contextmanager
-def _serving(database: Path) -> Iterator[tuple[int, str]]:
-    """A server on the database: its process and its address."""
-    command = [sys.executable, "-m", "tableveil.cli", "serve", "--database", str(database), "--address", "127.0.0.1:0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        assert process.stdout is not None
-        yield process.pid, process.stdout.readline().rpartition(" on ")[2].strip()
-    finally:
-        process.terminate()
-        process.wait(SECONDS_TO_STOP)
-        assert process.stdout is not None
-        process.stdout.close()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -18,6 +16,7 @@ import numpy as np
 
 from benchmarks.discharges import CACHE, discharges, wide_policy
 from benchmarks.markdown import table, times
+from benchmarks.operate.served import Served, served
 from benchmarks.section import Section, verdict
 from tableveil.client import Client
 from tableveil.client.watching import ENDED
@@ -32,17 +31,16 @@ CALLS = 2_000
 PAGE = 20
 MOST_TIMES = 5.0
 QUANTILES = (0.5, 0.99)
-SECONDS_TO_STOP = 60.0
 
 
 def watchers(rows: int = ROWS, watching: int = WATCHERS, calls: int = CALLS) -> Section:
     """Runs a server in a process of its own; makes the calls before there is a job, and while one runs."""
-    with _serving(rows) as address, Client(address) as client, ThreadPoolExecutor(watching) as pool:
+    with _serving(rows) as server, server.connect() as client, ThreadPoolExecutor(watching) as pool:
         # There is a job to ask for, and the server has done everything once.
         first = client.wait(client.submit(_policy("first")).name)
         idle = _seconds_of_calls(client, first.name, calls)
         job = client.submit(_policy("second")).name
-        seen = [pool.submit(_watch, address, job) for _ in range(watching)]
+        seen = [pool.submit(_watch, server, job) for _ in range(watching)]
         busy = _seconds_of_calls(client, job, calls)
         client.cancel_job(job)
         changes = [found.result() for found in seen]
@@ -89,26 +87,18 @@ def _seconds_of_calls(client: Client, job: str, calls: int) -> list[float]:
     return seconds
 
 
-def _watch(address: str, job: str) -> int:
+def _watch(server: Served, job: str) -> int:
     """The number of changes that one more client sees."""
-    with Client(address) as client:
+    with server.connect() as client:
         return sum(1 for _ in client.watch_job(job))
 
 
 @contextmanager
-def _serving(rows: int) -> Iterator[str]:
-    """The address of a server on a copy of the discharges."""
+def _serving(rows: int) -> Iterator[Served]:
+    """A server on a copy of the discharges."""
     source = discharges(rows)
     with tempfile.TemporaryDirectory(dir=CACHE) as directory:
         path = Path(directory) / "watched.duckdb"
         shutil.copyfile(source, path)
-        command = [sys.executable, "-m", "tableveil.cli", "serve", "--database", str(path), "--address", "127.0.0.1:0"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        try:
-            assert process.stdout is not None
-            yield process.stdout.readline().rpartition(" on ")[2].strip()
-        finally:
-            process.terminate()
-            process.wait(SECONDS_TO_STOP)
-            assert process.stdout is not None
-            process.stdout.close()
+        with served(path) as server:
+            yield server

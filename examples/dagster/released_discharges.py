@@ -19,9 +19,13 @@ PASSING = frozenset({"QUEUE_FULL", "STOPPING", "UNREACHABLE", "OUT_OF_MEMORY", "
 
 
 class Tableveil(dg.ConfigurableResource):  # type: ignore[misc]  # Dagster's base class is not typed for subclasses
-    """The address of the server, and how long to wait for passing failures."""
+    """The address of the server, the file with the token, and how long to wait for passing failures.
+
+    Without a file the client finds the token as the command line does, in TABLEVEIL_TOKEN or TABLEVEIL_TOKEN_FILE.
+    """
 
     address: str = "127.0.0.1:50651"
+    token_file: str | None = None
     seconds_between_attempts: float = 60.0
 
     def release(self, context: dg.AssetExecutionContext, policy: policy_pb2.Policy) -> release_service_pb2.Release:
@@ -33,7 +37,7 @@ class Tableveil(dg.ConfigurableResource):  # type: ignore[misc]  # Dagster's bas
         """
         policy.request_id = f"dagster {context.run.run_id} {context.asset_key.to_user_string()}"
         policy.repeat_reason = f"Dagster's run {context.run.run_id} of {context.asset_key.to_user_string()}"
-        with Client(self.address) as client:
+        with Client(self.address, token_file=Path(self.token_file) if self.token_file else None) as client:
             try:
                 return client.get_release(self._followed(context, client, policy).release)
             except TableveilError as error:

@@ -15,6 +15,7 @@ from released_discharges import Tableveil, discharges_released
 
 from tableveil.client import Client, UnreachableError
 from tableveil.demo.discharges import create_discharges
+from tableveil.identity.secret import token_file
 from tableveil.v1 import release_service_pb2
 
 ROWS = 5_000
@@ -38,7 +39,9 @@ def address(database: Path) -> Iterator[str]:
     ) as server:
         assert server.stdout is not None
         assert where in server.stdout.readline()
-        yield where
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("TABLEVEIL_TOKEN_FILE", str(token_file(database)))
+            yield where
         server.terminate()
 
 

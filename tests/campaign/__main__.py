@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from tests.authenticated import use_one_token
 from tests.campaign.attacker.campaign import attack
 from tests.campaign.attacker.minimality import measure
 from tests.campaign.crash.campaign import crash
@@ -51,6 +52,7 @@ CAMPAIGNS: Mapping[str, Campaign] = {
 
 def main() -> int:
     """Runs the named campaigns, or all; returns 1 if anything was found."""
+    use_one_token()
     parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__.splitlines()[0])
     parser.add_argument("campaigns", nargs="*", metavar="campaign", help=f"of {', '.join(CAMPAIGNS)}; default: all")
     parser.add_argument("--seed", type=int, default=secrets.randbelow(10**9), help="default: another one each time")

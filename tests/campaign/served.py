@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tableveil.identity.secret import token_file
+
 SECONDS_TO_START = 60.0
 SECONDS_TO_STOP = 60.0
 
@@ -20,6 +22,7 @@ class Served:
     process: subprocess.Popen[str]
     address: str
     log: Path
+    token_file: Path
 
     def status(self, name: str) -> int:
         """A figure of the process as Linux has it, such as VmRSS and VmHWM in bytes."""
@@ -49,7 +52,7 @@ def serving(database: Path, *options: str) -> Iterator[Served]:
     try:
         line = process.stdout.readline()
         assert " on " in line, log.read_text()
-        yield Served(process, line.rpartition(" on ")[2].strip(), log)
+        yield Served(process, line.rpartition(" on ")[2].strip(), log, token_file(database))
     finally:
         if process.poll() is None:
             process.kill()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from tableveil.cli.main import main
+from tests.authenticated import use_one_token
 
 SECONDS_TO_END = 60
 
@@ -72,6 +73,7 @@ def _run(
     os.chdir(directory)
     # As most people have it: a file that nobody thought of is for everybody to read.
     os.umask(0o022)
+    use_one_token()
     os.environ.update(environment)
     os.dup2(out.fileno(), 1)
     out.close()

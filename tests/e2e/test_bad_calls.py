@@ -29,6 +29,7 @@ from tableveil.v1 import (
     table_service_pb2,
     table_service_pb2_grpc,
 )
+from tests import authenticated
 from tests.e2e.process import Serve, ServerProcess
 
 Call = Callable[[grpc.Channel], Any]
@@ -58,7 +59,7 @@ def server(serve_all_along: Serve, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="module")
 def channel(server: ServerProcess) -> Iterator[grpc.Channel]:
-    with grpc.insecure_channel(server.address) as channel:
+    with authenticated.channel(server.address) as channel:
         yield channel
 
 

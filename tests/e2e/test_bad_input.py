@@ -18,6 +18,7 @@ from tableveil.client import Client
 from tableveil.client.failures import failure_in
 from tableveil.document import read_policy
 from tableveil.v1 import faults_pb2, job_service_pb2, job_service_pb2_grpc, policy_pb2
+from tests import authenticated
 from tests.e2e import samples
 from tests.e2e.commands import tableveil
 from tests.e2e.process import Serve, ServerProcess, durable
@@ -504,7 +505,7 @@ def test_a_clear_error(title: str, server: ServerProcess, tmp_path: Path) -> Non
 
 def submitted(policy: policy_pb2.Policy, server: ServerProcess) -> faults_pb2.Failure:
     """The reason why the service refused the policy, or its job failed."""
-    with grpc.insecure_channel(server.address) as channel:
+    with authenticated.channel(server.address) as channel:
         jobs = job_service_pb2_grpc.JobServiceStub(channel)
         try:
             job = jobs.SubmitJob(job_service_pb2.SubmitJobRequest(policy=policy)).job

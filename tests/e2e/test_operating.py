@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import grpc
 import pytest
 from click.testing import CliRunner
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -20,6 +19,7 @@ from tableveil.cli.main import cli
 from tableveil.client import Client, UnreachableError
 from tableveil.errors import BusyError, CancelledError, ConflictError, InternalError, InvalidError, TableveilError
 from tableveil.v1 import job_service_pb2
+from tests import authenticated
 from tests.e2e import samples
 from tests.e2e.commands import tableveil
 from tests.e2e.ledger import check_whole
@@ -157,7 +157,7 @@ def test_a_database_that_is_replaced_while_it_is_served(serve: Serve, tmp_path: 
     found = tableveil("doctor", "--json", server=server.address)
     assert found.exit_code == 1
     assert "not the file that the server has open" in found.stdout
-    with grpc.insecure_channel(server.address) as channel:
+    with authenticated.channel(server.address) as channel:
         stub: Any = health_pb2_grpc.HealthStub(channel)
         assert any(seen.status == NOT_SERVING for seen in stub.Watch(health_pb2.HealthCheckRequest(service=READY)))
     # The contents can be rescued.
@@ -172,7 +172,7 @@ def test_alive_while_it_stops_but_not_ready(serve: Serve, tmp_path: Path) -> Non
     database = tmp_path / "clinic.duckdb"
     samples.create(database, wide=samples.wide(24))
     server = serve(database, "--concurrent-jobs", "1")
-    with Client(server.address) as client, grpc.insecure_channel(server.address) as channel:
+    with Client(server.address) as client, authenticated.channel(server.address) as channel:
         stub: Any = health_pb2_grpc.HealthStub(channel)
         assert tableveil("health", "--ready", server=server.address).exit_code == 0
         watch = stub.Watch(health_pb2.HealthCheckRequest(service=READY))

@@ -68,6 +68,9 @@ EXIT_CODES = {
 }
 """Exit codes of commands that the pages describe as refused."""
 
+NO_TOKEN = {"TABLEVEIL_TOKEN": ""}
+"""Readers have the token of the demo's folder only."""
+
 USUAL_ADDRESS = "127.0.0.1:50651"
 
 
@@ -98,6 +101,7 @@ class Reader:
     def run(self, command: str, exit_code: int = 0) -> str:
         """The output of a command; both streams, as a terminal shows them."""
         environment = {"TABLEVEIL_SERVER": self.address} if self.server else {}
+        environment |= NO_TOKEN
         if command.startswith("tableveil "):
             words = shlex.split(command, comments=True)[1:]
             code, said = Command(*words, directory=self.directory, environment=environment).ended()
@@ -130,7 +134,9 @@ def reader(tmp_path_factory: pytest.TempPathFactory, serve_all_along: Serve) -> 
     directory = tmp_path_factory.mktemp("tour")
     before = Path.cwd()
     os.chdir(directory)
-    yield Reader(directory, serve_all_along)
+    with pytest.MonkeyPatch.context() as shell:
+        shell.setenv("TABLEVEIL_TOKEN", "")
+        yield Reader(directory, serve_all_along)
     os.chdir(before)
 
 

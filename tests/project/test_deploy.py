@@ -54,6 +54,7 @@ def test_the_container() -> None:
     assert settings["database"] == Path("/data/tables.duckdb")
     assert settings["address"] == "0.0.0.0:50651"
     assert settings["allow_remote"]
+    assert settings["plaintext"]
 
 
 def test_the_pod(manifests: dict[str, Any], tmp_path: Path) -> None:
@@ -72,7 +73,7 @@ def test_the_pod(manifests: dict[str, Any], tmp_path: Path) -> None:
     assert container["securityContext"]["readOnlyRootFilesystem"]
     # Two processes cannot have one file open.
     assert manifests["StatefulSet"]["spec"]["replicas"] == 1
-    # Nobody but who is named reaches a server that asks nobody for a password.
+    # Only pods that are named reach the server.
     policy = manifests["NetworkPolicy"]["spec"]
     assert policy["podSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
     assert all(rule["from"] for rule in policy["ingress"])

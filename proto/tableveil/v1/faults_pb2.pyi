@@ -37,6 +37,10 @@ class _FailureKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_FailureKi
     """Out of a resource for now."""
     FAILURE_KIND_CANCELLED: _FailureKind.ValueType  # 6
     FAILURE_KIND_INTERNAL: _FailureKind.ValueType  # 7
+    FAILURE_KIND_UNAUTHENTICATED: _FailureKind.ValueType  # 8
+    """The server does not know who calls."""
+    FAILURE_KIND_DENIED: _FailureKind.ValueType  # 9
+    """The caller has no right to it."""
 
 class FailureKind(_FailureKind, metaclass=_FailureKindEnumTypeWrapper): ...
 
@@ -52,6 +56,10 @@ FAILURE_KIND_BUSY: FailureKind.ValueType  # 5
 """Out of a resource for now."""
 FAILURE_KIND_CANCELLED: FailureKind.ValueType  # 6
 FAILURE_KIND_INTERNAL: FailureKind.ValueType  # 7
+FAILURE_KIND_UNAUTHENTICATED: FailureKind.ValueType  # 8
+"""The server does not know who calls."""
+FAILURE_KIND_DENIED: FailureKind.ValueType  # 9
+"""The caller has no right to it."""
 Global___FailureKind: _TypeAlias = FailureKind  # noqa: Y015
 
 @_typing.final

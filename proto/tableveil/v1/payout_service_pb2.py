@@ -23,33 +23,38 @@ _sym_db = _symbol_database.Default()
 
 
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 from tableveil.v1 import job_service_pb2 as tableveil_dot_v1_dot_job__service__pb2
 from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tableveil/v1/payout_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1etableveil/v1/job_service.proto\x1a\x19tableveil/v1/policy.proto\"h\n\x18SubmitPayoutSweepRequest\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\r\n\x05gains\x18\x02 \x03(\t\x12\x17\n\x0fif_method_known\x18\x03 \x01(\x08\";\n\x19SubmitPayoutSweepResponse\x12\x1e\n\x03job\x18\x01 \x01(\x0b\x32\x11.tableveil.v1.Job\"%\n\x15GetPayoutSweepRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"I\n\x16GetPayoutSweepResponse\x12/\n\x0cpayout_sweep\x18\x01 \x01(\x0b\x32\x19.tableveil.v1.PayoutSweep\"\xd0\x04\n\x0bPayoutSweep\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03job\x18\x02 \x01(\t\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x06source\x18\x04 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0f\n\x07records\x18\x05 \x01(\x03\x12\x1f\n\x12population_records\x18\x06 \x01(\x03H\x00\x88\x01\x01\x12\x19\n\x11quasi_identifiers\x18\x07 \x03(\t\x12\x19\n\x11publisher_benefit\x18\x08 \x01(\t\x12\x16\n\x0e\x61\x64versary_cost\x18\t \x01(\t\x12+\n\nbreak_even\x18\n \x01(\x0e\x32\x17.tableveil.v1.BreakEven\x12\x17\n\x0fif_method_known\x18\x0b \x01(\x08\x12)\n\x06points\x18\x0c \x03(\x0b\x32\x19.tableveil.v1.PayoutPoint\x12\x14\n\x0clattice_size\x18\r \x01(\t\x12\x1f\n\x17transformations_counted\x18\x0e \x01(\x03\x12\x15\n\rsweep_seconds\x18\x0f \x01(\x01\x12\x0f\n\x07seconds\x18\x10 \x01(\x01\x12$\n\x06policy\x18\x11 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\x1a\n\x12source_fingerprint\x18\x12 \x01(\t\x12\x1e\n\x16population_fingerprint\x18\x13 \x01(\tB\x15\n\x13_population_records\"\x81\x02\n\x0bPayoutPoint\x12\x0c\n\x04gain\x18\x01 \x01(\t\x12*\n\x06method\x18\x02 \x01(\x0e\x32\x1a.tableveil.v1.PayoutMethod\x12\"\n\x05\x61mong\x18\x03 \x01(\x0e\x32\x13.tableveil.v1.Among\x12\x0e\n\x06payout\x18\x04 \x01(\x01\x12\x1a\n\x12suppressed_records\x18\x05 \x01(\x03\x12\x18\n\x10\x61ttacked_records\x18\x06 \x01(\x03\x12\x0e\n\x06levels\x18\x07 \x03(\x05\x12#\n\x16payout_if_method_known\x18\x08 \x01(\x01H\x00\x88\x01\x01\x42\x19\n\x17_payout_if_method_known*\xde\x01\n\x0cPayoutMethod\x12\x1d\n\x19PAYOUT_METHOD_UNSPECIFIED\x10\x00\x12\x1d\n\x19PAYOUT_METHOD_FULL_DOMAIN\x10\x01\x12\'\n#PAYOUT_METHOD_FULL_DOMAIN_NO_ATTACK\x10\x02\x12\x1e\n\x1aPAYOUT_METHOD_RECORD_LEVEL\x10\x03\x12(\n$PAYOUT_METHOD_RECORD_LEVEL_NO_ATTACK\x10\x04\x12\x1d\n\x19PAYOUT_METHOD_SAFE_HARBOR\x10\x05*F\n\x05\x41mong\x12\x15\n\x11\x41MONG_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x41MONG_SOURCE\x10\x01\x12\x14\n\x10\x41MONG_POPULATION\x10\x02\x32\xd2\x01\n\rPayoutService\x12\x64\n\x11SubmitPayoutSweep\x12&.tableveil.v1.SubmitPayoutSweepRequest\x1a\'.tableveil.v1.SubmitPayoutSweepResponse\x12[\n\x0eGetPayoutSweep\x12#.tableveil.v1.GetPayoutSweepRequest\x1a$.tableveil.v1.GetPayoutSweepResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tableveil/v1/payout_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\x1a\x19tableveil/v1/policy.proto\"h\n\x18SubmitPayoutSweepRequest\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\r\n\x05gains\x18\x02 \x03(\t\x12\x17\n\x0fif_method_known\x18\x03 \x01(\x08\";\n\x19SubmitPayoutSweepResponse\x12\x1e\n\x03job\x18\x01 \x01(\x0b\x32\x11.tableveil.v1.Job\"%\n\x15GetPayoutSweepRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"I\n\x16GetPayoutSweepResponse\x12/\n\x0cpayout_sweep\x18\x01 \x01(\x0b\x32\x19.tableveil.v1.PayoutSweep\"\xd0\x04\n\x0bPayoutSweep\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03job\x18\x02 \x01(\t\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x06source\x18\x04 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0f\n\x07records\x18\x05 \x01(\x03\x12\x1f\n\x12population_records\x18\x06 \x01(\x03H\x00\x88\x01\x01\x12\x19\n\x11quasi_identifiers\x18\x07 \x03(\t\x12\x19\n\x11publisher_benefit\x18\x08 \x01(\t\x12\x16\n\x0e\x61\x64versary_cost\x18\t \x01(\t\x12+\n\nbreak_even\x18\n \x01(\x0e\x32\x17.tableveil.v1.BreakEven\x12\x17\n\x0fif_method_known\x18\x0b \x01(\x08\x12)\n\x06points\x18\x0c \x03(\x0b\x32\x19.tableveil.v1.PayoutPoint\x12\x14\n\x0clattice_size\x18\r \x01(\t\x12\x1f\n\x17transformations_counted\x18\x0e \x01(\x03\x12\x15\n\rsweep_seconds\x18\x0f \x01(\x01\x12\x0f\n\x07seconds\x18\x10 \x01(\x01\x12$\n\x06policy\x18\x11 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\x1a\n\x12source_fingerprint\x18\x12 \x01(\t\x12\x1e\n\x16population_fingerprint\x18\x13 \x01(\tB\x15\n\x13_population_records\"\x81\x02\n\x0bPayoutPoint\x12\x0c\n\x04gain\x18\x01 \x01(\t\x12*\n\x06method\x18\x02 \x01(\x0e\x32\x1a.tableveil.v1.PayoutMethod\x12\"\n\x05\x61mong\x18\x03 \x01(\x0e\x32\x13.tableveil.v1.Among\x12\x0e\n\x06payout\x18\x04 \x01(\x01\x12\x1a\n\x12suppressed_records\x18\x05 \x01(\x03\x12\x18\n\x10\x61ttacked_records\x18\x06 \x01(\x03\x12\x0e\n\x06levels\x18\x07 \x03(\x05\x12#\n\x16payout_if_method_known\x18\x08 \x01(\x01H\x00\x88\x01\x01\x42\x19\n\x17_payout_if_method_known*\xde\x01\n\x0cPayoutMethod\x12\x1d\n\x19PAYOUT_METHOD_UNSPECIFIED\x10\x00\x12\x1d\n\x19PAYOUT_METHOD_FULL_DOMAIN\x10\x01\x12\'\n#PAYOUT_METHOD_FULL_DOMAIN_NO_ATTACK\x10\x02\x12\x1e\n\x1aPAYOUT_METHOD_RECORD_LEVEL\x10\x03\x12(\n$PAYOUT_METHOD_RECORD_LEVEL_NO_ATTACK\x10\x04\x12\x1d\n\x19PAYOUT_METHOD_SAFE_HARBOR\x10\x05*F\n\x05\x41mong\x12\x15\n\x11\x41MONG_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x41MONG_SOURCE\x10\x01\x12\x14\n\x10\x41MONG_POPULATION\x10\x02\x32\xf2\x01\n\rPayoutService\x12u\n\x11SubmitPayoutSweep\x12&.tableveil.v1.SubmitPayoutSweepRequest\x1a\'.tableveil.v1.SubmitPayoutSweepResponse\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12j\n\x0eGetPayoutSweep\x12#.tableveil.v1.GetPayoutSweepRequest\x1a$.tableveil.v1.GetPayoutSweepResponse\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04nameb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tableveil.v1.payout_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_PAYOUTMETHOD']._serialized_start=1280
-  _globals['_PAYOUTMETHOD']._serialized_end=1502
-  _globals['_AMONG']._serialized_start=1504
-  _globals['_AMONG']._serialized_end=1574
-  _globals['_SUBMITPAYOUTSWEEPREQUEST']._serialized_start=143
-  _globals['_SUBMITPAYOUTSWEEPREQUEST']._serialized_end=247
-  _globals['_SUBMITPAYOUTSWEEPRESPONSE']._serialized_start=249
-  _globals['_SUBMITPAYOUTSWEEPRESPONSE']._serialized_end=308
-  _globals['_GETPAYOUTSWEEPREQUEST']._serialized_start=310
-  _globals['_GETPAYOUTSWEEPREQUEST']._serialized_end=347
-  _globals['_GETPAYOUTSWEEPRESPONSE']._serialized_start=349
-  _globals['_GETPAYOUTSWEEPRESPONSE']._serialized_end=422
-  _globals['_PAYOUTSWEEP']._serialized_start=425
-  _globals['_PAYOUTSWEEP']._serialized_end=1017
-  _globals['_PAYOUTPOINT']._serialized_start=1020
-  _globals['_PAYOUTPOINT']._serialized_end=1277
-  _globals['_PAYOUTSERVICE']._serialized_start=1577
-  _globals['_PAYOUTSERVICE']._serialized_end=1787
+  _globals['_PAYOUTSERVICE'].methods_by_name['SubmitPayoutSweep']._loaded_options = None
+  _globals['_PAYOUTSERVICE'].methods_by_name['SubmitPayoutSweep']._serialized_options = b'\332\335\030\013\n\001\003\022\006policy'
+  _globals['_PAYOUTSERVICE'].methods_by_name['GetPayoutSweep']._loaded_options = None
+  _globals['_PAYOUTSERVICE'].methods_by_name['GetPayoutSweep']._serialized_options = b'\332\335\030\t\n\001\003\022\004name'
+  _globals['_PAYOUTMETHOD']._serialized_start=1307
+  _globals['_PAYOUTMETHOD']._serialized_end=1529
+  _globals['_AMONG']._serialized_start=1531
+  _globals['_AMONG']._serialized_end=1601
+  _globals['_SUBMITPAYOUTSWEEPREQUEST']._serialized_start=170
+  _globals['_SUBMITPAYOUTSWEEPREQUEST']._serialized_end=274
+  _globals['_SUBMITPAYOUTSWEEPRESPONSE']._serialized_start=276
+  _globals['_SUBMITPAYOUTSWEEPRESPONSE']._serialized_end=335
+  _globals['_GETPAYOUTSWEEPREQUEST']._serialized_start=337
+  _globals['_GETPAYOUTSWEEPREQUEST']._serialized_end=374
+  _globals['_GETPAYOUTSWEEPRESPONSE']._serialized_start=376
+  _globals['_GETPAYOUTSWEEPRESPONSE']._serialized_end=449
+  _globals['_PAYOUTSWEEP']._serialized_start=452
+  _globals['_PAYOUTSWEEP']._serialized_end=1044
+  _globals['_PAYOUTPOINT']._serialized_start=1047
+  _globals['_PAYOUTPOINT']._serialized_end=1304
+  _globals['_PAYOUTSERVICE']._serialized_start=1604
+  _globals['_PAYOUTSERVICE']._serialized_end=1846
 # @@protoc_insertion_point(module_scope)

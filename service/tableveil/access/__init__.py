@@ -1,7 +1,5 @@
-"""The rights of principals: grants of roles, and the view of the database that they give."""
+"""Access: the roles that callers have, and what each of them allows."""
 
-from tableveil.access.access import Access, Wanted
-from tableveil.access.rules import Caller
-from tableveil.state.grants import Grant, Role, Scope
+from tableveil.access.role import Role
 
-__all__ = ["Access", "Caller", "Grant", "Role", "Scope", "Wanted"]
+__all__ = ["Role"]

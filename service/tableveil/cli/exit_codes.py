@@ -10,10 +10,12 @@ from tableveil.errors import (
     BusyError,
     CancelledError,
     ConflictError,
+    DeniedError,
     InfeasibleError,
     InvalidError,
     NotFoundError,
     TableveilError,
+    UnauthenticatedError,
 )
 from tableveil.v1 import job_service_pb2
 
@@ -30,6 +32,7 @@ class ExitCode(IntEnum):
     CONFLICT = 6
     BUSY = 7
     NOT_FOUND = 8
+    REFUSED = 9
     # The codes by which shells report SIGINT and SIGPIPE.
     CTRL_C = 130
     BROKEN_PIPE = 141
@@ -50,6 +53,7 @@ _MEANINGS = {
     ExitCode.CONFLICT: "it clashes with what is there: choose another name, or allow to replace",
     ExitCode.BUSY: "out of a resource for now: try again later",
     ExitCode.NOT_FOUND: "no such job, release, table, column or hierarchy",
+    ExitCode.REFUSED: "no valid token, or no right to it",
     ExitCode.CTRL_C: "Ctrl-C; a job that was watched goes on",
     ExitCode.BROKEN_PIPE: "the reader of the output stopped reading",
 }
@@ -62,6 +66,8 @@ _OF_ERRORS: dict[type[TableveilError], ExitCode] = {
     ConflictError: ExitCode.CONFLICT,
     BusyError: ExitCode.BUSY,
     NotFoundError: ExitCode.NOT_FOUND,
+    UnauthenticatedError: ExitCode.REFUSED,
+    DeniedError: ExitCode.REFUSED,
 }
 
 

@@ -15,6 +15,7 @@ from tableveil.cli.output import Output
 from tableveil.cli.policies import LEVELS_OF, POLICY, REQUEST_ID, queued, show_release_of
 from tableveil.cli.verb import Session
 from tableveil.client import Client
+from tableveil.identity.secret import new_secret
 
 
 @click.command()
@@ -63,5 +64,6 @@ def _client_of_own_server(database: Path, memory_limit: str | None, threads: int
     with TemporaryDirectory(prefix="tableveil-") as directory:
         address = f"unix:{directory}/socket"
         settings = Settings(database, address, memory_limit=memory_limit, threads=threads, concurrent_jobs=1)
-        with closing(TableveilServer(settings)), Client(address) as client:
+        token = new_secret()
+        with closing(TableveilServer(settings, token)), Client(address, token) as client:
             yield client

@@ -21,7 +21,8 @@ from tableveil.client import DEFAULT_ADDRESS
     help="The DuckDB file that holds the tables; the server alone has it open.",
 )
 @click.option("--address", default=DEFAULT_ADDRESS, show_default=True, help="Where to listen.")
-@click.option("--allow-remote", is_flag=True, help="Allow an address beyond this machine: its clients have all rights.")
+@click.option("--allow-remote", is_flag=True, help="Allow an address that other machines reach; it needs TLS.")
+@click.option("--plaintext", is_flag=True, help="Allow it without TLS, which a proxy in front of the server ends.")
 @click.option("--memory-limit", metavar="SIZE", help="Memory of the database, such as 2GiB; it spills beyond.")
 @click.option("--spill-limit", metavar="SIZE", help="Disk space for spilling; by default half of the free space.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of the database.")
@@ -54,6 +55,7 @@ def serve(
     database: Path,
     address: str,
     allow_remote: bool,
+    plaintext: bool,
     memory_limit: str | None,
     spill_limit: str | None,
     threads: int | None,
@@ -73,6 +75,7 @@ def serve(
             database=database,
             address=address,
             allow_remote=allow_remote,
+            plaintext=plaintext,
             memory_limit=memory_limit,
             spill_limit=spill_limit,
             threads=threads,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
@@ -34,11 +35,17 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
         metavar="ADDRESS",
         help="Where the server listens.",
     )
+    @click.option(
+        "--token-file",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="The file with your token; or set TABLEVEIL_TOKEN or TABLEVEIL_TOKEN_FILE. By default the one that a "
+        "server left here, beside its database.",
+    )
     @click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, with the field names of the protos.")
     @functools.wraps(function)
-    def run(server: str, as_json: bool, **options: object) -> None:
+    def run(server: str, token_file: Path | None, as_json: bool, **options: object) -> None:
         output = Output(as_json)
-        with output.reporting(), Client(server) as client:
+        with output.reporting(), Client(server, token_file=token_file) as client:
             function(Session(client, output), **options)
 
     return run

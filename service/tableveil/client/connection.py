@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Protocol, Self, TypeVar
 
 import grpc
 
 from tableveil.client.failures import UnreachableError, error_of_call
+from tableveil.client.token import find_token, with_token
 from tableveil.errors import TableveilError
 
 DEFAULT_ADDRESS = "127.0.0.1:50651"
@@ -49,10 +51,24 @@ Page = TypeVar("Page", bound=_Page)
 class Connection:
     """A connection to a server, whose verbs the classes in `verbs` add; use it as a context manager, or close it."""
 
-    def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
+    def __init__(
+        self, address: str = DEFAULT_ADDRESS, token: str | None = None, *, token_file: Path | None = None
+    ) -> None:
+        """Without a token, or a file that has one, it is found as `find_token` says.
+
+        Raises:
+            NotFoundError: there is no such file.
+            InvalidError: what was found is no token.
+        """
         self._address = address
         self._closed = threading.Event()
-        self._channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
+        found = find_token(address, token, token_file)
+        channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
+        self._channel = channel if found is None else with_token(channel, found)
+        self._open_stubs()
+
+    def _open_stubs(self) -> None:
+        """Makes the stubs that the verbs of a class call."""
 
     def __enter__(self) -> Self:
         return self

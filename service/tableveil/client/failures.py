@@ -15,6 +15,7 @@ from tableveil.errors import (
     CancelledError,
     Change,
     ConflictError,
+    DeniedError,
     Fault,
     InfeasibleError,
     InternalError,
@@ -22,6 +23,7 @@ from tableveil.errors import (
     NotFoundError,
     Relaxation,
     TableveilError,
+    UnauthenticatedError,
 )
 from tableveil.v1 import faults_pb2
 
@@ -34,6 +36,8 @@ _CLASSES: dict[faults_pb2.FailureKind.ValueType, type[TableveilError]] = {
     faults_pb2.FAILURE_KIND_BUSY: BusyError,
     faults_pb2.FAILURE_KIND_CANCELLED: CancelledError,
     faults_pb2.FAILURE_KIND_INTERNAL: InternalError,
+    faults_pb2.FAILURE_KIND_UNAUTHENTICATED: UnauthenticatedError,
+    faults_pb2.FAILURE_KIND_DENIED: DeniedError,
 }
 _KINDS = {error: kind for kind, error in _CLASSES.items()}
 

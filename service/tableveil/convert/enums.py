@@ -5,13 +5,14 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
-from tableveil import hierarchy, policy
+from tableveil import access, hierarchy, policy
 from tableveil.game import sweep
 from tableveil.requests.classification import Classifier
 from tableveil.runtime import model
 from tableveil.state import jobs as job_state
 from tableveil.state.release_objects import ObjectKind
 from tableveil.v1 import (
+    access_pb2,
     classification_service_pb2,
     faults_pb2,
     job_service_pb2,
@@ -47,6 +48,7 @@ class EnumMap(Generic[E]):
         return ", ".join(member.name for member in self._numbers)
 
 
+ACCESS_ROLES = EnumMap(access_pb2.AccessRole, access.Role)
 ABSENT_VALUES = EnumMap(policy_pb2.AbsentValues, policy.AbsentValues)
 AGGREGATE_FUNCTIONS = EnumMap(policy_pb2.AggregateFunction, policy.AggregateFunction)
 AGGREGATES = EnumMap(policy_pb2.Aggregate, policy.Aggregate)

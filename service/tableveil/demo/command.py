@@ -26,6 +26,7 @@ from tableveil.demo.discharges import create_discharges
 from tableveil.demo.place import DATABASE, LOG, POLICY, RELEASED, TABLE, clear
 from tableveil.document import read_policy
 from tableveil.errors import InternalError
+from tableveil.identity.secret import token_file
 from tableveil.v1 import policy_pb2, release_service_pb2
 
 SECONDS_TO_START = 30.0
@@ -66,7 +67,10 @@ def demo(rows: int, seed: int, directory: Path) -> None:
         console.print(f"\n[bold]2. A policy.[/bold] {policy_file} says what may be known; read its comments.")
         policy, _ = read_policy(text, "yaml")
         console.print("\n[bold]3. A job.[/bold] A server takes the policy over gRPC and searches:")
-        with _server(database, directory / LOG) as address, Client(address) as client:
+        with (
+            _server(database, directory / LOG) as address,
+            Client(address, token_file=token_file(database)) as client,
+        ):
             release = _release(Session(client, output), policy)
             console.print()
             console.print(account(release))

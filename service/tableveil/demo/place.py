@@ -14,7 +14,8 @@ MARK = "made by tableveil demo"
 
 DATABASE, POLICY, RELEASED, LOG = "clinic.duckdb", "policy.yaml", "released.duckdb", "server.log"
 
-FILES = {MARK, DATABASE, f"{DATABASE}.wal", f".{DATABASE}.spill", f".{DATABASE}.ledger", POLICY, RELEASED, LOG}
+_BESIDE = {f"{DATABASE}.wal", *(f".{DATABASE}.{kind}" for kind in ("spill", "ledger", "token"))}
+FILES = {MARK, DATABASE, POLICY, RELEASED, LOG} | _BESIDE
 
 TABLE = "discharges"
 

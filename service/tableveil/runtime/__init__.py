@@ -3,7 +3,8 @@
 from tableveil.runtime.loads import Loads
 from tableveil.runtime.manager import JobManager
 from tableveil.runtime.model import Failure, FailureKind, Job, JobProgress
+from tableveil.runtime.queue import QueueLimits
 from tableveil.runtime.retention import Retention
 from tableveil.runtime.upkeep import Upkeep
 
-__all__ = ["Failure", "FailureKind", "Job", "JobManager", "JobProgress", "Loads", "Retention", "Upkeep"]
+__all__ = ["Failure", "FailureKind", "Job", "JobManager", "JobProgress", "Loads", "QueueLimits", "Retention", "Upkeep"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -12,14 +12,15 @@ from tableveil.errors import (
     CancelledError,
     Change,
     ConflictError,
+    DeniedError,
     Fault,
     InfeasibleError,
     InvalidError,
     NotFoundError,
     Relaxation,
     TableveilError,
+    UnauthenticatedError,
 )
-from tableveil.policy import TableReference
 from tableveil.state.jobs import JobPhase, JobState, Request
 
 
@@ -33,6 +34,8 @@ class FailureKind(StrEnum):
     BUSY = "BUSY"
     CANCELLED = "CANCELLED"
     INTERNAL = "INTERNAL"
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    DENIED = "DENIED"
 
 
 _KINDS: dict[type[TableveilError], FailureKind] = {
@@ -42,10 +45,12 @@ _KINDS: dict[type[TableveilError], FailureKind] = {
     ConflictError: FailureKind.CONFLICT,
     BusyError: FailureKind.BUSY,
     CancelledError: FailureKind.CANCELLED,
+    UnauthenticatedError: FailureKind.UNAUTHENTICATED,
+    DeniedError: FailureKind.DENIED,
 }
 
 
-_PASSING = frozenset({"INTERRUPTED", "PERMISSION_DENIED", "WRITE_CONFLICT", "SOURCE_CHANGED"})
+_PASSING = frozenset({"INTERRUPTED", "WRITE_CONFLICT", "SOURCE_CHANGED"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +118,6 @@ class Job:
     failure: Failure | None = None
     warnings: tuple[str, ...] = ()
     queue_position: int = 0
-
-    def without_contents(self) -> Job:
-        """The job for those who run the server: its state, without names of tables and texts about them."""
-        nothing = TableReference("", "", "")
-        failure = self.failure and Failure(self.failure.kind, self.failure.code, "")
-        request = replace(
-            self.request, request_id="", policy="", options="", source=nothing, target_schema="", target_name=""
-        )
-        return replace(self, request=request, failure=failure, result=None, warnings=())
 
     @property
     def number(self) -> int:

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from tableveil.errors import BusyError
 from tableveil.runtime.active import Active
 from tableveil.runtime.memory import MemoryBudget
 from tableveil.runtime.model import Job
+from tableveil.runtime.turns import Turns
 from tableveil.state.jobs import JobState
 
 
-class JobQueue:
-    """Up to `limit` queued jobs, and the running ones, which share `memory`. May be used from any thread."""
+@dataclass(frozen=True, slots=True)
+class QueueLimits:
+    """How many jobs may be `queued`, how many of them of one owner, and how many of an owner may run at once."""
 
-    def __init__(self, limit: int, memory: MemoryBudget) -> None:
-        self._limit = limit
+    queued: int = 100
+    queued_of_owner: int | None = None
+    running_of_owner: int | None = None
+
+
+class JobQueue:
+    """The queued jobs, whose owners come in turn, and the running ones, which share `memory`.
+
+    May be used from any thread.
+    """
+
+    def __init__(self, limits: QueueLimits, memory: MemoryBudget) -> None:
+        self._limits = limits
         self._memory = memory
         self._active: dict[int, Active] = {}
-        self._queued: deque[int] = deque()
+        self._queued = Turns(limits.running_of_owner)
         self._closed = False
         # Guards all of the above; notified when a job comes, starts, ends, or changes its phase.
         self._changed = threading.Condition()
@@ -32,25 +44,24 @@ class JobQueue:
         """Whether no job is started any more."""
         return self._closed
 
-    def check_room(self) -> None:
-        """Raises `BusyError` if no job can be added."""
+    def check_room(self, owner: str) -> None:
+        """Raises `BusyError` if the owner can add no job."""
         with self._changed:
             if self._closed:
                 raise BusyError("STOPPING", "the server is stopping and takes no more jobs")
-            if len(self._queued) >= self._limit:
-                raise BusyError.of(
-                    "QUEUE_FULL",
-                    "queue",
-                    f"{len(self._queued)} jobs waiting",
-                    f"fewer than {self._limit}",
-                    "Submit again when some have ended.",
-                )
+            own, most = self._queued.of(owner), self._limits.queued_of_owner
+            if most is not None and own >= most:
+                found, expected = f"{own} of your jobs waiting", f"fewer than {most}"
+                raise BusyError.of("TOO_MANY_JOBS", "queue", found, expected, "Submit again when some have ended.")
+            if len(self._queued) >= self._limits.queued:
+                found, expected = f"{len(self._queued)} jobs waiting", f"fewer than {self._limits.queued}"
+                raise BusyError.of("QUEUE_FULL", "queue", found, expected, "Submit again when some have ended.")
 
     def add(self, active: Active) -> None:
-        """Queues a job behind all others."""
+        """Queues a job behind its owner's others."""
         with self._changed:
             self._active[active.job.number] = active
-            self._queued.append(active.job.number)
+            self._queued.add(active.owner, active.job.number)
             self._changed.notify_all()
 
     def active(self) -> list[Active]:
@@ -64,14 +75,16 @@ class JobQueue:
             return {number: self._view(number) for number in numbers if number in self._active}
 
     def take(self) -> Active | None:
-        """Waits for the first job of the queue, and until there is memory for it; None once the queue is closed.
+        """Waits for the next job, and until there is memory for it; None once the queue is closed.
 
         Later ones that need less wait behind it, or it might wait for ever.
         """
         with self._changed:
             while not self._closed:
-                if self._queued and self._memory.fits(self._active[self._queued[0]].need):
-                    active = self._active[self._queued.popleft()]
+                number = self._queued.next()
+                if number is not None and self._memory.fits(self._active[number].need):
+                    active = self._active[number]
+                    self._queued.start(number)
                     active.granted = self._memory.grant(active.job.number, active.need)
                     self._changed.notify_all()
                     return active
@@ -82,6 +95,7 @@ class JobQueue:
         """Gives back the memory of a job that runs no more."""
         with self._changed:
             self._memory.release(active.job.number)
+            self._queued.end(active.owner)
             self._changed.notify_all()
 
     def put_back(self, active: Active) -> bool:
@@ -91,7 +105,7 @@ class JobQueue:
                 return False
             active.need = self._memory.total
             active.job = Job(active.job.request, JobState.QUEUED)
-            self._queued.appendleft(active.job.number)
+            self._queued.add(active.owner, active.job.number, first=True)
             self._changed.notify_all()
         return True
 
@@ -130,8 +144,7 @@ class JobQueue:
         """Starts no more jobs, asks running ones to stop, and returns the queued ones, which the caller has to end."""
         with self._changed:
             self._closed = True
-            queued = [self._active[number] for number in self._queued]
-            self._queued.clear()
+            queued = [self._active[number] for number in self._queued.clear()]
             for active in self._active.values():
                 active.control.cancel()
             self._changed.notify_all()
@@ -139,7 +152,7 @@ class JobQueue:
 
     def _view(self, number: int) -> Job:
         job = self._active[number].job
-        return replace(job, queue_position=self._queued.index(number)) if number in self._queued else job
+        return replace(job, queue_position=self._queued.position(number)) if number in self._queued else job
 
     def _moved(self, job: Job) -> bool:
         active = self._active.get(job.number)

@@ -20,21 +20,35 @@ _LONGEST_SOCKET_FILE = 107
 """Bytes that the system has for the path of a socket (sockaddr_un)."""
 
 
-def check_address(address: str, allow_remote: bool) -> None:
-    """Raises `InvalidError` if the address is malformed, or reaches beyond this machine without `allow_remote`."""
+def check_address(address: str, allow_remote: bool, plaintext: bool) -> None:
+    """Checks an address; `plaintext` says that calls may pass unencrypted beyond this machine.
+
+    Raises:
+        InvalidError: it is malformed, or reaches beyond this machine without `allow_remote`, or unencrypted without
+            `plaintext`.
+    """
     if address.startswith(_SOCKET_FILE):
         # Only its user may connect: see `bind`.
         _socket_file(address)
         return
     host, _ = _parsed(address)
-    if not (allow_remote or _is_loopback(host)):
+    if _is_loopback(host):
+        return
+    if not allow_remote:
         raise InvalidError.of(
             "ADDRESS_REMOTE",
             "address",
             f"{shortened(address)}, which other machines can reach",
             "a loopback address such as 127.0.0.1 or [::1]",
-            "There is no authentication yet: any client that reaches it has all rights. If the network lets only "
-            "the right people in, pass --allow-remote.",
+            "If other machines are to reach it, pass --allow-remote.",
+        )
+    if not plaintext:
+        raise InvalidError.of(
+            "ADDRESS_PLAINTEXT",
+            "address",
+            f"{shortened(address)}, to which tokens and rows would come unencrypted",
+            "TLS, or an address of this machine",
+            "Pass --tls-certificate and --tls-key, or --plaintext if a proxy in front of the server ends TLS.",
         )
 
 

@@ -1,11 +1,22 @@
-"""Ties the work for a call to its caller."""
+"""The caller of the call at hand, and the work for it that ends with the call."""
 
 from __future__ import annotations
+
+from contextvars import ContextVar
 
 import grpc
 
 from tableveil.control import Control
 from tableveil.errors import CancelledError
+from tableveil.identity import Principal
+
+CALLER: ContextVar[Principal] = ContextVar("caller")
+"""Set by the doors; gRPC gives each call a context of its own."""
+
+
+def caller() -> Principal:
+    """The principal that calls; only a handler may ask, in the thread of its call."""
+    return CALLER.get()
 
 
 def control_of(context: grpc.ServicerContext) -> Control:

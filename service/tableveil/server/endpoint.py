@@ -14,6 +14,7 @@ from tableveil.runtime import JobManager
 from tableveil.server.address import bind, with_port
 from tableveil.server.admin_service import AdminService
 from tableveil.server.classification_service import ClassificationService
+from tableveil.server.doors import Doors
 from tableveil.server.draft_service import DraftService
 from tableveil.server.frontier_service import FrontierService
 from tableveil.server.hierarchy_service import HierarchyService
@@ -63,8 +64,8 @@ from tableveil.v1 import (
 
 logger = logging.getLogger("tableveil.server")
 
-SERVICES = tuple(
-    service.full_name
+DESCRIPTORS = tuple(
+    service
     for module in (
         admin_service_pb2,
         job_service_pb2,
@@ -80,6 +81,7 @@ SERVICES = tuple(
     )
     for service in module.DESCRIPTOR.services_by_name.values()
 )
+SERVICES = tuple(service.full_name for service in DESCRIPTORS)
 
 _OPTIONS = (
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
@@ -100,6 +102,7 @@ class Endpoint:
         self,
         jobs: JobManager,
         stores: Stores,
+        doors: Doors,
         address: str,
         stream_limit: int,
         idle_seconds: float = STREAM_IDLE_SECONDS,
@@ -109,7 +112,9 @@ class Endpoint:
         self._threads = ThreadPoolExecutor(stream_limit + RESERVED_THREADS, thread_name_prefix="tableveil-call")
         streams = Slots(stream_limit, "open streams")
         self._idle = IdleStreams(idle_seconds)
-        server = grpc.server(self._threads, interceptors=[CallInterceptor(streams, self._idle)], options=_OPTIONS)
+        server = grpc.server(
+            self._threads, interceptors=[CallInterceptor(doors, streams, self._idle)], options=_OPTIONS
+        )
         self._server = server
         try:
             self.address = with_port(address, bind(server, address))

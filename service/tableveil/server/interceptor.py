@@ -1,32 +1,27 @@
-"""Wraps every call: reads requests, counts streams, and turns errors into statuses."""
+"""Wraps every call: leads it through the doors, reads its requests, and counts streams."""
 
 from __future__ import annotations
 
-import logging
-import traceback
-import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import grpc
 from google.protobuf.message import DecodeError
 
-from tableveil.control import Stopped
-from tableveil.errors import CancelledError, InternalError, InvalidError, TableveilError
-from tableveil.runtime.model import Failure
+from tableveil.errors import InvalidError
+from tableveil.server.call import Call
+from tableveil.server.doors import Doors
 from tableveil.server.idle import IdleStreams
 from tableveil.server.slots import Slots
-from tableveil.server.status import status_of
-
-logger = logging.getLogger("tableveil.server")
 
 
 class CallInterceptor(grpc.ServerInterceptor):
     """Wraps the handlers of all services on the server."""
 
-    def __init__(self, streams: Slots, idle: IdleStreams) -> None:
+    def __init__(self, doors: Doors, streams: Slots, idle: IdleStreams) -> None:
         """`streams` holds a slot for each streaming call, because it holds a thread; `idle` ends those that wait."""
+        self._doors = doors
         self._streams = streams
         self._idle = idle
 
@@ -54,50 +49,66 @@ class CallInterceptor(grpc.ServerInterceptor):
 
     def _unary(self, method: str, handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[..., Any]:
         def answer(request: bytes, context: grpc.ServicerContext) -> Any:
-            with _failures_as_statuses(method, context):
+            with self._doors.passed(method, context, stream=False) as call:
                 assert handler.unary_unary is not None
-                return handler.unary_unary(_read(handler, request), context)
+                return handler.unary_unary(self._doors.enter(call, _read(handler, request)), context)
 
         return answer
 
     def _upload(self, method: str, handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[..., Any]:
         def answer(requests: Iterator[bytes], context: grpc.ServicerContext) -> Any:
-            with _failures_as_statuses(method, context), self._streams.taken():
+            with self._doors.passed(method, context, stream=True) as call, self._streams.taken():
                 assert handler.stream_unary is not None
-                return handler.stream_unary(self._received(handler, requests, context), context)
+                return handler.stream_unary(self._received(call, handler, requests, context), context)
 
         return answer
 
     # The generators take the slots themselves: a generator that never starts is never finished either.
     def _download(self, method: str, handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[..., Iterator[Any]]:
         def answer(request: bytes, context: grpc.ServicerContext) -> Iterator[Any]:
-            with _failures_as_statuses(method, context), self._streams.taken():
+            with self._doors.passed(method, context, stream=True) as call, self._streams.taken():
                 assert handler.unary_stream is not None
-                yield from self._sent(handler.unary_stream(_read(handler, request), context), context)
+                asked = self._doors.enter(call, _read(handler, request))
+                yield from self._sent(call, handler.unary_stream(asked, context), context)
 
         return answer
 
     def _exchange(self, method: str, handler: grpc.RpcMethodHandler[Any, Any]) -> Callable[..., Iterator[Any]]:
         def answer(requests: Iterator[bytes], context: grpc.ServicerContext) -> Iterator[Any]:
-            with _failures_as_statuses(method, context), self._streams.taken():
+            with self._doors.passed(method, context, stream=True) as call, self._streams.taken():
                 assert handler.stream_stream is not None
-                requested = self._received(handler, requests, context)
-                yield from self._sent(handler.stream_stream(requested, context), context)
+                requested = self._received(call, handler, requests, context)
+                yield from self._sent(call, handler.stream_stream(requested, context), context)
 
         return answer
 
     def _received(
-        self, handler: grpc.RpcMethodHandler[Any, Any], requests: Iterator[bytes], context: grpc.ServicerContext
+        self,
+        call: Call,
+        handler: grpc.RpcMethodHandler[Any, Any],
+        requests: Iterator[bytes],
+        context: grpc.ServicerContext,
     ) -> Iterator[Any]:
-        while True:
-            with self._idle.waiting(context):
-                request = next(requests, None)
-            if request is None:
-                return
-            yield _read(handler, request)
+        """The requests of a stream, once the first one, which says what it is about, was let in."""
 
-    def _sent(self, responses: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
+        def following() -> Iterator[Any]:
+            while True:
+                with self._idle.waiting(context):
+                    request = next(requests, None)
+                call.check_caller()
+                if request is None:
+                    return
+                yield _read(handler, request)
+
+        received = following()
+        first = next(received, None)
+        # A client that sends nothing asks for what an empty request does.
+        self._doors.enter(call, _read(handler, b"") if first is None else first)
+        return received if first is None else chain([first], received)
+
+    def _sent(self, call: Call, responses: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
         for response in responses:
+            call.check_caller()
             # gRPC asks for the next one when this one is on its way, which flow control may delay.
             with self._idle.waiting(context):
                 yield response
@@ -109,41 +120,3 @@ def _read(handler: grpc.RpcMethodHandler[Any, Any], request: bytes) -> Any:
         return handler.request_deserializer(request)
     except DecodeError:
         raise InvalidError("REQUEST_MALFORMED", "the request is not the message that this method takes") from None
-
-
-@contextmanager
-def _failures_as_statuses(method: str, context: grpc.ServicerContext) -> Iterator[None]:
-    try:
-        yield
-    except grpc.RpcError:
-        # The client is gone; gRPC knows its own exception by identity.
-        raise
-    except Stopped:
-        context.abort_with_status(status_of(Failure.of(CancelledError("CANCELLED", "nobody waits for it any more"))))
-    except TableveilError as error:
-        logger.info("%s: %s", method, error.code, extra={"method": method, "code": error.code})
-        context.abort_with_status(status_of(Failure.of(error)))
-    except Exception as error:
-        context.abort_with_status(status_of(Failure.of(_unexpected(method, error))))
-
-
-def _unexpected(method: str, error: Exception) -> InternalError:
-    """The client's view of a defect: an id to look for in the log.
-
-    The log gets the place, but no text: it may be data.
-    """
-    correlation = uuid.uuid4().hex[:16]
-    frames = traceback.extract_tb(error.__traceback__)
-    place = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
-    fields = {"method": method, "correlation": correlation}
-    logger.error("%s failed [%s]: %s at %s", method, correlation, _types(error), place, extra=fields)
-    return InternalError("INTERNAL", f"an unexpected error; the server's log tells more at [{correlation}]")
-
-
-def _types(error: BaseException) -> str:
-    """Types of an exception and of those that led to it."""
-    names = [type(error).__name__]
-    while (cause := error.__cause__ or error.__context__) is not None and len(names) < 5:
-        names.append(type(cause).__name__)
-        error = cause
-    return " from ".join(names)

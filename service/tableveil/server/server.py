@@ -7,6 +7,11 @@ from contextlib import ExitStack
 from typing import Any
 
 from tableveil import backend
+from tableveil.access import Role
+from tableveil.identity import AuthenticatedBy, Principal
+from tableveil.identity.first_token import make_first_token
+from tableveil.identity.own_token import OwnToken
+from tableveil.identity.tokens import Tokens
 from tableveil.lookups import (
     Hierarchies,
     Releases,
@@ -15,27 +20,35 @@ from tableveil.lookups import (
     Tables,
 )
 from tableveil.pipelines.draft import Drafts
-from tableveil.runtime import JobManager, Loads, Retention, Upkeep
+from tableveil.runtime import JobManager, Loads, QueueLimits, Retention, Upkeep
 from tableveil.server.address import check_address
-from tableveil.server.endpoint import Endpoint
+from tableveil.server.authorize import ServerWideRoles
+from tableveil.server.doors import Doors
+from tableveil.server.endpoint import DESCRIPTORS, Endpoint
+from tableveil.server.methods import declared
 from tableveil.server.settings import CALL_GRACE_SECONDS, STOP_SECONDS, Settings
 from tableveil.server.stores import Stores
 from tableveil.state.jobs import JobKind
 
 logger = logging.getLogger("tableveil.server")
 
+_OWN = Principal("owner", frozenset(), AuthenticatedBy.TOKEN, frozenset(Role))
+"""The caller of a server that its own process started."""
+
 
 class TableveilServer:
     """A running server; close it when done."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, own_token: str | None = None) -> None:
         """Opens the database, ends the unfinished jobs of an earlier process, and answers calls.
+
+        With an `own_token` it accepts no other one, and stores none.
 
         Raises:
             TableveilError: a setting is invalid, the database cannot be opened, or the address cannot be used.
         """
         settings.check()
-        check_address(settings.address, settings.allow_remote)
+        check_address(settings.address, settings.allow_remote, settings.plaintext)
         with ExitStack() as opened:
             directories = (*settings.load_directories, *filter(None, (settings.backup_directory,)))
             database = backend.Database(
@@ -44,11 +57,16 @@ class TableveilServer:
                 )
             )
             opened.callback(database.close)
-            jobs = JobManager(database, settings.concurrent_jobs, settings.queue_limit)
+            jobs = JobManager(database, settings.concurrent_jobs, QueueLimits(settings.queue_limit))
             opened.callback(jobs.close, STOP_SECONDS)
             retention = None if settings.keep_days is None else Retention(database, settings.keep_days)
             if retention is not None:
                 opened.callback(retention.close)
+            tokens = Tokens(database)
+            opened.callback(tokens.close)
+            authenticator = tokens if own_token is None else OwnToken(own_token, _OWN)
+            if own_token is None and (path := make_first_token(tokens, database.path, list(Role))) is not None:
+                logger.info("%s has the first token, which has all roles", path)
             stores = Stores(
                 Releases(database),
                 Hierarchies(database),
@@ -59,14 +77,17 @@ class TableveilServer:
                 tables=Tables(database),
                 loads=Loads(database, jobs, settings.load_directories),
             )
-            endpoint = Endpoint(jobs, stores, settings.address, settings.stream_limit)
+            doors = Doors(declared(DESCRIPTORS), authenticator, ServerWideRoles())
+            opened.callback(doors.close)
+            endpoint = Endpoint(jobs, stores, doors, settings.address, settings.stream_limit)
             endpoint.start()
             opened.pop_all()
         self._database, self._jobs, self._retention, self._endpoint = database, jobs, retention, endpoint
+        self._tokens, self._doors = tokens, doors
         self.address = endpoint.address
         self._replaced = False
         if settings.allow_remote:
-            logger.warning("%s may be reached by other machines, and nobody is asked who they are", self.address)
+            logger.warning("%s may be reached by other machines", self.address)
 
     def works(self) -> bool:
         """Whether the database can be used; if not, only another process on the same file helps.
@@ -88,6 +109,8 @@ class TableveilServer:
         self._endpoint.retire()
         jobs_ended = self._jobs.close(STOP_SECONDS)
         calls_ended = self._endpoint.stop(CALL_GRACE_SECONDS)
+        self._doors.close()
+        self._tokens.close()
         if self._retention is not None:
             self._retention.close()
         if jobs_ended and calls_ended:

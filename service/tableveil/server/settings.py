@@ -70,6 +70,7 @@ class Settings:
     database: Path
     address: str = DEFAULT_ADDRESS
     allow_remote: bool = False
+    plaintext: bool = False
     memory_limit: str | None = None
     spill_limit: str | None = None
     threads: int | None = None

@@ -25,6 +25,8 @@ _CODES = {
     FailureKind.BUSY: grpc.StatusCode.RESOURCE_EXHAUSTED,
     FailureKind.CANCELLED: grpc.StatusCode.CANCELLED,
     FailureKind.INTERNAL: grpc.StatusCode.INTERNAL,
+    FailureKind.UNAUTHENTICATED: grpc.StatusCode.UNAUTHENTICATED,
+    FailureKind.DENIED: grpc.StatusCode.PERMISSION_DENIED,
 }
 
 _CODES_BY_REASON = {

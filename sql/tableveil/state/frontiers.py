@@ -8,7 +8,6 @@ from decimal import Decimal
 
 from tableveil.policy import TableReference
 from tableveil.state.mapper import NumberedTable, Table
-from tableveil.state.seen import results
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +59,5 @@ class Frontier:
 
 
 FRONTIERS = NumberedTable(
-    "frontiers",
-    Frontier,
-    "frontier_numbers",
-    parts={"points": Table("frontier_points", Point, "frontier")},
-    seen=results,
+    "frontiers", Frontier, "frontier_numbers", parts={"points": Table("frontier_points", Point, "frontier")}
 )

@@ -21,6 +21,7 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.message import Message
 
 from tableveil.client import Client
+from tableveil.client.token import with_token
 from tableveil.document import read_policy
 from tableveil.errors import TableveilError
 from tableveil.v1 import (
@@ -165,7 +166,7 @@ class _Fuzzer:
     _noting = Lock()
 
     def __init__(self, server: Served, seeds: Sequence[Message], seed: int, report: Report) -> None:
-        self._channel = grpc.insecure_channel(server.address)
+        self._channel = with_token(grpc.insecure_channel(server.address), server.token_file.read_text().strip())
         self._seeds = seeds
         self._seed = seed
         self._report = report
@@ -219,7 +220,7 @@ class _Fuzzer:
 
 def _look_at_jobs(server: Served, report: Report) -> None:
     """Cancels accepted jobs that have not ended, and checks the ends of the others."""
-    with Client(server.address) as client:
+    with Client(server.address, token_file=server.token_file) as client:
         for listed in list(client.list_jobs()):
             try:
                 client.cancel_job(listed.name)

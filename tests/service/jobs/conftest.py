@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,7 +84,7 @@ def open_manager(database: Database) -> Iterator[Open]:
     """Opens managers of the database; all are closed in the end."""
     opened: list[JobManager] = []
 
-    def open_one(**options: int) -> JobManager:
+    def open_one(**options: Any) -> JobManager:
         opened.append(JobManager(database, **options))
         return opened[-1]
 

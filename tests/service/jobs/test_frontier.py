@@ -72,7 +72,7 @@ Open = Callable[..., JobManager]
 def open_manager(database: Database) -> Iterator[Open]:
     opened: list[JobManager] = []
 
-    def open_one(**options: int) -> JobManager:
+    def open_one(**options: Any) -> JobManager:
         opened.append(JobManager(database, **options))
         return opened[-1]
 

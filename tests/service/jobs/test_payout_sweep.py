@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -78,7 +79,7 @@ Open = Callable[..., JobManager]
 def open_manager(database: Database) -> Iterator[Open]:
     opened: list[JobManager] = []
 
-    def open_one(**options: int) -> JobManager:
+    def open_one(**options: Any) -> JobManager:
         opened.append(JobManager(database, **options))
         return opened[-1]
 

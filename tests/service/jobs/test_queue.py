@@ -19,7 +19,7 @@ from tableveil.policy import (
     Policy,
     ReleaseTarget,
 )
-from tableveil.runtime import FailureKind, JobManager
+from tableveil.runtime import FailureKind, JobManager, QueueLimits
 from tableveil.state.jobs import JobState
 from tests.service.jobs.managed import POLICY, SECONDS, Gate, Open, ended, submit, to
 
@@ -49,7 +49,7 @@ def test_no_more_jobs_run_at_once_than_allowed(open_manager: Open, gate: Gate) -
 
 
 def test_a_full_queue(open_manager: Open, gate: Gate) -> None:
-    jobs = open_manager(concurrent_jobs=1, queue_limit=2)
+    jobs = open_manager(concurrent_jobs=1, limits=QueueLimits(2))
     submit(jobs, to("running"))
     gate.wait_for(1)
     waiting = [submit(jobs, to(f"waiting{i}", request_id=f"r-{i}")) for i in range(2)]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from functools import cache
 from unittest.mock import Mock, create_autospec
 
 import grpc
 import pytest
 
+from tableveil.access import Role
+from tableveil.identity import AuthenticatedBy, Principal
+from tableveil.identity.own_token import OwnToken
 from tableveil.lookups import (
     Hierarchies,
     Releases,
@@ -19,10 +22,14 @@ from tableveil.lookups import (
 )
 from tableveil.pipelines.draft import Drafts
 from tableveil.runtime import JobManager, Loads, Upkeep
-from tableveil.server.endpoint import Endpoint
+from tableveil.server.authorize import ServerWideRoles
+from tableveil.server.doors import Doors
+from tableveil.server.endpoint import DESCRIPTORS, Endpoint
+from tableveil.server.methods import declared
 from tableveil.server.settings import STREAM_IDLE_SECONDS
 from tableveil.server.stores import Stores
 from tableveil.state.jobs import JobKind
+from tests import authenticated
 
 Start = Callable[..., Endpoint]
 Serve = Callable[..., grpc.Channel]
@@ -133,12 +140,20 @@ def stores(
 
 
 @pytest.fixture
-def start(jobs: Mock, stores: Stores) -> Iterator[Start]:
+def doors() -> Iterator[Doors]:
+    """They let in callers with the token of the tests, to do everything."""
+    principal = Principal("tester", frozenset(), AuthenticatedBy.TOKEN, frozenset(Role))
+    with closing(Doors(declared(DESCRIPTORS), OwnToken(authenticated.TOKEN, principal), ServerWideRoles())) as doors:
+        yield doors
+
+
+@pytest.fixture
+def start(jobs: Mock, stores: Stores, doors: Doors) -> Iterator[Start]:
     """Starts an endpoint, and stops it in the end."""
     with ExitStack() as stack:
 
         def start(stream_limit: int = 8, idle_seconds: float = STREAM_IDLE_SECONDS) -> Endpoint:
-            endpoint = Endpoint(jobs, stores, "127.0.0.1:0", stream_limit, idle_seconds)
+            endpoint = Endpoint(jobs, stores, doors, "127.0.0.1:0", stream_limit, idle_seconds)
             endpoint.start()
             stack.callback(endpoint.stop, 0.0)
             return endpoint
@@ -150,7 +165,7 @@ def start(jobs: Mock, stores: Stores) -> Iterator[Start]:
 def serve(start: Start) -> Iterator[Serve]:
     """Starts an endpoint and connects to it."""
     with ExitStack() as stack:
-        yield lambda **options: stack.enter_context(grpc.insecure_channel(start(**options).address))
+        yield lambda **options: stack.enter_context(authenticated.channel(start(**options).address))
 
 
 @pytest.fixture

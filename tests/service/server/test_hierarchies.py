@@ -22,6 +22,7 @@ from tableveil.state.compare_hierarchies import Comparison, LevelDifference
 from tableveil.state.hierarchies import Stored
 from tableveil.v1 import hierarchy_service_pb2 as v1
 from tableveil.v1 import hierarchy_service_pb2_grpc, policy_pb2
+from tests import authenticated
 
 SECONDS = 20.0
 """How long a test waits for what takes less than one on an idle machine."""
@@ -87,7 +88,7 @@ def test_a_client_that_goes_away_leaves_nothing(start: Callable[..., Endpoint], 
     address = start().address
     hierarchies.create.return_value = stored("zip")
     for _ in range(50):
-        with grpc.insecure_channel(address) as other:
+        with authenticated.channel(address) as other:
             sent, left = threading.Event(), threading.Event()
 
             def chunks(
@@ -103,7 +104,7 @@ def test_a_client_that_goes_away_leaves_nothing(start: Callable[..., Endpoint], 
                 call.cancel()
         left.set()
     # All slots come back.
-    with grpc.insecure_channel(address) as channel:
+    with authenticated.channel(address) as channel:
         for _ in range(settings.UPLOADS_AT_ONCE + 1):
             upload(hierarchy_service_pb2_grpc.HierarchyServiceStub(channel), chunk("other", ("a", "*")))
     assert {call.args[0] for call in hierarchies.create.call_args_list} == {"other"}

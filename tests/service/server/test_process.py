@@ -17,7 +17,10 @@ import pytest
 from tableveil.errors import BusyError, TableveilError
 from tableveil.server import Settings, TableveilServer
 from tableveil.v1 import job_service_pb2, job_service_pb2_grpc, table_service_pb2, table_service_pb2_grpc
+from tests import authenticated
 from tests.service.client.samples import policy
+
+ROOT = Path(__file__).parents[3]
 
 SECONDS = 60
 """How long a test waits for what should take a few."""
@@ -31,6 +34,8 @@ import sys
 from pathlib import Path
 from tableveil.errors import TableveilError
 from tableveil.server import Settings, run_server
+from tests.authenticated import use_one_token
+use_one_token()
 try:
     sys.exit(run_server(Settings(Path(sys.argv[1]), sys.argv[2])))
 except TableveilError as error:
@@ -50,7 +55,7 @@ def launch(tmp_path: Path) -> Iterator[Launch]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)])},
         )
         started.append(process)
         return process
@@ -70,7 +75,7 @@ def address_of(process: Process) -> str:
 
 
 def jobs_at(address: str) -> job_service_pb2.ListJobsResponse:
-    with grpc.insecure_channel(address) as channel:
+    with authenticated.channel(address) as channel:
         return job_service_pb2_grpc.JobServiceStub(channel).ListJobs(job_service_pb2.ListJobsRequest(), timeout=SECONDS)
 
 
@@ -82,7 +87,9 @@ def test_serves_until_told_to_stop(launch: Launch, tmp_path: Path, number: signa
     _, log = process.communicate(timeout=SECONDS)
     assert process.returncode == 0
     assert log.rstrip().endswith("stopped")
-    assert [path.name for path in tmp_path.iterdir()] == ["clinic.duckdb"], "no spill, no write-ahead log"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".clinic.duckdb.token", "clinic.duckdb"], (
+        "no spill, no write-ahead log"
+    )
 
 
 def test_what_keeps_it_from_starting(launch: Launch, tmp_path: Path) -> None:
@@ -195,7 +202,7 @@ def test_a_stop_ends_the_process_in_time_whatever_hangs(launch: Launch, tmp_path
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         connection.execute("CREATE TABLE discharges AS SELECT 'm' AS sex, 'flu' AS diagnosis FROM range(20) r(i)")
     process = launch(program=HANG + sooner + HANGING[what] + PROGRAM)
-    with grpc.insecure_channel(address_of(process)) as channel:
+    with authenticated.channel(address_of(process)) as channel:
         submitted = job_service_pb2_grpc.JobServiceStub(channel).SubmitJob.future(
             job_service_pb2.SubmitJobRequest(policy=policy())
         )

@@ -17,10 +17,12 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_status import rpc_status
 
 from tableveil.runtime import Job
+from tableveil.server.doors import Doors
 from tableveil.server.endpoint import SERVICES, Endpoint
 from tableveil.server.stores import Stores
 from tableveil.v1 import job_service_pb2 as v1
 from tableveil.v1 import job_service_pb2_grpc
+from tests import authenticated
 
 LIMIT = 5
 SECONDS_TO_TELL = 20.0
@@ -167,10 +169,10 @@ def test_watching_the_health_holds_no_slot(serve: Callable[..., grpc.Channel], w
         stream.cancel()
 
 
-def test_health_says_that_the_server_is_stopping(jobs: Mock, stores: Stores) -> None:
-    endpoint = Endpoint(jobs, stores, "127.0.0.1:0", LIMIT)
+def test_health_says_that_the_server_is_stopping(jobs: Mock, stores: Stores, doors: Doors) -> None:
+    endpoint = Endpoint(jobs, stores, doors, "127.0.0.1:0", LIMIT)
     endpoint.start()
-    with grpc.insecure_channel(endpoint.address) as channel:
+    with authenticated.channel(endpoint.address) as channel:
         watch = health_stub(channel).Watch(health_pb2.HealthCheckRequest(service=SERVICES[0]), timeout=SECONDS_TO_TELL)
         assert next(watch).status == SERVING
         assert {check(channel, service) for service in ("", *SERVICES)} == {SERVING}
@@ -184,10 +186,10 @@ def test_health_says_that_the_server_is_stopping(jobs: Mock, stores: Stores) -> 
         assert raised.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
-def test_stopping_ends_streams(jobs: Mock, stores: Stores, watched: Watched) -> None:
-    endpoint = Endpoint(jobs, stores, "127.0.0.1:0", LIMIT)
+def test_stopping_ends_streams(jobs: Mock, stores: Stores, doors: Doors, watched: Watched) -> None:
+    endpoint = Endpoint(jobs, stores, doors, "127.0.0.1:0", LIMIT)
     endpoint.start()
-    with grpc.insecure_channel(endpoint.address) as channel:
+    with authenticated.channel(endpoint.address) as channel:
         (stream,) = watching(channel, 1)
         before = time.monotonic()
         endpoint.stop(0.2)

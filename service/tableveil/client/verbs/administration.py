@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tableveil.client.connection import DEFAULT_ADDRESS, Connection
+from tableveil.client.connection import Connection
 from tableveil.v1 import admin_service_pb2
 from tableveil.v1.admin_service_pb2_grpc import AdminServiceStub
 
@@ -10,8 +10,8 @@ from tableveil.v1.admin_service_pb2_grpc import AdminServiceStub
 class AdministrationVerbs(Connection):
     """Verbs about the server itself."""
 
-    def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
-        super().__init__(address)
+    def _open_stubs(self) -> None:
+        super()._open_stubs()
         self._admin = AdminServiceStub(self._channel)
 
     def check_health(self, ready: bool = False) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tableveil.client.connection import DEFAULT_ADDRESS
 from tableveil.client.names import (
     CLASSIFICATIONS,
     FRONTIERS,
@@ -41,8 +40,8 @@ if TYPE_CHECKING:
 class AnalysisVerbs(HierarchyVerbs):
     """Verbs that measure, compare and draft."""
 
-    def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
-        super().__init__(address)
+    def _open_stubs(self) -> None:
+        super()._open_stubs()
         self._drafts = DraftServiceStub(self._channel)
         self._risks = RiskServiceStub(self._channel)
         self._frontiers = FrontierServiceStub(self._channel)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tableveil.client.connection import DEFAULT_ADDRESS, SECONDS_TO_ANSWER, Connection
+from tableveil.client.connection import SECONDS_TO_ANSWER, Connection
 from tableveil.client.uploads import preview_requests, upload_requests
 from tableveil.errors import InvalidError
 from tableveil.v1 import hierarchy_service_pb2, policy_pb2
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class HierarchyVerbs(Connection):
     """Verbs about hierarchies."""
 
-    def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
-        super().__init__(address)
+    def _open_stubs(self) -> None:
+        super()._open_stubs()
         self._hierarchies = HierarchyServiceStub(self._channel)
 
     def create_hierarchy(

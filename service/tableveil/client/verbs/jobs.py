@@ -8,7 +8,7 @@ from pathlib import Path
 
 import grpc
 
-from tableveil.client.connection import DEFAULT_ADDRESS, SECONDS_TO_ANSWER
+from tableveil.client.connection import SECONDS_TO_ANSWER
 from tableveil.client.failures import error_from, failure_in, faults_from
 from tableveil.client.names import JOBS, resource_name
 from tableveil.client.verbs.hierarchies import HierarchyVerbs
@@ -21,8 +21,8 @@ from tableveil.v1.job_service_pb2_grpc import JobServiceStub
 class JobVerbs(HierarchyVerbs):
     """Verbs about policies and jobs."""
 
-    def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
-        super().__init__(address)
+    def _open_stubs(self) -> None:
+        super()._open_stubs()
         self._jobs = JobServiceStub(self._channel)
 
     def check_policy(self, policy: policy_pb2.Policy, base_directory: Path = Path()) -> list[Fault]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tableveil.client.connection import DEFAULT_ADDRESS, Connection
+from tableveil.client.connection import Connection
 from tableveil.client.formats import ExportFormat
 from tableveil.client.names import RELEASES, resource_name
 from tableveil.v1 import release_service_pb2
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class ReleaseVerbs(Connection):
     """Verbs about releases."""
 
-    def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
-        super().__init__(address)
+    def _open_stubs(self) -> None:
+        super()._open_stubs()
         self._releases = ReleaseServiceStub(self._channel)
 
     def get_release(self, release: str) -> release_service_pb2.Release:

@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 import grpc
 
-from tableveil.client.connection import DEFAULT_ADDRESS, Connection
+from tableveil.client.connection import Connection
 from tableveil.client.names import table_reference
 from tableveil.v1 import policy_pb2, table_service_pb2
 from tableveil.v1.table_service_pb2_grpc import TableServiceStub
@@ -29,8 +29,8 @@ class SupportsArrowStream(Protocol):
 class TableVerbs(Connection):
     """Verbs about tables."""
 
-    def __init__(self, address: str = DEFAULT_ADDRESS) -> None:
-        super().__init__(address)
+    def _open_stubs(self) -> None:
+        super()._open_stubs()
         self._tables = TableServiceStub(self._channel)
 
     def list_tables(self) -> Iterator[table_service_pb2.TableInfo]:

@@ -1,0 +1,50 @@
+"""The text of a token: a prefix that secret scanners find, 256 random bits, and a checksum of both."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import zlib
+from pathlib import Path
+
+PREFIX = "tvl_"
+
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_RANDOM, _CHECKSUM = 43, 6
+"""Digits to the base 62 that hold 256 bits, and 32 bits."""
+
+_FORM = re.compile(rf"{PREFIX}[0-9A-Za-z]{{{_RANDOM + _CHECKSUM}}}")
+
+
+def new_secret() -> str:
+    """A token that nobody has."""
+    begin = PREFIX + _digits(int.from_bytes(secrets.token_bytes(32)), _RANDOM)
+    return begin + _checksum(begin)
+
+
+def is_well_formed(text: str) -> bool:
+    """Whether it is a token, and whole: a copy that lost a character, or is made up, is not."""
+    return _FORM.fullmatch(text) is not None and _checksum(text[:-_CHECKSUM]) == text[-_CHECKSUM:]
+
+
+def digest_of(secret: str) -> str:
+    """The digest by which the server knows a token. No salt: nobody can try all of 256 random bits."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def token_file(database: Path) -> Path:
+    """The file beside a database in which the server leaves its first token."""
+    return database.with_name(f".{database.name}.token")
+
+
+def _checksum(begin: str) -> str:
+    return _digits(zlib.crc32(begin.encode()), _CHECKSUM)
+
+
+def _digits(number: int, length: int) -> str:
+    found = ""
+    for _ in range(length):
+        number, digit = divmod(number, len(_DIGITS))
+        found = _DIGITS[digit] + found
+    return found

@@ -1,0 +1,103 @@
+"""The address at which metrics and health are read over HTTP: without TLS, as most monitoring and probes do."""
+
+from __future__ import annotations
+
+import socket
+import socketserver
+import threading
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tableveil.metrics.metrics import Metrics
+
+READERS_AT_ONCE = 8
+"""Connections beyond these are closed: each holds a thread."""
+
+SECONDS_TO_ASK = 5.0
+"""How long a reader may take to send its request, or to take the answer."""
+
+
+class MetricsAddress:
+    """Answers at `/metrics`, `/healthz` (the process lives) and `/readyz` (it takes calls); close it when done."""
+
+    def __init__(self, host: str, port: int, metrics: Metrics, ready: Callable[[], bool]) -> None:
+        """Listens, at any port if that is 0. Raises `OSError` if this machine cannot listen there."""
+        self._server = _Server(host, port, metrics, ready)
+        self.port: int = self._server.server_address[1]
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.1,), name="tableveil-metrics", daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Listens no more."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    # A reader that hangs must not keep the process from ending.
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, host: str, port: int, metrics: Metrics, ready: Callable[[], bool]) -> None:
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.metrics = metrics
+        self.ready = ready
+        self._free = threading.BoundedSemaphore(READERS_AT_ONCE)
+        super().__init__((host, port), _Handler)
+
+    def server_bind(self) -> None:
+        # The one of HTTPServer asks the name service for a name that nobody needs.
+        socketserver.TCPServer.server_bind(self)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """The reader is gone, which is nobody's fault."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+    timeout = SECONDS_TO_ASK
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
+        if path == "/metrics":
+            content_type, text = self.server.metrics.text(self.headers.get("Accept", ""))
+            self._answer(HTTPStatus.OK, content_type, text)
+        elif path == "/healthz":
+            self._say(HTTPStatus.OK, "alive")
+        elif path == "/readyz":
+            ready = self.server.ready()
+            self._say(HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE, "ready" if ready else "not ready")
+        else:
+            self._say(HTTPStatus.NOT_FOUND, "there are /metrics, /healthz and /readyz")
+
+    def version_string(self) -> str:
+        return "tableveil"
+
+    def log_message(self, format: str, *_: Any) -> None:
+        """Reading is not logged: it happens all the time."""
+
+    def _say(self, status: HTTPStatus, text: str) -> None:
+        self._answer(status, "text/plain; charset=utf-8", f"{text}\n".encode())
+
+    def _answer(self, status: HTTPStatus, content_type: str, text: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)

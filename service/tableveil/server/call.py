@@ -1,0 +1,46 @@
+"""A call, as the doors come to know it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import grpc
+from google.protobuf.message import Message
+
+from tableveil.errors import UnauthenticatedError
+from tableveil.identity import Principal
+from tableveil.runtime.model import Failure
+from tableveil.server.methods import MethodAccess
+
+
+@dataclass(slots=True)
+class Call:
+    """One call. Each door fills in what it finds out; the fields below `began` are empty before.
+
+    `access` is None for methods that everybody may call whom the server knows. The `request` is the first one of a
+    stream. `refusal` says why the caller is nobody: for the audit, not for the caller.
+    """
+
+    method: str
+    access: MethodAccess | None
+    peer: str
+    began: float = field(default_factory=time.monotonic)
+    principal: Principal | None = None
+    refusal: str = ""
+    request: Message | None = None
+    failure: Failure | None = None
+    code: grpc.StatusCode = grpc.StatusCode.OK
+
+    def check_caller(self) -> None:
+        """Raises `UnauthenticatedError`, of one text for whatever was wrong with a token, if the caller is nobody."""
+        if self.refusal:
+            raise UnauthenticatedError.of(
+                "UNAUTHENTICATED",
+                "authorization",
+                "no token that this server accepts",
+                "a valid token",
+                "Name its file with --token-file or TABLEVEIL_TOKEN_FILE, or put it into TABLEVEIL_TOKEN. The server "
+                "keeps its first one beside its database, in .FILE.token; an admin makes others with `tableveil tokens "
+                "create`.",
+            )

@@ -1,0 +1,153 @@
+"""The doors that each call passes before it is handled.
+
+In this order: it is measured, its caller is authenticated, limited to a fair use, authorized for what the request
+names, and recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Protocol, TypeVar, cast
+
+import grpc
+from google.protobuf.message import Message
+
+from tableveil.identity import Authenticator, Credentials, Unauthenticated
+from tableveil.server.call import Call
+from tableveil.server.caller import CALLER
+from tableveil.server.failed_calls import failure_of
+from tableveil.server.methods import HEALTH, REFLECTION, MethodAccess
+from tableveil.server.open_streams import OpenStreams
+from tableveil.server.status import status_of
+
+Request = TypeVar("Request", bound=Message)
+
+
+class Meter(Protocol):
+    """Counts calls."""
+
+    def began(self, call: Call) -> None:
+        """Nothing is known of it but the method."""
+
+    def ended(self, call: Call) -> None:
+        """It has its code."""
+
+
+class FairUse(Protocol):
+    """Limits the calls of each principal."""
+
+    def admitted(self, call: Call) -> AbstractContextManager[None]:
+        """Holds what the call takes of a limit; raises `BusyError` if nothing is left."""
+
+
+class Authorizer(Protocol):
+    """Knows who may do what."""
+
+    def authorize(self, call: Call) -> None:
+        """Raises `DeniedError`, or `NotFoundError` if the caller may not even know that something is there."""
+
+
+class Audit(Protocol):
+    """Records calls."""
+
+    def begin(self, call: Call) -> None:
+        """Before an authorized call is handled; raises an error if it could not be recorded."""
+
+    def end(self, call: Call) -> None:
+        """After every call, also a refused one, which has no `begin`; it has its code and failure."""
+
+
+class Doors:
+    """Lets calls in. `methods` has the access of each method."""
+
+    def __init__(
+        self,
+        methods: Mapping[str, MethodAccess],
+        authenticator: Authenticator,
+        authorizer: Authorizer,
+        audit: Audit | None = None,
+        fair_use: FairUse | None = None,
+        meter: Meter | None = None,
+    ) -> None:
+        self._methods = methods
+        self._authenticator = authenticator
+        self._authorizer = authorizer
+        self._audit = audit
+        self._fair_use = fair_use
+        self._meter = meter
+        self._streams = OpenStreams(authenticator)
+
+    def close(self) -> None:
+        """Looks after open streams no more."""
+        self._streams.close()
+
+    @contextmanager
+    def passed(self, method: str, context: grpc.ServicerContext, *, stream: bool) -> Iterator[Call]:
+        """A call whose caller is known and within the limits, while it is handled; its end is recorded.
+
+        A failure in the block becomes the call's status. The stream of a caller who is not accepted any more ends.
+        """
+        access = None if method.startswith((HEALTH, REFLECTION)) else self._methods[method]
+        call = Call(method, access, context.peer())
+        if self._meter:
+            self._meter.began(call)
+        try:
+            try:
+                with self._let_in(call, context, stream):
+                    yield call
+            except BaseException as error:
+                # Raised on if the client is gone.
+                call.failure = failure_of(method, error)
+        except BaseException:
+            call.code = grpc.StatusCode.CANCELLED
+            raise
+        finally:
+            status = status_of(call.failure) if call.failure else None
+            call.code = status.code if status else call.code
+            if self._audit:
+                self._audit.end(call)
+            if self._meter:
+                self._meter.ended(call)
+        if status:
+            context.abort_with_status(status)
+
+    def enter(self, call: Call, request: Request) -> Request:
+        """The request, or the first one of a stream, once the caller may do what it asks for."""
+        call.request = request
+        if not call.method.startswith(HEALTH):
+            self._authorizer.authorize(call)
+            if self._audit:
+                self._audit.begin(call)
+        return request
+
+    @contextmanager
+    def _let_in(self, call: Call, context: grpc.ServicerContext, stream: bool) -> Iterator[None]:
+        if call.method.startswith(HEALTH):
+            yield
+            return
+        try:
+            credentials = _credentials(context)
+            call.principal = self._authenticator.authenticate(credentials)
+        except Unauthenticated as refused:
+            call.refusal = refused.reason
+        call.check_caller()
+        assert call.principal is not None
+        CALLER.set(call.principal)
+        with (
+            self._fair_use.admitted(call) if self._fair_use else nullcontext(),
+            self._streams.watched(call, credentials, context) if stream else nullcontext(),
+        ):
+            yield
+
+
+def _credentials(context: grpc.ServicerContext) -> Credentials:
+    """The proofs that came with a call; raises `Unauthenticated` if there are two tokens, or none that can be read."""
+    sent = [value for name, value in context.invocation_metadata() if name == "authorization"]
+    names: Sequence[bytes] = cast(Any, context.auth_context()).get("x509_subject_alternative_name", ())
+    bearer = None
+    if sent:
+        kind, _, bearer = sent[0].partition(" ") if isinstance(sent[0], str) else ("", "", "")
+        if len(sent) > 1 or kind.lower() != "bearer" or not bearer.isascii():
+            raise Unauthenticated("two tokens" if len(sent) > 1 else "no bearer token")
+    return Credentials(bearer, tuple(name.decode("utf-8", "replace") for name in names), context.peer())

@@ -1,0 +1,51 @@
+"""The failures of calls, made from what was raised: errors are meant for the caller, anything else is a defect."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+import uuid
+
+import grpc
+
+from tableveil.control import Stopped
+from tableveil.errors import CancelledError, InternalError, TableveilError
+from tableveil.runtime.model import Failure
+
+logger = logging.getLogger("tableveil.server")
+
+
+def failure_of(method: str, error: BaseException) -> Failure:
+    """The failure that the client is told; raises the error on if the client is gone."""
+    match error:
+        case Stopped():
+            return Failure.of(CancelledError("CANCELLED", "nobody waits for it any more"))
+        case TableveilError():
+            logger.info("%s: %s", method, error.code, extra={"method": method, "code": error.code})
+            return Failure.of(error)
+        case Exception() if not isinstance(error, grpc.RpcError):
+            return Failure.of(_unexpected(method, error))
+    # gRPC knows its own exception by identity.
+    raise error
+
+
+def _unexpected(method: str, error: Exception) -> InternalError:
+    """The client's view of a defect: an id to look for in the log.
+
+    The log gets the place, but no text: it may be data.
+    """
+    correlation = uuid.uuid4().hex[:16]
+    frames = traceback.extract_tb(error.__traceback__)
+    place = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
+    fields = {"method": method, "correlation": correlation}
+    logger.error("%s failed [%s]: %s at %s", method, correlation, _types(error), place, extra=fields)
+    return InternalError("INTERNAL", f"an unexpected error; the server's log tells more at [{correlation}]")
+
+
+def _types(error: BaseException) -> str:
+    """Types of an exception and of those that led to it."""
+    names = [type(error).__name__]
+    while (cause := error.__cause__ or error.__context__) is not None and len(names) < 5:
+        names.append(type(cause).__name__)
+        error = cause
+    return " from ".join(names)

@@ -1,0 +1,45 @@
+"""The roles that each method needs, as the protos declare them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from google.protobuf.descriptor import ServiceDescriptor
+from grpc_health.v1 import health
+from grpc_reflection.v1alpha import reflection
+
+from tableveil.access import Role
+from tableveil.convert.enums import ACCESS_ROLES
+from tableveil.v1 import access_pb2
+
+
+@dataclass(frozen=True, slots=True)
+class MethodAccess:
+    """Any one of the roles suffices, for all that the fields at the paths `resources` name; see `access.proto`."""
+
+    roles: frozenset[Role]
+    resources: tuple[str, ...] = ()
+
+
+def declared(services: Iterable[ServiceDescriptor]) -> Mapping[str, MethodAccess]:
+    """The access to each method, by its full name as calls have it.
+
+    Raises:
+        AssertionError: a method declares none.
+    """
+    found = {}
+    for service in services:
+        for method in service.methods:
+            access = method.GetOptions().Extensions[access_pb2.access]
+            roles = frozenset(filter(None, map(ACCESS_ROLES.from_proto, access.roles)))
+            assert roles, f"{method.full_name} declares no access"
+            found[f"/{service.full_name}/{method.name}"] = MethodAccess(roles, tuple(access.resources))
+    return found
+
+
+REFLECTION = f"/{reflection.SERVICE_NAME}/"
+"""The methods that tell what is in the protos, to everybody whom the server knows."""
+
+HEALTH = f"/{health.SERVICE_NAME}/"
+"""The methods that anybody may call."""

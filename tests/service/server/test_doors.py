@@ -1,0 +1,147 @@
+"""Nobody gets past the doors without a token that the server knows, nor beyond the roles that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+from unittest.mock import Mock
+
+import grpc
+import pytest
+from google.protobuf.empty_pb2 import Empty
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from tableveil.access import Role
+from tableveil.client.token import with_token
+from tableveil.identity import AuthenticatedBy, Principal
+from tableveil.identity.own_token import OwnToken
+from tableveil.identity.secret import new_secret
+from tableveil.server.authorize import ServerWideRoles
+from tableveil.server.doors import Doors
+from tableveil.server.endpoint import DESCRIPTORS, Endpoint
+from tableveil.server.methods import declared
+from tableveil.server.stores import Stores
+from tableveil.v1 import job_service_pb2, job_service_pb2_grpc
+from tests.authenticated import TOKEN
+from tests.service.server.conftest import Start
+
+Metadata = tuple[tuple[str, str | bytes], ...]
+
+METHODS = declared(DESCRIPTORS)
+
+REFUSED: list[Metadata] = [
+    (),
+    (("authorization", f"Bearer {new_secret()}"),),
+    (("authorization", f"Bearer {TOKEN[:-1]}x"),),
+    (("authorization", f"Bearer {TOKEN} "),),
+    (("authorization", f"Bearer  {TOKEN}"),),
+    (("authorization", f"Basic {TOKEN}"),),
+    (("authorization", TOKEN),),
+    (("authorization", "Bearer "),),
+    (("authorization", "Bearer"),),
+    (
+        ("authorization", f"Bearer {TOKEN}"),
+        ("authorization", f"Bearer {TOKEN}"),
+    ),
+    (("authorization", f"Bearer {TOKEN}, Bearer {TOKEN}"),),
+    (("x-authorization", f"Bearer {TOKEN}"),),
+    (("authorization-bin", f"Bearer {TOKEN}".encode()),),
+]
+
+
+@pytest.fixture
+def anonymous(start: Start) -> Iterator[grpc.Channel]:
+    with grpc.insecure_channel(start().address) as channel:
+        yield channel
+
+
+def call(channel: grpc.Channel, metadata: Metadata) -> job_service_pb2.GetJobResponse:
+    stub = job_service_pb2_grpc.JobServiceStub(channel)
+    return stub.GetJob(job_service_pb2.GetJobRequest(name="jobs/1"), metadata=metadata)
+
+
+def code_of(channel: grpc.Channel, method: str, requests: list[Empty]) -> grpc.StatusCode:
+    ask = channel.stream_stream(method, Empty.SerializeToString, Empty.FromString)
+    with pytest.raises(grpc.RpcError) as raised:
+        list(ask(iter(requests), timeout=10))
+    code: grpc.StatusCode = raised.value.code()
+    return code
+
+
+def test_each_method_says_who_may_call_it() -> None:
+    found = {f"/{service.full_name}/{method.name}" for service in DESCRIPTORS for method in service.methods}
+    assert found == METHODS.keys()
+
+
+def test_a_method_that_says_nothing_keeps_the_server_from_starting() -> None:
+    health: Any = health_pb2.DESCRIPTOR.services_by_name.values()
+    with pytest.raises(AssertionError, match="Check declares no access"):
+        declared(health)
+
+
+@pytest.mark.parametrize("metadata", REFUSED, ids=range(len(REFUSED)))
+def test_whatever_is_wrong_with_a_token_reads_alike(
+    anonymous: grpc.Channel, jobs: Mock, metadata: Metadata, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(grpc.RpcError) as raised:
+        call(anonymous, metadata)
+    assert raised.value.code() is grpc.StatusCode.UNAUTHENTICATED
+    told = raised.value.details() or ""
+    assert told.startswith("authorization: found no token that this server accepts; expected a valid token.")
+    assert not jobs.method_calls
+    assert "tvl_" not in told + caplog.text
+
+
+def test_no_method_answers_without_a_token(anonymous: grpc.Channel) -> None:
+    for method in METHODS:
+        assert code_of(anonymous, method, [Empty()]) is grpc.StatusCode.UNAUTHENTICATED, method
+
+
+def test_what_the_protos_hold_is_not_for_strangers(anonymous: grpc.Channel) -> None:
+    asked = reflection_pb2.ServerReflectionRequest(list_services="")
+    stub: Any = reflection_pb2_grpc.ServerReflectionStub(anonymous)
+    with pytest.raises(grpc.RpcError) as raised:
+        list(stub.ServerReflectionInfo(iter([asked])))
+    assert raised.value.code() is grpc.StatusCode.UNAUTHENTICATED
+    stub = reflection_pb2_grpc.ServerReflectionStub(with_token(anonymous, TOKEN))
+    (answer,) = stub.ServerReflectionInfo(iter([asked]))
+    assert answer.list_services_response.service
+
+
+def test_anybody_may_ask_for_the_health(anonymous: grpc.Channel) -> None:
+    stub: Any = health_pb2_grpc.HealthStub(anonymous)
+    assert stub.Check(health_pb2.HealthCheckRequest()).status == health_pb2.HealthCheckResponse.SERVING
+    watched = stub.Watch(health_pb2.HealthCheckRequest())
+    assert next(watched).status == health_pb2.HealthCheckResponse.SERVING
+    watched.cancel()
+
+
+def test_a_header_of_a_megabyte_harms_nobody(anonymous: grpc.Channel, jobs: Mock) -> None:
+    with pytest.raises(grpc.RpcError) as raised:
+        call(anonymous, (("authorization", f"Bearer {'x' * 2**20}"),))
+    assert raised.value.code() in (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.UNAVAILABLE)
+    assert not jobs.method_calls
+    with pytest.raises(grpc.RpcError) as raised:
+        call(anonymous, ())
+    assert raised.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
+@pytest.mark.parametrize("role", Role)
+def test_each_method_is_refused_without_its_roles(jobs: Mock, stores: Stores, role: Role) -> None:
+    principal = Principal("clerk", frozenset(), AuthenticatedBy.TOKEN, frozenset({role}))
+    with closing(Doors(METHODS, OwnToken(TOKEN, principal), ServerWideRoles())) as doors:
+        endpoint = Endpoint(jobs, stores, doors, "127.0.0.1:0", 4)
+        endpoint.start()
+        try:
+            with with_token(grpc.insecure_channel(endpoint.address), TOKEN) as channel:
+                for method, access in METHODS.items():
+                    if role in access.roles:
+                        continue
+                    assert code_of(channel, method, [Empty()]) is grpc.StatusCode.PERMISSION_DENIED, method
+                    # A stream without any message asks for something as well.
+                    assert code_of(channel, method, []) is not grpc.StatusCode.OK
+        finally:
+            endpoint.stop(0.0)
+    assert not jobs.method_calls
