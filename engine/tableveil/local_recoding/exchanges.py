@@ -15,28 +15,15 @@ from numpy.typing import NDArray
 
 from tableveil.control import Control
 from tableveil.local_recoding.judge import Judge
-from tableveil.local_recoding.labels import FORBIDDEN, ColumnLabels, Integers, Labels, Sets, sets_of
+from tableveil.local_recoding.labels import FORBIDDEN, Integers, Labels, Sets, sets_of
+from tableveil.local_recoding.near import NEVER, Joins, nearest
 from tableveil.local_recoding.problem import SUPPRESSED
-
-NEAR = 10
-"""Classes that are tried per combination."""
 
 LONGEST = 5
 """Combinations on a path."""
 
-CHUNK = 1 << 22
-"""Numbers in the matrices by which near classes are found."""
-
 CROWD = 64
 """Combinations of a class up to which others take their places; a larger one can spare them."""
-
-TOLD_APART = 2048
-"""Values of a column that are told apart when near classes are looked for."""
-
-TABLE = 2048
-"""Values of a column up to which shared levels are looked up in a table."""
-
-NEVER = 1e15
 
 EPSILON = 1e-12
 """Changes of a score below this are rounding."""
@@ -79,25 +66,21 @@ class Exchanges:
         self._judge = judge
         self._suppressed = suppressed_cost
         self._control = control
-        self._tables = [
-            column.shared(*np.ix_(*[np.arange(column.groups.shape[1])] * 2)).astype(np.int8)
-            if column.groups.shape[1] <= TABLE
-            else None
-            for column in labels.columns
-        ]
+        self._joins = Joins(labels)
         self._several = int(classes.max(initial=-1)) + 1
-        self._own = self._costs_of(np.zeros_like(labels.values, np.int64), labels.values)
+        self._known: tuple[NDArray[np.int64], Sets, Floats] | None = None
+        self._own = labels.between(labels.values, labels.values).costs
 
     def improve(self, rounds: int, enough: float) -> float:
         """Returns the decrease of the cost.
 
-        Near classes are found once; exchanges are made while they save `enough` of a round.
+        Near classes are found once, later from those that changed. Exchanges go on while a round saves `enough`.
         """
         saved = 0.0
         self._look()
         if not len(self._starts):
             return 0.0
-        near = self._nearest(np.arange(len(self.classes)))
+        near = self._near_all()
         refused = np.zeros(near.shape, np.bool_)
         for _ in range(rounds):
             self._control.raise_if_stopped()
@@ -116,7 +99,7 @@ class Exchanges:
         left = np.flatnonzero((self.classes == SUPPRESSED) & (self._counts > 0))
         while len(left):
             self._look()
-            near = self._nearest(left)
+            near = self._nearest(left, self.classes[self._order[self._starts]])
             before = len(left)
             for choice in range(near.shape[1]):
                 self._control.raise_if_stopped()
@@ -177,60 +160,41 @@ class Exchanges:
         )
         self._without.values[order], self._without.levels[order] = others.values, others.levels
         self._without.costs[order] = others.costs
+        self._without_states = self._joins.states(self._without)
         self._alone = np.zeros(count, np.bool_)
         self._alone[order] = alone[:, 0]
 
-    def _costs_of(self, levels: Integers, values: Integers, joined: Integers | None = None) -> Floats:
-        """The cost per record of sets that one more combination joined."""
-        costs = np.zeros(len(levels))
-        for j, column in enumerate(self._labels.columns):
-            level = levels[:, j]
-            if joined is not None:
-                table = self._tables[j]
-                shared = (
-                    column.shared(values[:, j], joined[:, j])
-                    if table is None
-                    else table.ravel().take(values[:, j].astype(np.int64) * len(table) + joined[:, j])
-                )
-                level = np.maximum(level, shared)
-            costs += column.costs.ravel().take(level * column.costs.shape[1] + values[:, j])
-        return costs
-
-    def _nearest(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
-        """Per combination of these the classes that it would join at least cost, but its own; shape (rows, near).
-
-        Costs of joins are products of two matrices: what a class would cost with each value, and who has which value.
-        """
+    def _near_all(self) -> NDArray[np.int64]:
+        """Near classes of all combinations: of those known before and of those that changed since."""
+        everyone, known = np.arange(len(self.classes)), self._known
         present = self.classes[self._order[self._starts]]
-        sets, sizes = self._sets, self._sizes[present].astype(np.float32)
-        left, right = [], []
-        for j, column in enumerate(self._labels.columns):
-            values, number = _told_apart(column, self._labels.values[rows, j])
-            own = sets.values[present, j]
-            level = np.maximum(sets.levels[present, j][:, None], column.shared(own[:, None], values[None, :]))
-            left.append(column.costs[level, own[:, None]].astype(np.float32))
-            one = np.zeros((len(values), len(number)), np.float32)
-            one[number, np.arange(len(number))] = 1
-            right.append(one)
-        of_classes, of_rows = np.concatenate(left, axis=1), np.concatenate(right, axis=0)
-        costs = (sets.costs[present]).astype(np.float32)
-        position = np.full(len(self._sizes), -1)
-        position[present] = np.arange(len(present))
-        near = min(NEAR, len(present))
-        found = np.empty((len(rows), near), np.int64)
-        step = max(1, CHUNK // len(present))
-        for start in range(0, len(found), step):
-            self._control.raise_if_stopped()
-            stop = min(start + step, len(found))
-            counts = self._counts[rows[start:stop]].astype(np.float32)
-            joined = of_rows[:, start:stop].T @ of_classes.T
-            changes = joined * counts[:, None] + (joined - costs) * sizes
-            own = self.classes[rows[start:stop]]
-            inside = np.flatnonzero(own != SUPPRESSED)
-            changes[inside, position[own[inside]]] = np.inf
-            best = np.argpartition(changes, near - 1, axis=1)[:, :near]
-            found[start:stop] = present[best]
-        return found
+        if known is not None:
+            near, sets, sizes = known
+            same = (self._sizes == sizes) & (self._sets.levels == sets.levels).all(axis=1)
+            changed = present[~(same & (self._sets.values == sets.values).all(axis=1))[present]]
+        if known is None or 2 * len(changed) > len(present):
+            near = self._nearest(everyone, present)
+        elif len(changed):
+            stale = np.isin(near, changed)
+            near = np.concatenate([near, self._nearest(everyone, changed)], axis=1)
+            costs = self._join_changes(near)
+            costs[:, : stale.shape[1]][stale] = NEVER
+            near = np.take_along_axis(near, np.argpartition(costs, stale.shape[1] - 1)[:, : stale.shape[1]], axis=1)
+        self._known = near, self._sets, self._sizes
+        return near
+
+    def _nearest(self, rows: NDArray[np.intp], among: NDArray[np.int64]) -> NDArray[np.int64]:
+        classes, counts = self.classes[rows], self._counts[rows]
+        return nearest(self._labels.chosen(rows), counts, classes, self._sets, self._sizes, among, self._control)
+
+    def _join_changes(self, near: NDArray[np.int64]) -> Floats:
+        """The change of cost if each combination joins its near classes; `NEVER` for its own and for empty ones."""
+        where, who = near.ravel(), np.repeat(np.arange(len(near)), near.shape[1])
+        costs = self._joins.costs(self._joins.states(self._sets), where, who)
+        changes = (self._sizes[where] + self._counts[who]) * costs - self._sizes[where] * self._sets.costs[where]
+        changes[(where == self.classes[who]) | (self._sizes[where] == 0)] = NEVER
+        shaped: Floats = changes.reshape(near.shape)
+        return shaped
 
     def _moves(self, near: NDArray[np.int64], refused: NDArray[np.bool_]) -> Iterator[_Move]:
         counts, classes, smallest = self._counts, self.classes, self._judge.smallest
@@ -244,13 +208,8 @@ class Exchanges:
         free = ~inside | self._alone | (own_sizes - counts >= smallest)
         # The change of cost if it joins a near class.
         width = near.shape[1]
-        who = np.repeat(everyone, width)
-        where = near.ravel()
-        barred = refused.ravel() | (where == classes[who]) | (self._sizes[where] == 0)
-        costs = self._costs_of(self._sets.levels[where], self._sets.values[where], self._labels.values[who])
-        joins = (self._sizes[where] + counts[who]) * costs - self._sizes[where] * self._sets.costs[where]
-        joins[barred] = NEVER
-        joins = joins.reshape(near.shape)
+        joins = self._join_changes(near)
+        joins[refused] = NEVER
         best = joins.argmin(axis=1)
         target, cheapest = near[everyone, best], joins[everyone, best]
         out = inside & (counts * self._suppressed < cheapest) & (counts <= self.suppressible) & (counts > 0)
@@ -261,14 +220,16 @@ class Exchanges:
         if len(self._starts):
             yield from self._dissolved(cheapest, target, best, out)
 
-        # Edges: `taker` takes the place of `leaver`.
-        pairs = np.flatnonzero(~barred & (self._members[where] <= CROWD))
-        taken = self._members[where[pairs]]
-        taker, pair = np.repeat(who[pairs], taken), np.repeat(pairs, taken)
-        offset = np.arange(int(taken.sum())) - np.repeat(np.cumsum(taken) - taken, taken)
-        leaver = self._order[np.repeat(self._first[where[pairs]], taken) + offset]
-        order = np.argsort(leaver, kind="stable")
-        taker, leaver, pair = taker[order], leaver[order], pair[order]
+        # Edges: `taker` takes the place of `leaver`; those of a leaver stand together.
+        where = near.ravel()
+        pairs = np.flatnonzero((joins.ravel() < NEVER) & (self._members[where] <= CROWD))
+        pairs = pairs[np.argsort(where[pairs], kind="stable")]
+        coming = np.bincount(where[pairs], minlength=self._several)
+        edges = coming[classes[self._order]]
+        offset = np.repeat((np.cumsum(coming) - coming)[classes[self._order]] - np.cumsum(edges) + edges, edges)
+        leaver = np.repeat(self._order, edges)
+        pair = pairs[offset + np.arange(len(leaver))]
+        taker = pair // width
         change = self._replaced(leaver, taker)
         starts = np.flatnonzero(np.diff(leaver, prepend=-1))
         if not len(starts):
@@ -289,8 +250,7 @@ class Exchanges:
                 rows, to, at = [int(row)], [int(target[row])], int(row)
                 for back in reversed(came):
                     to.append(int(classes[at]))
-                    last = int(back[at])
-                    at = int(taker[last])
+                    at = int(taker[back[at]])
                     rows.append(at)
                 first = int(pair[came[-1][row]])
                 yield _Move(moving[row] + cheapest[row], rows, to, divmod(first, width))
@@ -304,7 +264,7 @@ class Exchanges:
     def _replaced(self, leaver: Integers, taker: Integers) -> Floats:
         """The change of a class's cost if one combination takes another's place."""
         of = self.classes[leaver]
-        costs = self._costs_of(self._without.levels[leaver], self._without.values[leaver], self._labels.values[taker])
+        costs = self._joins.costs(self._without_states, leaver, taker)
         costs = np.where(self._alone[leaver], self._own[taker], costs)
         sizes = self._sizes[of] - self._counts[leaver] + self._counts[taker]
         change = sizes * costs - self._sizes[of] * self._sets.costs[of]
@@ -384,13 +344,3 @@ class Exchanges:
             costs = self._labels.of_sets(rows, starts).costs * np.add.reduceat(self._counts[rows], starts)
             changes[numbers] += np.where(self._judge.releasable(self._rows[rows], starts), costs, np.inf)
         return changes
-
-
-def _told_apart(column: ColumnLabels, values: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-    """Values that stand for all, and per combination the position of its own: of many values, one of each label."""
-    for groups in (np.arange(column.groups.shape[1]), *column.groups):
-        _, first, number = np.unique(groups[values], return_index=True, return_inverse=True)
-        if len(first) <= TOLD_APART:
-            return values[first], number
-    # Nothing is shared: the column tells nothing of what is near.
-    return values[:1], np.zeros(len(values), np.intp)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,46 +179,36 @@ class _Recoding:
         best = self._best
         if best is None or not len(best.classes):
             return
-        problem, number = self._problem, 0
-        labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, best.allowed)
-        while True:
+        labels = Labels.of(self._problem.levels, self._problem.codes, self._problem.costs.labels, best.allowed)
+        whole = None
+        for number in count():
             self._tell("improvement")
             classes, before = best.classes.copy(), best.score
-            suppressible = problem.suppressible - int(problem.counts[classes == SUPPRESSED].sum())
+            suppressible = self._problem.suppressible - int(self._problem.counts[classes == SUPPRESSED].sum())
             try:
-                for rows in self._neighbourhoods(labels, classes, number):
-                    local = renumbered(classes[rows])
-                    exchanges = self._exchanges(labels, rows, local, problem.costs.suppressed, suppressible)
-                    numbers = np.unique(classes[rows][classes[rows] != SUPPRESSED])
-                    try:
-                        exchanges.improve(ROUNDS, WORTH * best.score * len(rows) / len(classes))
-                    finally:
-                        inside = local != SUPPRESSED
-                        classes[rows[inside]] = numbers[local[inside]]
-                        classes[rows[~inside]] = SUPPRESSED
-                        suppressible = exchanges.suppressible
+                if len(classes) <= LARGEST_TOGETHER:
+                    whole = whole or self._part(labels, np.arange(len(classes)), classes, suppressible)
+                    whole.improve(classes, WORTH * before)
+                else:
+                    for rows in _neighbourhoods(labels, classes, number):
+                        part = self._part(labels, rows, classes, suppressible)
+                        part.improve(classes, WORTH * before * len(rows) / len(classes))
+                        suppressible = part.exchanges.suppressible
             finally:
-                improved = self._settled(_Partition.of(problem, best.allowed, classes))
+                improved = self._settled(_Partition.of(self._problem, best.allowed, classes))
                 if improved is not None and improved.score < best.score:
                     self._best = best = improved
                     self._rounds += 1
-            number += 1
+            if best.classes is not classes:
+                # They were changed to be valid: exchanges begin anew.
+                whole = None
             if before - best.score <= WORTH * abs(before):
                 return
 
-    def _neighbourhoods(self, labels: Labels, classes: NDArray[np.int64], number: int) -> list[NDArray[np.intp]]:
-        """Combinations by neighbourhoods of whole classes, in another order of columns each time."""
-        if len(classes) <= LARGEST_TOGETHER:
-            return [np.arange(len(classes))]
-        order, starts = sets_of(classes)
-        columns = np.random.default_rng(number).permutation(len(labels.columns))
-        low = np.minimum.reduceat(labels.values[order], starts, axis=0)
-        ranks = np.empty(len(starts), np.int64)
-        ranks[np.lexsort(low[:, columns].T)] = np.arange(len(starts))
-        by_rank = order[np.argsort(np.repeat(ranks, np.diff(starts, append=len(order))), kind="stable")]
-        edges = np.flatnonzero(np.diff(classes[by_rank], prepend=-2))
-        cuts = edges[np.searchsorted(edges, np.arange(NEIGHBOURHOOD, len(by_rank), NEIGHBOURHOOD), side="right") - 1]
-        return [part for part in np.split(by_rank, np.unique(cuts)) if len(part)]
+    def _part(self, labels: Labels, rows: NDArray[np.intp], classes: NDArray[np.int64], suppressible: int) -> _Part:
+        numbers = np.unique(classes[rows][classes[rows] != SUPPRESSED])
+        suppressed = self._problem.costs.suppressed
+        return _Part(rows, numbers, self._exchanges(labels, rows, renumbered(classes[rows]), suppressed, suppressible))
 
     def _keep(self, partition: _Partition, how: str) -> bool:
         """Whether it is valid, and the best so far."""
@@ -289,3 +280,33 @@ class _Partition:
             sizes = np.add.reduceat(problem.counts[rows], starts)
             score += float(labels.of_sets(rows, starts).costs @ sizes)
         return cls(classes, allowed, score)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Combinations whose classes are improved, and the numbers of these classes."""
+
+    rows: NDArray[np.intp]
+    numbers: NDArray[np.int64]
+    exchanges: Exchanges
+
+    def improve(self, classes: NDArray[np.int64], enough: float) -> None:
+        """Improves these in place, whenever it is stopped."""
+        try:
+            self.exchanges.improve(ROUNDS, enough)
+        finally:
+            local = self.exchanges.classes
+            classes[self.rows] = np.where(local == SUPPRESSED, SUPPRESSED, np.append(self.numbers, SUPPRESSED)[local])
+
+
+def _neighbourhoods(labels: Labels, classes: NDArray[np.int64], number: int) -> list[NDArray[np.intp]]:
+    """Combinations by neighbourhoods of whole classes, in another order of columns for each number."""
+    order, starts = sets_of(classes)
+    columns = np.random.default_rng(number).permutation(len(labels.columns))
+    low = np.minimum.reduceat(labels.values[order], starts, axis=0)
+    ranks = np.empty(len(starts), np.int64)
+    ranks[np.lexsort(low[:, columns].T)] = np.arange(len(starts))
+    by_rank = order[np.argsort(np.repeat(ranks, np.diff(starts, append=len(order))), kind="stable")]
+    edges = np.flatnonzero(np.diff(classes[by_rank], prepend=-2))
+    cuts = edges[np.searchsorted(edges, np.arange(NEIGHBOURHOOD, len(by_rank), NEIGHBOURHOOD), side="right") - 1]
+    return [part for part in np.split(by_rank, np.unique(cuts)) if len(part)]
