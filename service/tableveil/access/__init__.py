@@ -1,5 +1,7 @@
-"""Access: the roles that callers have, and what each of them allows."""
+"""The rights of principals: grants of roles, and the view of the database that they give."""
 
-from tableveil.access.role import Role
+from tableveil.access.access import Access, Wanted
+from tableveil.access.rules import Caller
+from tableveil.state.grants import Grant, Role, Scope
 
-__all__ = ["Role"]
+__all__ = ["Access", "Caller", "Grant", "Role", "Scope", "Wanted"]

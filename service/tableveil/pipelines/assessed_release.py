@@ -176,13 +176,12 @@ def _hierarchies(session: Session, assessed: Assessed) -> FoundHierarchies:
     for i, attribute in enumerate(assessed.policy.attributes):
         definition, column = attribute.hierarchy, attribute.column
         if isinstance(definition, ListedHierarchy):
-            name, _, version = used.get(column, "").rpartition("@")
-            if name:
-                stored = hierarchies.find(session.ledger, name, int(version))
+            if "@" in used.get(column, ""):
+                stored = hierarchies.version_of(session.ledger, used[column])
                 result.found[column] = (InlineLevels(hierarchies.rows(session.ledger, stored)), stored.reference)
                 continue
             field = f"attributes[{i}].hierarchy"
-            levels, reference, faults = listed_levels(session, definition, field, column, store=False)
+            levels, reference, faults = listed_levels(session, definition, field, column)
             result.faults.extend(faults)
             if levels is not None:
                 result.found[column] = (levels, reference)

@@ -37,7 +37,7 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
     source, policy, faults = resolve_source(session, with_k(policy, grid.ks[0]))
     if source is None or faults:
         raise InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)
-    hierarchies = hierarchies_of(session, policy, store=False)
+    hierarchies = hierarchies_of(session, policy)
     # One transaction, so that all reads see one state of the rows.
     with session.transaction():
         mark = fingerprint(session, source, fingerprint_key(session.ledger))

@@ -36,7 +36,7 @@ def run_payout_sweep(job: JobContext, policy: Policy, swept: SweptGains) -> int:
     source, policy, faults = resolve_source(session, policy)
     if source is None or faults:
         raise InvalidError.about("POLICY_INVALID", "the policy does not fit the table", faults)
-    hierarchies = hierarchies_of(session, policy, store=False)
+    hierarchies = hierarchies_of(session, policy)
     # One transaction, so that all reads see one state of the rows.
     with session.transaction():
         key = fingerprint_key(session.ledger)

@@ -124,7 +124,10 @@ def resolve_fully(session: Session, policy: Policy, store: bool) -> tuple[Source
     if source is None or faults:
         raise _invalid(faults)
     check_existing(session, policy)
-    return source, policy, hierarchies_of(session, policy, store)
+    # Rows that the policy writes out may come from any of the tables.
+    schemas = {read.schema for read in source.tables}
+    own_schema = schemas.pop() if len(schemas) == 1 else ""
+    return source, policy, hierarchies_of(session, policy, own_schema if store else None)
 
 
 def read_dictionaries(
@@ -225,14 +228,14 @@ def check_people(session: Session, policy: Policy, base: BaseHistogram) -> None:
         raise _invalid(faults)
 
 
-def hierarchies_of(session: Session, policy: Policy, store: bool) -> FoundHierarchies:
-    """The hierarchies of all columns that have one; `store` stores those with rows that are not in the store yet."""
+def hierarchies_of(session: Session, policy: Policy, store_in: str | None = None) -> FoundHierarchies:
+    """The hierarchies of all columns that have one; with a schema to `store_in`, new rows are stored there."""
     hierarchies = FoundHierarchies()
     for i, attribute in enumerate(policy.attributes):
         definition = attribute.hierarchy
         if isinstance(definition, ListedHierarchy):
             name = f"{policy.source.table or 'source_query'}.{attribute.column}"
-            levels, reference, faults = listed_levels(session, definition, f"attributes[{i}].hierarchy", name, store)
+            levels, reference, faults = listed_levels(session, definition, f"attributes[{i}].hierarchy", name, store_in)
             hierarchies.faults.extend(faults)
             if levels is not None:
                 hierarchies.found[attribute.column] = (levels, reference)

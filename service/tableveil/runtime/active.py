@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
-from tableveil.backend import Session
+from tableveil.backend import Look, Session, present_look
 from tableveil.control import Control
-from tableveil.errors import ConflictError, shortened
+from tableveil.errors import ConflictError, DeniedError, shortened
 from tableveil.pipelines.work import Work
 from tableveil.policy import ReleaseTarget, TableReference
 from tableveil.runtime.model import Job
 from tableveil.source.query import resolve_query
+from tableveil.state import jobs as store
 from tableveil.state.releases import Release
 
 
 @dataclass(slots=True)
 class Active:
-    """A queued or running job: the tables that it reads, and the bytes of memory estimated and granted."""
+    """A queued or running job: the tables that it reads, and the bytes of memory estimated and granted.
+
+    Its principal, who sees as `look` gives, has to own the tables in `owned`.
+    """
 
     job: Job
     work: Work
     reads: tuple[TableReference, ...]
+    owned: tuple[TableReference, ...]
     need: int
-    owner: str = ""
+    look: Look
     granted: int = 0
     control: Control = field(default_factory=Control)
+
+    @property
+    def owner(self) -> str:
+        """The name of its principal."""
+        return self.job.request.owner
 
 
 def tables_read(session: Session, work: Work, source: TableReference) -> tuple[TableReference, ...]:
@@ -37,6 +47,23 @@ def tables_read(session: Session, work: Work, source: TableReference) -> tuple[T
         *((population,) if population is not None else ()),
         *work.hierarchy_tables,
     )
+
+
+def tables_owned(session: Session, work: Work, reads: Iterable[TableReference]) -> tuple[TableReference, ...]:
+    """The tables that a job's principal has to own: those that it reads, and those that were read for its release."""
+    if work.release is not None:
+        population = work.population.table if work.population is not None else None
+        reads = [*store.reads_of(session.ledger, work.release), *([population] if population is not None else [])]
+    return tuple(replace(read, schema=read.schema or "main") for read in reads)
+
+
+def check_permitted(look: Look, owned: Sequence[TableReference], target: ReleaseTarget | None) -> None:
+    """Raises `DeniedError` if the principal may not read these tables, or not write the target, as of now."""
+    scopes = look().owned
+    reads = scopes.everything or (owned and all(scopes.has_table(read.schema, read.table) for read in owned))
+    if not reads or (target is not None and not scopes.has_schema(target.schema)):
+        message = "the job's principal is not a steward of all that the job reads and writes"
+        raise DeniedError("PERMISSION_DENIED", message)
 
 
 def check_target_free(jobs: Iterable[Active], target: ReleaseTarget) -> None:
@@ -51,7 +78,7 @@ def check_target_free(jobs: Iterable[Active], target: ReleaseTarget) -> None:
             raise ConflictError.of(
                 "TARGET_IN_USE",
                 "release.name",
-                f"{shortened(target.name)}, which jobs/{active.job.number} is about to write",
+                f"{shortened(target.name)}, which {_shown(active)} is about to write",
                 "a target that no other job writes",
                 "Wait until that job has ended, or choose another name.",
             )
@@ -65,7 +92,7 @@ def check_table_free(jobs: Iterable[Active], target: TableReference) -> None:
             raise ConflictError.of(
                 "TABLE_IN_USE",
                 "table.table",
-                f"{shortened(target.table)}, which jobs/{active.job.number} reads",
+                f"{shortened(target.table)}, which {_shown(active)} reads",
                 "a table that no unfinished job reads",
                 "Wait until that job has ended, or cancel it.",
             )
@@ -83,10 +110,17 @@ def check_release_free(jobs: Iterable[Active], release: Release) -> None:
             raise ConflictError.of(
                 "RELEASE_IN_USE",
                 "name",
-                f"releases/{release.number}, which jobs/{active.job.number} reads or is about to replace",
+                f"releases/{release.number}, which {_shown(active)} reads or is about to replace",
                 "a release that no job uses",
                 "Wait until that job has ended, or cancel it.",
             )
+
+
+def _shown(active: Active) -> str:
+    """The name of a job for a principal who may not see it."""
+    sight = present_look()()
+    is_seen = sight.every_job or sight.principal == active.job.request.owner
+    return f"jobs/{active.job.number}" if is_seen else "a job of another principal"
 
 
 def _name(table: TableReference) -> tuple[str, str]:

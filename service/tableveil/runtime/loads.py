@@ -16,9 +16,9 @@ from typing import Protocol
 import pyarrow as pa
 from sqlglot import exp
 
-from tableveil.backend import Database, Ledger, Session, table
+from tableveil.backend import Database, Ledger, Session, present_look, table
 from tableveil.control import Control, Stopped
-from tableveil.errors import CancelledError, ConflictError, Fault, InternalError, InvalidError, shortened
+from tableveil.errors import CancelledError, ConflictError, DeniedError, Fault, InternalError, InvalidError, shortened
 from tableveil.loading import (
     CsvFormat,
     FileFormat,
@@ -100,7 +100,7 @@ class Loads:
         self._database = database
         self._jobs = jobs
         self._directories = tuple(directories)
-        self._running: set[str] = set()
+        self._running: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
     def page(self, before: int | None, size: int) -> list[Load]:
@@ -120,7 +120,7 @@ class Loads:
         """
         started = time.monotonic()
         check_request_id(request.request_id)
-        with self._once(request.request_id), self._database.session() as session:
+        with self._database.session() as session, self._once(session.sight.principal, request.request_id):
             session.control = control
             try:
                 target = _found_target(session, request)
@@ -135,6 +135,7 @@ class Loads:
                     number, rejected = self._write(session, request, target, source, digest, started)
                     # A job may have been submitted meanwhile; from here on, none is.
                     until_committed.enter_context(self._jobs.unread(target))
+                    _check_permitted(target)
             except Stopped:
                 raise CancelledError("CANCELLED", "the load was cancelled, and nothing was loaded") from None
         return Loaded(self._look(number), rejected)
@@ -171,6 +172,7 @@ class Loads:
             len(rejected),
             tuple((name, without_values(type_)) for name, type_ in described_table(session, target)),
             time.monotonic() - started,
+            session.sight.principal,
         )
         store.LOADS.insert(session.ledger, [load])
         return number, rejected
@@ -194,10 +196,11 @@ class Loads:
         check_free_space(self._database.path.parent, "database file system", wanted)
 
     @contextmanager
-    def _once(self, request_id: str) -> Iterator[None]:
-        """Blocks a second request with this id until the first has ended."""
+    def _once(self, principal: str, request_id: str) -> Iterator[None]:
+        """Blocks a principal's second request with this id until the first has ended."""
+        own = principal, request_id
         with self._lock:
-            if request_id in self._running:
+            if own in self._running:
                 raise ConflictError.of(
                     "LOAD_RUNNING",
                     "request_id",
@@ -206,12 +209,12 @@ class Loads:
                     "Ask again when it has ended.",
                 )
             if request_id:
-                self._running.add(request_id)
+                self._running.add(own)
         try:
             yield
         finally:
             with self._lock:
-                self._running.discard(request_id)
+                self._running.discard(own)
 
     def _look(self, number: int) -> Load:
         """Checks that the load exists: a commit's success is no proof that anything was written."""
@@ -221,6 +224,12 @@ class Loads:
             raise InternalError("NOT_LOADED", "the commit left nothing behind")
         logger.info("%s.%s: %d rows loaded", found.schema, found.table, found.rows)
         return found
+
+
+def _check_permitted(target: TableReference) -> None:
+    """Raises `DeniedError` if the right to load the table was revoked while it was loaded."""
+    if not present_look()().owned.has_table(target.schema, target.table):
+        raise DeniedError("PERMISSION_DENIED", "the right to load this table was revoked; nothing was loaded")
 
 
 def _found_target(session: Session, request: LoadRequest) -> TableReference:

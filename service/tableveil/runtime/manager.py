@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from tableveil.backend import Database, Ledger
+from tableveil.backend import Database, Ledger, Sight, present_look
 from tableveil.control import Control
 from tableveil.counting.memory import memory_limit
 from tableveil.errors import (
@@ -32,7 +32,15 @@ from tableveil.pipelines.work import Work
 from tableveil.policy import Policy, TableReference, early_warnings
 from tableveil.policy.reason import says_something
 from tableveil.release import notice_older_ledger, withdraw
-from tableveil.runtime.active import Active, check_release_free, check_table_free, check_target_free, tables_read
+from tableveil.runtime.active import (
+    Active,
+    check_permitted,
+    check_release_free,
+    check_table_free,
+    check_target_free,
+    tables_owned,
+    tables_read,
+)
 from tableveil.runtime.current_job import at_hand
 from tableveil.runtime.history import EndedJobs
 from tableveil.runtime.memory import MemoryBudget, estimated_need
@@ -114,24 +122,27 @@ class JobManager:
         Raises:
             InvalidError: the policy does not fit the database, or repeats a release without a reason.
             ConflictError: the target exists or another job writes it, or the request id named another policy.
+            DeniedError: the principal does not own all that the job would read and write.
             BusyError: the queue or the disk is full, or the server is stopping.
             Stopped: `control` said so before the job was queued.
         """
         check_request_id(work.request_id)
-        digest = _digest(work.document)
+        digest, look = _digest(work.document), present_look()
         with self._database.session() as session:
             if not again and (known := self._known(session.ledger, work, digest)) is not None:
                 return known
-            self._queue.check_room("")
+            self._queue.check_room(session.sight.principal)
             # Not while others wait: it may take seconds. The job itself notices later changes.
             session.control = control
             source, target = work.admit(session), work.target
             reads = tables_read(session, work, source)
+            owned = tables_owned(session, work, reads)
+            check_permitted(look, owned, target)
             session.control = None
         with self._submitting, self._database.session() as session:
             if not again and (known := self._known(session.ledger, work, digest)) is not None:
                 return known
-            self._queue.check_room("")
+            self._queue.check_room(session.sight.principal)
             check_room(self._database, session, work, source)
             if target is not None:
                 check_target_free(self._queue.active(), target)
@@ -146,19 +157,23 @@ class JobManager:
                 store.now(),
                 work.kind,
                 work.options,
+                session.sight.principal,
             )
             need = estimated_need(session, reads)
-            store.insert_request(session.ledger, request)
+            store.insert_request(session.ledger, request, owned)
             # Before it can start, which is also logged.
             with at_hand(request.number):
                 logger.info("jobs/%d queued", request.number)
-            self._queue.add(Active(Job(request, JobState.QUEUED, warnings=work.warnings), work, reads, need))
+            job = Job(request, JobState.QUEUED, warnings=work.warnings)
+            self._queue.add(Active(job, work, reads, owned, need, look))
         return self.get(request.number)
 
     def get(self, number: int) -> Job:
-        """The job as it stands; `NotFoundError` if there is none."""
-        if (active := self._queue.views([number]).get(number)) is not None:
-            return active
+        """The job as it stands; `NotFoundError` if there is none that its caller may see."""
+        sight = present_look()()
+        active = self._queue.views([number]).get(number)
+        if active is not None and (sight.every_job or sight.principal == active.request.owner):
+            return _seen(sight, active)
         with self._database.ledger() as ledger:
             found = self._find(ledger, [number] if store.exists(ledger, number) else [])
         if number not in found:
@@ -175,6 +190,7 @@ class JobManager:
 
     def cancel(self, number: int) -> Job:
         """Asks a job to stop. A job that has ended, or whose release is being committed, stays as it is."""
+        self.get(number)
         if (queued := self._queue.cancel(number)) is not None:
             cancelled = CancelledError("CANCELLED", "the job was cancelled before it started")
             self._workers.end(queued, Failure.of(cancelled))
@@ -283,7 +299,7 @@ class JobManager:
             stored = {job.request.number: from_store(job) for job in store.find_all(ledger, others)}
             self._ended.keep(stored.values())
             found |= stored
-        return found
+        return {number: _seen(ledger.sight, job) for number, job in found.items()}
 
     def _known(self, ledger: Ledger, work: Work, digest: str) -> Job | None:
         """The job that the request id names, unless the repeated request is a reason to do it again."""
@@ -298,6 +314,11 @@ class JobManager:
             )
         job = self.get(known.number)
         return None if job.failure is not None and job.failure.may_pass else job
+
+
+def _seen(sight: Sight, job: Job) -> Job:
+    """The job as a principal sees it: only its state if it is another's, and its tables may be."""
+    return job if sight.owned.everything or job.request.owner == sight.principal else job.without_contents()
 
 
 def _digest(document: str) -> str:

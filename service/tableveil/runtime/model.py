@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -21,6 +21,7 @@ from tableveil.errors import (
     TableveilError,
     UnauthenticatedError,
 )
+from tableveil.policy import TableReference
 from tableveil.state.jobs import JobPhase, JobState, Request
 
 
@@ -50,7 +51,7 @@ _KINDS: dict[type[TableveilError], FailureKind] = {
 }
 
 
-_PASSING = frozenset({"INTERRUPTED", "WRITE_CONFLICT", "SOURCE_CHANGED"})
+_PASSING = frozenset({"INTERRUPTED", "PERMISSION_DENIED", "WRITE_CONFLICT", "SOURCE_CHANGED"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +119,15 @@ class Job:
     failure: Failure | None = None
     warnings: tuple[str, ...] = ()
     queue_position: int = 0
+
+    def without_contents(self) -> Job:
+        """The job for those who run the server: its state, without names of tables and texts about them."""
+        nothing = TableReference("", "", "")
+        failure = self.failure and Failure(self.failure.kind, self.failure.code, "")
+        request = replace(
+            self.request, request_id="", policy="", options="", source=nothing, target_schema="", target_name=""
+        )
+        return replace(self, request=request, failure=failure, result=None, warnings=())
 
     @property
     def number(self) -> int:

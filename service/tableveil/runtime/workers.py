@@ -7,11 +7,11 @@ import threading
 import time
 from functools import partial
 
-from tableveil.backend import Database
+from tableveil.backend import Database, looking
 from tableveil.errors import TableveilError
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.report import Report
-from tableveil.runtime.active import Active
+from tableveil.runtime.active import Active, check_permitted
 from tableveil.runtime.current_job import at_hand
 from tableveil.runtime.model import Failure, FailureKind
 from tableveil.runtime.outcomes import failure_of, interrupted
@@ -19,7 +19,7 @@ from tableveil.runtime.queue import JobQueue
 from tableveil.runtime.recorder import Recorder
 from tableveil.runtime.room import check_room
 from tableveil.state import jobs as store
-from tableveil.state.jobs import JobState, Outcome
+from tableveil.state.jobs import JobPhase, JobState, Outcome
 
 logger = logging.getLogger("tableveil.jobs")
 
@@ -72,13 +72,20 @@ class Workers:
         logger.info("jobs/%d started", number)
         try:
             # Progress is written by a session of its own: the job's may be in the middle of a transaction.
-            with self._database.session() as session, self._database.ledger() as journal:
+            with looking(active.look), self._database.session() as session, self._database.ledger() as journal:
                 session.control, session.memory = active.control, active.granted
                 recorder = Recorder(journal, number, partial(self._queue.change, active))
                 active.control.raise_if_cancelled()
                 # It may have waited for long.
+                check_permitted(active.look, active.owned, active.work.target)
                 check_room(self._database, session, active.work, active.job.request.source)
-                report = Report(recorder.phase, recorder.progress)
+
+                def phase(begun: JobPhase) -> None:
+                    # Also before anything is written, and before that is committed.
+                    check_permitted(active.look, active.owned, active.work.target)
+                    recorder.phase(begun)
+
+                report = Report(phase, recorder.progress)
                 context = JobContext(number, active.work.document, self._database, session, active.control, report)
                 active.work.run(context)
         except Exception as error:

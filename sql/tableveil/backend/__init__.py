@@ -20,12 +20,18 @@ from tableveil.backend.expressions import (
 from tableveil.backend.functions import in_composed_form, is_finite, row_hash, rows_of_query
 from tableveil.backend.render import render
 from tableveil.backend.session import Ledger, Session
+from tableveil.backend.sight import ALL, EVERYTHING, Look, Scopes, Sight, folded, looking, present_look
 
 __all__ = [
+    "ALL",
+    "EVERYTHING",
     "Database",
     "Ledger",
+    "Look",
+    "Scopes",
     "Session",
     "Settings",
+    "Sight",
     "alias",
     "cast",
     "check_path",
@@ -33,12 +39,15 @@ __all__ = [
     "conjunction",
     "create_table",
     "drop",
+    "folded",
     "identifier",
     "in_composed_form",
     "in_one_spelling",
     "is_finite",
+    "looking",
     "number",
     "parameter",
+    "present_look",
     "read_only",
     "render",
     "row_hash",

@@ -113,12 +113,15 @@ def types(session: Session) -> list[tuple[str, str]]:
 
 
 def functions(session: Session, names: Collection[str]) -> list[Functions]:
-    """The functions of these names, which are in lower case."""
+    """The functions of these names, which are in lower case; macros in `main` are seen by all."""
+    owned = session.sight.owned
+    hidden = [] if owned.everything else [n for n in schemas(session) if n != "main" and not owned.has_schema(n)]
     rows = session.rows(
         "SELECT lower(function_name), bool_and(internal), bool_and(coalesce(stability, 'CONSISTENT') = 'CONSISTENT'), "
         "coalesce(list(macro_definition) FILTER (WHERE function_type = 'macro'), []) FROM duckdb_functions() "
-        "WHERE list_contains(?::VARCHAR[], lower(function_name)) GROUP BY ALL ORDER BY ALL",
-        [list(names)],
+        "WHERE list_contains(?::VARCHAR[], lower(function_name)) "
+        "AND (internal OR NOT list_contains(?::VARCHAR[], schema_name)) GROUP BY ALL ORDER BY ALL",
+        [list(names), hidden],
     )
     return [Functions(*row) for row in rows]
 

@@ -15,6 +15,7 @@ import duckdb
 from tableveil.backend.failures import translated
 from tableveil.backend.interrupter import Interrupter
 from tableveil.backend.session import Ledger, Session
+from tableveil.backend.sight import present_look
 from tableveil.backend.trial import Trials
 from tableveil.control import Stopped
 from tableveil.errors import BusyError, InternalError, InvalidError, TableveilError, shortened
@@ -61,11 +62,12 @@ class Database:
         self._making_cursor = threading.Lock()
 
     def session(self) -> Session:
-        """A new session; close it when done."""
+        """A new session, which sees what the running work may see; close it when done."""
+        sight = present_look()()
         # A connection must not be used from several threads, not even to make cursors.
         try:
             with self._making_cursor:
-                return Session(self._connection.cursor(), self._interrupter, self._trials, self._require_file)
+                return Session(self._connection.cursor(), self._interrupter, self._trials, self._require_file, sight)
         except duckdb.Error as error:
             raise translated(error) from None
 

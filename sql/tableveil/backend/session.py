@@ -18,6 +18,7 @@ from tableveil.backend.failures import translated
 from tableveil.backend.interrupter import Interrupter
 from tableveil.backend.redacted import without_literals
 from tableveil.backend.render import render
+from tableveil.backend.sight import EVERYTHING, Sight
 from tableveil.backend.trial import Exceeded, Trials
 from tableveil.control import Control, Stopped
 
@@ -40,12 +41,14 @@ class Session:
         interrupter: Interrupter,
         trials: Trials | None = None,
         require_file: Callable[[], None] = lambda: None,
+        sight: Sight = EVERYTHING,
     ) -> None:
-        """`require_file` raises an error if a commit now would be lost."""
+        """`require_file` raises an error if a commit now would be lost; names that `sight` lacks are not found."""
         self._cursor = cursor
         self._interrupter = interrupter
         self._trials = trials or Trials()
         self._require_file = require_file
+        self.sight = sight
         self.control: Control | None = None
         self.memory: int | None = None
 

@@ -27,12 +27,12 @@ from tableveil.state import hierarchies
 
 
 def listed_levels(
-    session: Session, definition: ListedHierarchy, field: str, name: str, store: bool = True
+    session: Session, definition: ListedHierarchy, field: str, name: str, store_in: str | None = None
 ) -> tuple[InlineLevels | None, str, list[Fault]]:
     """The written-out rows, the hierarchy's name in the evidence (`name@version`), and all faults found.
 
-    Rows that are not in the store yet are stored under `name`, so that a release can name the hierarchy it used; not if
-    `store` is False, as for a mere check.
+    Rows that are not in the store yet are stored under `name`, so that a release can name the hierarchy it used; not
+    for a mere check, which has no schema to `store_in`. Rows of a table are stored in the schema of that table.
     """
     field = f"{field}.{field_of(definition)}"
     if isinstance(definition, StoredLevels):
@@ -50,8 +50,12 @@ def listed_levels(
         faults = check_levels(levels.rows, field)
     if levels is None or faults:
         return None, "", faults
-    reference = hierarchies.create(session.ledger, name, levels.rows, _origin(definition)).reference if store else name
-    return levels, reference, []
+    if store_in is None:
+        return levels, name, []
+    if isinstance(definition, (TableLevels, SafeHarborZip)):
+        store_in = definition.schema or "main"
+    full = hierarchies.name_in(store_in, name)
+    return levels, hierarchies.create(session.ledger, full, levels.rows, _origin(definition)).reference, []
 
 
 def _origin(definition: InlineLevels | TableLevels | SafeHarborHierarchy) -> str:

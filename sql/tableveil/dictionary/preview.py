@@ -138,7 +138,7 @@ def _hierarchy(
             stored = hierarchies.find(session.ledger, definition.name, definition.version)
             # Another version may become the newest in a moment.
             definition = replace(definition, version=stored.version)
-    levels, _, faults = listed_levels(session, definition, FIELD, "", store=False)
+    levels, _, faults = listed_levels(session, definition, FIELD, "")
     return stored, levels, faults
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from tableveil.backend import Session, alias, cast, catalog, column, create_table, drop, table, try_cast
-from tableveil.errors import ConflictError, Fault, InvalidError, Nearest, NotFoundError, nearest, shortened
+from tableveil.backend import Session, alias, cast, column, create_table, drop, table, try_cast
+from tableveil.errors import ConflictError, DeniedError, Fault, InvalidError, Nearest, NotFoundError, nearest, shortened
 from tableveil.policy import TableReference
-from tableveil.source.tables import described_table, without_values
+from tableveil.source.tables import described_table, listed, without_values
+from tableveil.state.releases import seen_among
 
 _numbers = itertools.count()
 
@@ -93,7 +94,10 @@ def check_place(session: Session, target: TableReference, existing: bool) -> Non
         NotFoundError: there is no such table to append to.
         ConflictError: something of that name exists already, or the table belongs to a release.
     """
-    found = catalog.listed(session, target.schema)
+    if not existing and not session.sight.owned.has_table(target.schema, target.table):
+        message = f"only a steward of the schema {shortened(target.schema)} may make this table"
+        raise DeniedError("PERMISSION_DENIED", message)
+    found = listed(session, target.schema)
     kinds = {one.name.casefold(): one.kind for one in found}
     kind = kinds.get(target.table.casefold())
     if not existing and kind is not None:
@@ -123,10 +127,12 @@ def _check_not_released(session: Session, target: TableReference) -> None:
         [target.schema, target.table],
     )
     if releases:
+        ((number,), *_) = releases
+        by = f"releases/{number}" if seen_among(session.ledger, [number]) else "a release"
         raise ConflictError.of(
             "TABLE_RELEASED",
             "table.table",
-            f"{shortened(target.table)}, which releases/{releases[0][0]} wrote",
+            f"{shortened(target.table)}, which {by} wrote",
             "a table that is no release's",
             "A release must stay as it was verified.",
         )

@@ -119,6 +119,11 @@ def _copy_entries(session: Session) -> None:
             f"SELECT * FROM {_NEWER}.tableveil.{name} WHERE list_contains(?::BIGINT[], {of})",
             [numbers],
         )
+    session.execute(
+        f"INSERT INTO tableveil.job_reads BY NAME SELECT * FROM {_NEWER}.tableveil.job_reads "
+        "WHERE job IN (SELECT job FROM tableveil.releases WHERE list_contains(?::BIGINT[], number))",
+        [numbers],
+    )
     # Withdrawals since then of releases that the backup has are not taken over: their objects are in the backup.
     session.execute(
         "INSERT INTO tableveil.withdrawals BY NAME "

@@ -11,7 +11,7 @@ from tableveil.errors import ConflictError, Fault, nearest, shortened
 from tableveil.policy import IfExists, Policy
 from tableveil.source import Source
 from tableveil.source.model import SNAPSHOT
-from tableveil.source.tables import STATE_SCHEMA
+from tableveil.source.tables import STATE_SCHEMA, owned_schemas
 from tableveil.state import release_objects
 
 
@@ -21,12 +21,10 @@ def check_target(session: Session, policy: Policy, source: Source | None) -> lis
     if target.schema.casefold() == STATE_SCHEMA:
         expected = "a schema of yours; this one holds Tableveil's own state"
         return [Fault("release.schema", shortened(target.schema), expected)]
-    known = {read.schema for read in source.tables} if source is not None else set()
-    if target.schema not in known:
-        schemas = catalog.schemas(session)
-        if target.schema not in schemas:
-            hint = nearest(target.schema, schemas) or "Create it first: CREATE SCHEMA …"
-            return [Fault("release.schema", shortened(target.schema), "a schema of the database", hint)]
+    schemas = owned_schemas(session)
+    if target.schema not in schemas:
+        hint = nearest(target.schema, schemas) or "Create it first: CREATE SCHEMA …"
+        return [Fault("release.schema", shortened(target.schema), "a schema of the database", hint)]
     if source is None:
         return []
     read = [("the source" if source.query is None else "read by the source query", table) for table in source.tables]

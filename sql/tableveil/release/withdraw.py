@@ -75,7 +75,7 @@ def _check_dependants(session: Session, release: Release, own: list[ReleaseObjec
     faults = [
         Fault(
             "name",
-            f"view {shortened(name)} in schema {shortened(schema)}, which reads what would be dropped",
+            f"{_shown(session, schema, name)}, which reads what would be dropped",
             "no view that needs the release",
             "Drop the view, or let it read something else.",
         )
@@ -85,6 +85,12 @@ def _check_dependants(session: Session, release: Release, own: list[ReleaseObjec
     if faults:
         message = f"releases/{release.number} cannot be withdrawn while others read it"
         raise ConflictError.about("RELEASE_HAS_DEPENDANTS", message, faults)
+
+
+def _shown(session: Session, schema: str, name: str) -> str:
+    if session.sight.owned.has_table(schema, name):
+        return f"view {shortened(name)} in schema {shortened(schema)}"
+    return "a view that you may not see"
 
 
 def _tables(schema: str, view: str) -> Iterator[tuple[str, str]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from tableveil.backend import Session
+from tableveil.backend import Session, folded
 from tableveil.errors import Fault, shortened
 from tableveil.policy import TableReference
 from tableveil.source.query_functions import check_functions
-from tableveil.source.query_statement import FIELD, TABLE_FUNCTIONS, Node, Statement, described, folded, unbound
+from tableveil.source.query_statement import FIELD, TABLE_FUNCTIONS, Node, Statement, described, unbound
 
 _ANY_ORDER = frozenset(
     {

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
-from tableveil.backend import Session
+from tableveil.backend import Session, folded
 from tableveil.errors import Fault, shortened
 
 FIELD = "source_query"
@@ -186,11 +186,6 @@ def described(session: Session, function: str, text: str) -> tuple[Node, list[Fa
         # It writes some constants, such as those of type BIT, in a way that is no JSON.
         hint = "Write constants of unusual types as text, and CAST the column they are compared with."
         return {}, [Fault(FIELD, "a statement that DuckDB cannot describe", "one that it can", hint)]
-
-
-def folded(name: str) -> str:
-    """A name as the database compares it: without regard to the case of ASCII letters."""
-    return name.encode().lower().decode()
 
 
 def said(found: Node) -> str:

@@ -9,12 +9,12 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from tableveil.backend import Session, identifier, render, table
+from tableveil.backend import Session, folded, identifier, render, table
 from tableveil.backend.render import DIALECT
 from tableveil.errors import Fault, Nearest, shortened
 from tableveil.policy import TableReference
 from tableveil.source.missing import MissingTable
-from tableveil.source.query_statement import FIELD, Node, Statement, TableMention, described, folded
+from tableveil.source.query_statement import FIELD, Node, Statement, TableMention, described
 from tableveil.source.tables import STATE_SCHEMA
 
 _EXPECTED = "a table of the server's database"
@@ -27,6 +27,7 @@ def find_tables(session: Session, mentions: Sequence[TableMention]) -> tuple[lis
         {
             (folded(schema), folded(name)): TableReference(own, schema, name)
             for schema, name in session.rows(f"SELECT schema_name, {kind}_name FROM duckdb_{kind}s() {_HERE}", [own])
+            if session.sight.owned.has_table(schema, name)
         }
         for kind in ("table", "view")
     )

@@ -35,7 +35,7 @@ def find_schema(session: Session, wanted: TableReference, field: str) -> tuple[T
     named, faults = _named_in_full(session, wanted, field)
     if named is None:
         return None, faults
-    schemas = catalog.schemas(session)
+    schemas = [name for name in catalog.schemas(session) if session.sight.owned.reaches(name)]
     if named.schema not in schemas:
         hint = nearest(named.schema, schemas)
         if named.schema == named.catalog:
@@ -64,7 +64,7 @@ def find_table(session: Session, wanted: TableReference, field: str) -> tuple[Ta
     named, faults = _named_in_full(session, wanted, field)
     if named is None:
         return None, faults
-    kinds = {found.name: found.kind for found in catalog.listed(session, named.schema)}
+    kinds = {found.name: found.kind for found in listed(session, named.schema)}
     if kinds.get(named.table) == "table":
         return named, []
     if not kinds:
@@ -77,6 +77,16 @@ def find_table(session: Session, wanted: TableReference, field: str) -> tuple[Ta
     tables = [name for name, kind in kinds.items() if kind == "table"]
     expected = f"a table of schema {shortened(named.schema)}"
     return None, [MissingTable(f"{field}.table", shortened(wanted.table), expected, nearest(wanted.table, tables))]
+
+
+def listed(session: Session, schema: str) -> list[catalog.Listed]:
+    """The tables and views of a schema that the session sees."""
+    return [found for found in catalog.listed(session, schema) if session.sight.owned.has_table(schema, found.name)]
+
+
+def owned_schemas(session: Session) -> list[str]:
+    """The schemas that the session sees whole: new objects may be made in them."""
+    return [name for name in catalog.schemas(session) if session.sight.owned.has_schema(name)]
 
 
 def kind_of(type_: str) -> ValueKind | None:

@@ -13,6 +13,7 @@ from tableveil.classification.model import Assessment, ClassMeasures, Comparison
 from tableveil.policy import TableReference
 from tableveil.requests.classification import Classifier
 from tableveil.state.mapper import NumberedTable, Table
+from tableveil.state.seen import results
 
 ZERO_R = "ZERO_R"
 """The name of the baseline among the classifiers."""
@@ -110,7 +111,9 @@ class _Classifications(NumberedTable[Classification]):
         return _assessed(ledger, super().page(ledger, before, size), _WITHOUT_CURVES)
 
 
-CLASSIFICATIONS = _Classifications("classifications", Classification, "classification_numbers", beside=[_WITH_CURVES])
+CLASSIFICATIONS = _Classifications(
+    "classifications", Classification, "classification_numbers", beside=[_WITH_CURVES], seen=results
+)
 
 
 def _assessed(ledger: Ledger, found: Sequence[Classification], columns: Table[_ClassColumn]) -> list[Classification]:

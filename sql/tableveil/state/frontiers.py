@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from tableveil.policy import TableReference
 from tableveil.state.mapper import NumberedTable, Table
+from tableveil.state.seen import results
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,5 +60,9 @@ class Frontier:
 
 
 FRONTIERS = NumberedTable(
-    "frontiers", Frontier, "frontier_numbers", parts={"points": Table("frontier_points", Point, "frontier")}
+    "frontiers",
+    Frontier,
+    "frontier_numbers",
+    parts={"points": Table("frontier_points", Point, "frontier")},
+    seen=results,
 )

@@ -1,4 +1,7 @@
-"""The store of hierarchies: each version's rows in a table of their own, never changed once written."""
+"""The store of hierarchies: each version's rows in a table of their own, never changed once written.
+
+A hierarchy belongs to the schema before the first slash of its name, and to `main` without one: `research/zip`.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from tableveil.backend import Ledger, column, create_table, table
 from tableveil.errors import Fault, NotFoundError, nearest, shortened
 from tableveil.state.jobs import now
 from tableveil.state.mapper import Table
+from tableveil.state.seen import as_folded
 
 SCHEMA = "tableveil"
 
@@ -46,6 +50,24 @@ class Stored:
 
 _HIERARCHIES = Table("hierarchies", Stored, "digest")
 
+# The schema in a name, as `name_in` writes it.
+_SCHEMA = "CASE WHEN contains(name, '/') THEN split_part(name, '/', 1) ELSE 'main' END"
+
+
+def name_in(schema: str, name: str) -> str:
+    """The full name of a hierarchy of that schema; of an empty one, which only those see who see all."""
+    return name if schema == "main" and "/" not in name else f"{_escaped(schema)}/{name}"
+
+
+def schema_of(name: str) -> str:
+    """The schema that a hierarchy of that full name belongs to."""
+    schema, slash, _ = name.partition("/")
+    return schema.replace("%2f", "/").replace("%25", "%") if slash else "main"
+
+
+def _escaped(schema: str) -> str:
+    return schema.replace("%", "%25").replace("/", "%2f")
+
 
 def create(ledger: Ledger, name: str, rows: Sequence[Sequence[str]], origin: str = "") -> Stored:
     """Stores checked rows as the next version of `name`, or returns the version that holds exactly these rows.
@@ -73,15 +95,24 @@ def _insert(ledger: Ledger, name: str, rows: Sequence[Sequence[str]], digest: st
     return stored
 
 
+def version_of(ledger: Ledger, reference: str) -> Stored:
+    """The version with that reference in the evidence of a release, to which it belongs: any schema may have it."""
+    name, _, version = reference.rpartition("@")
+    (found,) = _HIERARCHIES.where(ledger, "name = ? AND version = ?", [name, int(version)])
+    return found
+
+
 def find(ledger: Ledger, name: str, version: int) -> Stored:
-    """The version of that name; version 0 is the newest.
+    """The version of that name, if the ledger shows it; version 0 is the newest.
 
     Raises:
         NotFoundError: there is none; its fault's field is `name` or `version`.
     """
-    versions = _HIERARCHIES.where(ledger, "name = ?", [name], "ORDER BY version DESC")
+    seen, values = _seen(ledger)
+    versions = _HIERARCHIES.where(ledger, f"name = ? AND {seen}", [name, *values], "ORDER BY version DESC")
     if not versions:
-        names = [known for (known,) in ledger.rows("SELECT DISTINCT name FROM tableveil.hierarchies")]
+        query = f"SELECT DISTINCT name FROM tableveil.hierarchies WHERE {seen}"
+        names = [known for (known,) in ledger.rows(query, values)]
         fault = Fault("name", shortened(name), "a stored hierarchy", nearest(name, names))
         raise NotFoundError("HIERARCHY_NOT_FOUND", str(fault), [fault])
     matching = [found for found in versions if version in (0, found.version)]
@@ -115,8 +146,18 @@ def batches(ledger: Ledger, stored: Stored) -> Iterator[list[tuple[str, ...]]]:
 def page(ledger: Ledger, after: tuple[str, int], size: int) -> list[Stored]:
     """The next `size` versions after (name, version), ordered by name and, within it, newest first."""
     name, version = after
-    condition = "name > ? OR (name = ? AND version < ?)"
-    return _HIERARCHIES.where(ledger, condition, [name, name, version, size], "ORDER BY name, version DESC LIMIT ?")
+    seen, values = _seen(ledger)
+    condition = f"(name > ? OR (name = ? AND version < ?)) AND {seen}"
+    order = f"ORDER BY name, version DESC LIMIT {size:d}"
+    return _HIERARCHIES.where(ledger, condition, [name, name, version, *values], order)
+
+
+def _seen(ledger: Ledger) -> tuple[str, list[object]]:
+    owned = ledger.sight.owned
+    if owned.everything:
+        return "true", []
+    schemas = [_escaped(schema) for schema in owned.schemas]
+    return f"list_contains(?::VARCHAR[], {as_folded(_SCHEMA)})", [schemas]
 
 
 def table_of(stored: Stored) -> exp.Table:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
 from tableveil.backend import Ledger
 from tableveil.policy import TableReference
-from tableveil.state.mapper import NumberedTable, Table
+from tableveil.state.mapper import SOURCE_COLUMNS, NumberedTable, Table
+from tableveil.state.seen import by_owner
 
 
 class JobKind(StrEnum):
@@ -53,7 +54,7 @@ class JobPhase(StrEnum):
 class Request:
     """The request: `policy` is the document as JSON, `digest` identifies it, `number` names the job.
 
-    `options` are the request's other parts, as JSON. Only a job for a release has a target.
+    `options` are the request's other parts, as JSON. Only a job for a release has a target. The job belongs to `owner`.
     """
 
     number: int
@@ -66,6 +67,7 @@ class Request:
     submitted_at: datetime
     kind: JobKind = JobKind.RELEASE
     options: str = ""
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,7 @@ class StoredJob:
 
 
 _REQUESTS = NumberedTable("jobs", Request, "job_numbers", names={"digest": "policy_digest"})
+_READS = Table("job_reads", TableReference, "job", names=SOURCE_COLUMNS)
 _EVENTS = Table("job_events", Event, "job", names={"at": "happened_at"})
 _OUTCOMES = Table("job_outcomes", Outcome, "job", names={"at": "happened_at"})
 
@@ -118,10 +121,17 @@ def next_number(ledger: Ledger) -> int:
     return _REQUESTS.next_number(ledger)
 
 
-def insert_request(ledger: Ledger, request: Request) -> None:
-    """Stores a request; an empty request id is none."""
+def insert_request(ledger: Ledger, request: Request, reads: Iterable[TableReference] = ()) -> None:
+    """Stores a request, and the tables that it reads; an empty request id is none."""
     with ledger.transaction():
         _REQUESTS.insert(ledger, [request])
+        _READS.insert(ledger, list(reads), request.number)
+
+
+def reads_of(ledger: Ledger, release: int) -> list[TableReference]:
+    """The tables that were read for a release."""
+    condition = "job = (SELECT job FROM tableveil.releases WHERE number = ?)"
+    return _READS.where(ledger, condition, [release])
 
 
 def insert_event(ledger: Ledger, job: int, event: Event) -> None:
@@ -135,15 +145,17 @@ def insert_outcome(ledger: Ledger, job: int, outcome: Outcome) -> None:
 
 
 def find_request(ledger: Ledger, request_id: str, kind: JobKind = JobKind.RELEASE) -> Request | None:
-    """The latest request of a kind with that id: one policy, with its id, may be used for several kinds."""
-    condition = "request_id = ? AND request_id <> '' AND kind = ?"
-    found = _REQUESTS.where(ledger, condition, [request_id, kind.value], "ORDER BY number DESC LIMIT 1")
+    """The principal's latest request of a kind with that id: one policy may be used for several kinds."""
+    condition = "request_id = ? AND request_id <> '' AND kind = ? AND owner = ?"
+    parameters = [request_id, kind.value, ledger.sight.principal]
+    found = _REQUESTS.where(ledger, condition, parameters, "ORDER BY number DESC LIMIT 1")
     return found[0] if found else None
 
 
 def exists(ledger: Ledger, number: int) -> bool:
-    """Whether there is a job of that number."""
-    return bool(ledger.rows("SELECT 1 FROM tableveil.jobs WHERE number = ?", [number]))
+    """Whether there is a job of that number that the ledger shows."""
+    seen, values = by_owner(ledger.sight)
+    return bool(ledger.rows(f"SELECT 1 FROM tableveil.jobs WHERE number = ? AND {seen}", [number, *values]))
 
 
 def find_all(ledger: Ledger, numbers: Sequence[int]) -> list[StoredJob]:
@@ -172,8 +184,9 @@ def find_all(ledger: Ledger, numbers: Sequence[int]) -> list[StoredJob]:
 def page(ledger: Ledger, before: int | None, size: int) -> list[int]:
     """The numbers of the next `size` jobs below `before`, newest first."""
     below = before if before is not None else 2**62
-    query = "SELECT number FROM tableveil.jobs WHERE number < ? ORDER BY number DESC LIMIT ?"
-    return [number for (number,) in ledger.rows(query, [below, size])]
+    seen, values = by_owner(ledger.sight)
+    query = f"SELECT number FROM tableveil.jobs WHERE number < ? AND {seen} ORDER BY number DESC LIMIT ?"
+    return [number for (number,) in ledger.rows(query, [below, *values, size])]
 
 
 def has_ended(ledger: Ledger, number: int) -> bool:

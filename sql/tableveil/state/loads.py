@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from tableveil.backend import Ledger
 from tableveil.state.mapper import NumberedTable
+from tableveil.state.seen import by_table
 
 
 class LoadMode(StrEnum):
@@ -21,8 +22,8 @@ class LoadMode(StrEnum):
 class Load:
     """A load that was done.
 
-    `request_digest` distinguishes different requests with one `request_id`. `file` is empty if the rows came from a
-    client. `columns` are the table's, as (name, type), after the load.
+    `request_digest` distinguishes different requests of an `owner` with one `request_id`. `file` is empty if the
+    rows came from a client. `columns` are the table's, as (name, type), after the load.
     """
 
     number: int
@@ -37,6 +38,7 @@ class Load:
     rejected_lines: int
     columns: tuple[tuple[str, str], ...]
     seconds: float
+    owner: str = ""
 
 
 LOADS = NumberedTable(
@@ -44,9 +46,11 @@ LOADS = NumberedTable(
     Load,
     "load_numbers",
     names={"schema": "table_schema", "table": "table_name", "rows": "row_count"},
+    seen=by_table("table_schema", "table_name"),
 )
 
 
 def find_request(ledger: Ledger, request_id: str) -> Load | None:
-    """The load that was requested with that request id."""
-    return next(iter(LOADS.where(ledger, "request_id = ?", [request_id])), None)
+    """The load that the principal requested with that request id."""
+    parameters = [request_id, ledger.sight.principal]
+    return next(iter(LOADS.where(ledger, "request_id = ? AND owner = ?", parameters)), None)

@@ -19,8 +19,12 @@ from typing import Any, Generic, TypeVar, cast, get_args, get_origin, get_type_h
 
 from tableveil.backend import Ledger
 from tableveil.policy import TableReference
+from tableveil.state.seen import UNHIDDEN, Seen
 
 Row = TypeVar("Row")
+
+SOURCE_COLUMNS = {part: f"source_{part}" for part in ("catalog", "schema", "table")}
+"""The columns of a table whose rows are of `TableReference`."""
 
 
 class Table(Generic[Row]):
@@ -133,10 +137,12 @@ class NumberedTable(Table[Row]):
         names: Mapping[str, str | None] | None = None,
         parts: Mapping[str, Table[Any]] | None = None,
         beside: Sequence[Table[Any]] = (),
+        seen: Seen = lambda sight: UNHIDDEN,
     ) -> None:
-        """The numbers come from `sequence`."""
+        """The numbers come from `sequence`. Rows that are not `seen` are neither found nor listed."""
         super().__init__(name, row, names=names, parts=parts, beside=beside)
         self._sequence = sequence
+        self._seen = seen
 
     def next_number(self, ledger: Ledger) -> int:
         """A number that no row has."""
@@ -145,7 +151,12 @@ class NumberedTable(Table[Row]):
 
     def find(self, ledger: Ledger, number: int) -> Row | None:
         """The row of that number."""
-        return next(iter(self.where(ledger, "number = ?", [number])), None)
+        return next(iter(self.seen_where(ledger, "number = ?", [number])), None)
+
+    def seen_where(self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "") -> list[Row]:
+        """The rows with a condition that the ledger shows; the order has no parameters."""
+        seen, values = self._seen(ledger.sight)
+        return self.where(ledger, f"{condition} AND {seen}", [*parameters, *values], order)
 
     def among(self, ledger: Ledger, numbers: Collection[int]) -> list[Row]:
         """The rows with these numbers that exist, in any order."""
@@ -158,7 +169,7 @@ class NumberedTable(Table[Row]):
     def page(self, ledger: Ledger, before: int | None, size: int) -> list[Row]:
         """The next `size` rows with numbers below `before`, newest first."""
         below = before if before is not None else 2**62
-        return self.where(ledger, "number < ?", [below, size], "ORDER BY number DESC LIMIT ?")
+        return self.seen_where(ledger, "number < ?", [below], f"ORDER BY number DESC LIMIT {size:d}")
 
 
 class _Fields:

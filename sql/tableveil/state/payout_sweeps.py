@@ -9,6 +9,7 @@ from decimal import Decimal
 from tableveil.game.sweep import SweepPoint
 from tableveil.policy import BreakEven, TableReference
 from tableveil.state.mapper import NumberedTable, Table
+from tableveil.state.seen import results
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,4 +48,5 @@ PAYOUT_SWEEPS = NumberedTable(
     PayoutSweep,
     "payout_sweep_numbers",
     parts={"points": Table("payout_points", SweepPoint, "payout_sweep", names=_COLUMNS)},
+    seen=results,
 )

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import StrEnum
 
 from tableveil.backend import Ledger
 from tableveil.policy import ReleaseKind, TableReference
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.state import release_risks
-from tableveil.state.mapper import NumberedTable, Table
+from tableveil.state.mapper import SOURCE_COLUMNS, NumberedTable, Table
 from tableveil.state.release_attributes import ATTRIBUTES, AttributeResult
 from tableveil.state.release_explanations import NEIGHBOURS, Explanation
 from tableveil.state.release_objects import LATEST, OBJECTS, ReleaseObject
 from tableveil.state.release_risks import AFTER, BEFORE
+from tableveil.state.seen import UNHIDDEN, Condition, either, evidence, reviewed
+from tableveil.state.seen import releases as seen_releases
 from tableveil.state.withdrawals import WITHDRAWALS, Withdrawal
+
+
+class Audience(StrEnum):
+    """How much of a release its reader may see: all, the evidence without values, or public objects alone."""
+
+    OWNER = "OWNER"
+    REVIEWER = "REVIEWER"
+    PUBLIC = "PUBLIC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +110,11 @@ class Release:
     source_tables: tuple[TableReference, ...] = ()
     current: bool = field(default=True)
     withdrawal: Withdrawal | None = None
+    audience: Audience = Audience.OWNER
 
 
 _GUARANTEES = Table("guarantees", Guarantee, "release", position=True, names={"column": "column_name"})
-_SOURCE_TABLES = Table(
-    "release_sources",
-    TableReference,
-    "release",
-    names={"catalog": "source_catalog", "schema": "source_schema", "table": "source_table"},
-)
+_SOURCE_TABLES = Table("release_sources", TableReference, "release", names=SOURCE_COLUMNS)
 
 
 class _Releases(NumberedTable[Release]):
@@ -125,7 +132,8 @@ class _Releases(NumberedTable[Release]):
 
     def find(self, ledger: Ledger, number: int) -> Release | None:
         """The release of that number, with its explanation and its guarantees."""
-        return next(iter(self.where(ledger, "number = ?", [number], whole=True)), None)
+        seen, values = seen_releases(ledger.sight)
+        return next(iter(self.where(ledger, f"number = ? AND {seen}", [number, *values], whole=True)), None)
 
     def where(
         self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "", *, whole: bool = False
@@ -139,6 +147,8 @@ class _Releases(NumberedTable[Release]):
         latest = {number for (number,) in ledger.rows(LATEST)}
         neighbours = NEIGHBOURS.of(ledger, numbers if whole else [])
         guarantees = _GUARANTEES.of(ledger, numbers if whole else [])
+        owned = seen_among(ledger, numbers, evidence(ledger.sight))
+        under_review = seen_among(ledger, numbers, reviewed(ledger.sight))
 
         def completed(release: Release) -> Release:
             number, explanation = release.number, None
@@ -154,6 +164,9 @@ class _Releases(NumberedTable[Release]):
                 guarantees=tuple(guarantees[number]),
                 current=number in latest and withdrawal is None,
                 withdrawal=withdrawal,
+                audience=Audience.OWNER
+                if number in owned
+                else (Audience.REVIEWER if number in under_review else Audience.PUBLIC),
             )
 
         return [completed(release) for release in found]
@@ -167,7 +180,7 @@ RELEASES = _Releases(
         "proof.seconds": "search_seconds",
         "explanation.itself": None,
         "explanation.complete": "explanation_complete",
-        **dict.fromkeys(("risk_before", "risk_after", "current", "withdrawal")),
+        **dict.fromkeys(("risk_before", "risk_after", "current", "withdrawal", "audience")),
     },
     parts={
         "proof.searched.runners_up": Table("release_runners_up", RunnerUp, "release", position=True),
@@ -175,7 +188,22 @@ RELEASES = _Releases(
         "objects": OBJECTS,
         "source_tables": _SOURCE_TABLES,
     },
+    seen=seen_releases,
 )
+
+
+def seen_among(ledger: Ledger, numbers: Collection[int], condition: Condition | None = None) -> set[int]:
+    """The numbers of releases among these that meet a condition: by default, that the ledger shows their evidence."""
+    text, values = condition or either(evidence(ledger.sight), reviewed(ledger.sight))
+    if (text, values) == UNHIDDEN:
+        return set(numbers)
+    query = f"SELECT number FROM tableveil.releases WHERE list_contains(?::BIGINT[], number) AND {text}"
+    return {number for (number,) in ledger.rows(query, [list(numbers), *values])}
+
+
+def exists(ledger: Ledger, number: int) -> bool:
+    """Whether there is a release of that number, seen or not."""
+    return bool(ledger.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number]))
 
 
 def earlier_releases(ledger: Ledger, tables: Sequence[TableReference], fingerprint: str | None) -> list[int]:

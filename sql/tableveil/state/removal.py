@@ -16,6 +16,7 @@ def delete_job(ledger: Ledger, job: int, kind: JobKind) -> None:
         results = KINDS[kind].results
         for number in results.numbers_of(ledger, job):
             results.delete(ledger, number)
+        ledger.execute("DELETE FROM tableveil.job_reads WHERE job = ?", [job])
         ledger.execute("DELETE FROM tableveil.job_events WHERE job = ?", [job])
         ledger.execute("DELETE FROM tableveil.job_outcomes WHERE job = ?", [job])
         ledger.execute("DELETE FROM tableveil.jobs WHERE number = ?", [job])

@@ -8,6 +8,7 @@ from datetime import datetime
 from tableveil.backend import Ledger, drop, table
 from tableveil.policy import TableReference
 from tableveil.state.mapper import NumberedTable, Table
+from tableveil.state.seen import results
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,4 +108,5 @@ RISK_ANALYSES = _RiskAnalyses(
         "subsets": Table("attribute_risks", SubsetRisk, "analysis", position=True),
         "compared": Table("compared_risks", ComparedRisk, "analysis", position=True, parts={"measures": _MEASURES}),
     },
+    seen=results,
 )

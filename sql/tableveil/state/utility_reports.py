@@ -10,6 +10,7 @@ from typing import Any
 
 from tableveil.backend import Ledger
 from tableveil.state.mapper import NumberedTable, Table
+from tableveil.state.seen import results
 from tableveil.usefulness import Association, Bin, ColumnUtility, Spread, UtilityReport
 
 
@@ -82,4 +83,5 @@ UTILITY_REPORTS = _Reports(
     "utility_report_numbers",
     parts={"report.columns": _COLUMNS, "report.associations": _ASSOCIATIONS},
     beside=[_SPREADS],
+    seen=results,
 )

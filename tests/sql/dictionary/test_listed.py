@@ -23,14 +23,14 @@ OTHER = (("a", "y", "*"), ("b", "y", "*"))
 
 
 def listed(session: Session, definition: ListedHierarchy) -> tuple[tuple[tuple[str, ...], ...], str]:
-    levels, reference, faults = listed_levels(session, definition, "attributes[0].hierarchy", "t.zip")
+    levels, reference, faults = listed_levels(session, definition, "attributes[0].hierarchy", "t.zip", "main")
     assert faults == []
     assert levels is not None
     return levels.rows, reference
 
 
 def faults_of(session: Session, definition: ListedHierarchy) -> list[tuple[str, str, str]]:
-    levels, reference, faults = listed_levels(session, definition, "attributes[0].hierarchy", "t.zip")
+    levels, reference, faults = listed_levels(session, definition, "attributes[0].hierarchy", "t.zip", "main")
     assert levels is None
     assert reference == ""
     return [(fault.field.removeprefix("attributes[0].hierarchy."), fault.found, fault.hint) for fault in faults]
@@ -177,7 +177,7 @@ def test_ages_and_dates_need_no_table(session: Session) -> None:
 
 
 def test_a_check_stores_nothing(session: Session) -> None:
-    levels, reference, faults = listed_levels(session, SafeHarborAge(), "attributes[0].hierarchy", "t.age", store=False)
+    levels, reference, faults = listed_levels(session, SafeHarborAge(), "attributes[0].hierarchy", "t.age")
     assert levels is not None
     assert (reference, faults) == ("t.age", [])
     assert hierarchies.page(session.ledger, ("", 0), 10) == []

@@ -38,7 +38,8 @@ CREATE TABLE tableveil.loads (
     row_count BIGINT NOT NULL,
     rejected_lines BIGINT NOT NULL,
     columns VARCHAR[][] NOT NULL,
-    seconds DOUBLE NOT NULL
+    seconds DOUBLE NOT NULL,
+    owner VARCHAR NOT NULL
 );
 CREATE SEQUENCE tableveil.load_numbers;
 
@@ -80,12 +81,38 @@ CREATE TABLE tableveil.tokens (
 CREATE SEQUENCE tableveil.token_numbers;
 
 
+-- Access
+-- ------
+
+-- Roles of principals and groups (is_group) on the server, or on a schema, a table or a release if one is named. Those
+-- from a file follow the file. Suspended ones count only once an admin has confirmed them.
+CREATE TABLE tableveil.grants (
+    number BIGINT PRIMARY KEY,
+    grantee VARCHAR NOT NULL,
+    is_group BOOLEAN NOT NULL,
+    role VARCHAR NOT NULL,
+    schema_name VARCHAR NOT NULL,
+    table_name VARCHAR NOT NULL,
+    release BIGINT,
+    from_file BOOLEAN NOT NULL,
+    granted_by VARCHAR NOT NULL,
+    granted_at TIMESTAMP NOT NULL,
+    suspended BOOLEAN NOT NULL
+);
+CREATE SEQUENCE tableveil.grant_numbers;
+
+-- Releases of a restored backup, until an admin confirms that they may be read.
+CREATE TABLE tableveil.suspended_releases (
+    release BIGINT PRIMARY KEY
+);
+
+
 -- Jobs
 -- ----
 
 -- What was asked. Rows are never updated: what happens to a job is appended to job_events and job_outcomes. A request id
--- names the latest of its jobs of a kind; only one that did not succeed can be followed by another. The options, as JSON,
--- are what was asked for beside the document. Only a job for a release has a target.
+-- names the latest of its owner's jobs of a kind; only one that did not succeed can be followed by another. The options,
+-- as JSON, are what was asked for beside the document. Only a job for a release has a target.
 CREATE TABLE tableveil.jobs (
     number BIGINT PRIMARY KEY,
     kind VARCHAR NOT NULL,
@@ -98,9 +125,18 @@ CREATE TABLE tableveil.jobs (
     source_table VARCHAR NOT NULL,
     target_schema VARCHAR NOT NULL,
     target_name VARCHAR NOT NULL,
-    submitted_at TIMESTAMP NOT NULL
+    submitted_at TIMESTAMP NOT NULL,
+    owner VARCHAR NOT NULL
 );
 CREATE SEQUENCE tableveil.job_numbers;
+
+-- The tables that a job reads: only those who may read all of them see its results.
+CREATE TABLE tableveil.job_reads (
+    job BIGINT NOT NULL,
+    source_catalog VARCHAR NOT NULL,
+    source_schema VARCHAR NOT NULL,
+    source_table VARCHAR NOT NULL
+);
 
 -- Progress counts transformations that were checked, or records that are in a cluster (of_records).
 CREATE TABLE tableveil.job_events (

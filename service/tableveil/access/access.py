@@ -1,0 +1,185 @@
+"""The grants of the ledger, kept in memory: how they are made and taken back, and which view they give a caller."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from tableveil.access import rules
+from tableveil.access.rules import Caller
+from tableveil.backend import Database, Ledger, Look, Scopes, folded
+from tableveil.errors import ConflictError, DeniedError, Fault, InvalidError, NotFoundError, shortened
+from tableveil.state import grants as store
+from tableveil.state.grants import GRANTS, Grant, Role, Scope
+from tableveil.state.jobs import now
+from tableveil.state.migrate import SCHEMA as STATE_SCHEMA
+from tableveil.state.releases import exists as release_exists
+
+LONGEST_NAME = 200
+"""Characters of a principal's or a group's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A grant to be made."""
+
+    grantee: str
+    is_group: bool
+    role: Role
+    scope: Scope
+
+
+class Access:
+    """Answers from memory, so that a revoked grant counts from the next question on. May be used from any thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._changing = threading.Lock()
+        with database.ledger() as ledger:
+            self._grants: Sequence[Grant] = store.every(ledger)
+
+    def allows(self, caller: Caller, role: Role, scope: Scope) -> bool:
+        """Whether a caller has a role on all of a scope."""
+        return rules.allows(self._grants, caller, role, scope)
+
+    def check(self, caller: Caller, roles: Collection[Role], what: str) -> None:
+        """Raises `DeniedError` unless a caller has one of the roles on anything at all."""
+        if rules.scopes(self._grants, caller, roles) == Scopes():
+            wanted = " or ".join(sorted(role.lower() for role in roles))
+            hint = "Ask an admin of the server."
+            raise DeniedError.of("PERMISSION_DENIED", what, "a caller without it", f"the role {wanted}", hint)
+
+    def look(self, caller: Caller, roles: Collection[Role]) -> Look:
+        """The caller's view of the database, by those of the roles that it has."""
+        return lambda: rules.sight(self._grants, caller, roles)
+
+    def visible(self, caller: Caller) -> list[Grant]:
+        """The grants on what a caller administers, in the order in which they were made."""
+        return [grant for grant in self._grants if self.allows(caller, Role.ADMIN, grant.scope)]
+
+    def add(self, caller: Caller, wanted: Wanted) -> Grant:
+        """Makes a grant, or returns the equal one that is there; a suspended one is confirmed by that.
+
+        Raises:
+            InvalidError: with all faults of the grant.
+            NotFoundError: there is no such release.
+            DeniedError: the caller does not administer the scope.
+        """
+        faults = faults_of(wanted)
+        if faults:
+            raise InvalidError.about("GRANT_INVALID", "the grant is invalid", faults)
+        if not self.allows(caller, Role.ADMIN, wanted.scope):
+            found = shortened(caller.name)
+            raise DeniedError.of("PERMISSION_DENIED", "scope", found, "an admin of what the grant is about")
+        with self._changing, self._database.ledger() as ledger:
+            _check_release(ledger, wanted.scope)
+            known = next((grant for grant in self._grants if _wanted(grant) == wanted), None)
+            if known is not None and not known.suspended:
+                return known
+            made = [] if known is not None else [_made(ledger, wanted, caller.name)]
+            self._change(ledger, add=made, confirm=[] if known is None else [known.number])
+        return next(grant for grant in self._grants if _wanted(grant) == wanted)
+
+    def remove(self, caller: Caller, number: int) -> None:
+        """Takes a grant back.
+
+        Raises:
+            NotFoundError: there is no such grant that the caller administers.
+            ConflictError: it stands in the configuration file.
+        """
+        grant = next((grant for grant in self.visible(caller) if grant.number == number), None)
+        if grant is None:
+            raise NotFoundError.of("GRANT_NOT_FOUND", "name", f"grants/{number}", "an existing grant")
+        if grant.from_file:
+            found, hint = f"grants/{number}, which is from the grants file", "Change the file, and send SIGHUP."
+            raise ConflictError.of("GRANT_FROM_FILE", "name", found, "a grant that was made by command", hint)
+        with self._changing, self._database.ledger() as ledger:
+            self._change(ledger, remove=[number])
+
+    def suspended(self) -> tuple[list[Grant], list[int]]:
+        """The grants, and the numbers of the releases, that wait until an admin confirms them."""
+        with self._database.ledger() as ledger:
+            return [grant for grant in self._grants if grant.suspended], store.suspended_releases(ledger)
+
+    def confirm(self, caller: Caller, grants: Collection[int], releases: Collection[int]) -> None:
+        """Lets suspended grants and releases count again; those that are not suspended stay as they are.
+
+        Raises:
+            DeniedError: the caller is no admin of the server.
+        """
+        if not self.allows(caller, Role.ADMIN, Scope()):
+            raise DeniedError.of("PERMISSION_DENIED", "names", shortened(caller.name), "an admin of the server")
+        with self._changing, self._database.ledger() as ledger:
+            self._change(ledger, confirm=grants, releases=releases)
+
+    def follow(self, wanted: Sequence[Wanted], file: str) -> None:
+        """Replaces the grants from the configuration file by these.
+
+        Raises:
+            InvalidError: with all faults of the file; the earlier ones stay.
+        """
+        faults = [
+            replace(fault, field=f"grants[{i}].{fault.field}")
+            for i, one in enumerate(wanted)
+            for fault in faults_of(one)
+        ]
+        if faults:
+            raise InvalidError.about("GRANTS_INVALID", f"the grants of {shortened(file)} are invalid", faults)
+        with self._changing, self._database.ledger() as ledger:
+            from_file = {_wanted(grant): grant for grant in self._grants if grant.from_file}
+            gone = [grant.number for one, grant in from_file.items() if one not in wanted or grant.suspended]
+            stay = [one for one, grant in from_file.items() if grant.number not in gone]
+            new = [_made(ledger, one, file, from_file=True) for one in dict.fromkeys(wanted) if one not in stay]
+            if new or gone:
+                self._change(ledger, add=new, remove=gone)
+
+    def _change(
+        self,
+        ledger: Ledger,
+        add: Sequence[Grant] = (),
+        remove: Collection[int] = (),
+        confirm: Collection[int] = (),
+        releases: Collection[int] = (),
+    ) -> None:
+        with ledger.transaction():
+            GRANTS.insert(ledger, add)
+            for number in remove:
+                GRANTS.delete(ledger, number)
+            store.confirm(ledger, confirm, releases)
+        # As the ledger has them: a commit's success is no proof that anything was written.
+        self._grants = store.every(ledger)
+
+
+def faults_of(wanted: Wanted) -> list[Fault]:
+    """The faults of a grant by itself."""
+    kind, scope = "group" if wanted.is_group else "principal", wanted.scope
+    faults = []
+    if not wanted.grantee or len(wanted.grantee) > LONGEST_NAME or not wanted.grantee.isprintable():
+        found = shortened(wanted.grantee) if wanted.grantee else "nothing"
+        faults.append(Fault(kind, found, f"a name of up to {LONGEST_NAME} printable characters"))
+    if scope.table and not scope.schema:
+        faults.append(Fault("schema", "nothing", f"the schema of the table {shortened(scope.table)}"))
+    if scope.release is not None and scope.schema:
+        found = f"releases/{scope.release} beside the schema {shortened(scope.schema)}"
+        faults.append(Fault("release", found, "a schema, a table or a release"))
+    if folded(scope.schema) == STATE_SCHEMA:
+        faults.append(Fault("schema", STATE_SCHEMA, "a schema of yours; this one holds Tableveil's own state"))
+    if wanted.role is Role.OPERATOR and not scope.is_server:
+        faults.append(Fault("role", "operator of a part", "operator of the whole server", "Name no schema or release."))
+    return faults
+
+
+def _check_release(ledger: Ledger, scope: Scope) -> None:
+    if scope.release is not None and not release_exists(ledger, scope.release):
+        name = f"releases/{scope.release}"
+        raise NotFoundError.of("RELEASE_NOT_FOUND", "release", name, "an existing release")
+
+
+def _made(ledger: Ledger, wanted: Wanted, by: str, *, from_file: bool = False) -> Grant:
+    number = GRANTS.next_number(ledger)
+    return Grant(number, wanted.grantee, wanted.is_group, wanted.role, wanted.scope, from_file, by, now())
+
+
+def _wanted(grant: Grant) -> Wanted:
+    return Wanted(grant.grantee, grant.is_group, grant.role, grant.scope)

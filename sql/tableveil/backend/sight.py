@@ -1,0 +1,78 @@
+"""Through whose eyes the database is seen: work sees only what its principal may see; all else is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+
+def folded(name: str) -> str:
+    """A name as the database compares it: without regard to the case of ASCII letters."""
+    return name.encode().lower().decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Scopes:
+    """Parts of the database: all of it, whole schemas, single tables, releases by their numbers; names are folded."""
+
+    everything: bool = False
+    schemas: frozenset[str] = frozenset()
+    tables: frozenset[tuple[str, str]] = frozenset()
+    releases: frozenset[int] = frozenset()
+
+    def has_schema(self, schema: str) -> bool:
+        """Whether all of a schema is here."""
+        return self.everything or folded(schema) in self.schemas
+
+    def has_table(self, schema: str, table: str) -> bool:
+        """Whether a table is here, by itself or with its schema."""
+        return self.has_schema(schema) or (folded(schema), folded(table)) in self.tables
+
+    def reaches(self, schema: str) -> bool:
+        """Whether a schema is here, or a table of it."""
+        return self.has_schema(schema) or any(name == folded(schema) for name, _ in self.tables)
+
+
+ALL = Scopes(everything=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """The view of one principal, by the roles that count for the running work.
+
+    Tables, and the evidence made of them, are seen where they are `owned`; releases also where they are `reviewed`,
+    without values, or `published`, as their public objects alone. Jobs are the principal's own unless `every_job` is
+    seen.
+    """
+
+    principal: str = ""
+    owned: Scopes = Scopes()
+    reviewed: Scopes = Scopes()
+    published: Scopes = Scopes()
+    every_job: bool = False
+
+
+EVERYTHING = Sight(owned=ALL, every_job=True)
+"""The view of the server itself."""
+
+Look = Callable[[], Sight]
+"""Gives the view of one principal as it is now."""
+
+_LOOK: ContextVar[Look] = ContextVar("look", default=lambda: EVERYTHING)
+
+
+def present_look() -> Look:
+    """The look of the running work, for work that goes on in another thread."""
+    return _LOOK.get()
+
+
+@contextmanager
+def looking(look: Look) -> Iterator[None]:
+    """While the block runs, sessions that this thread opens see what `look` gives."""
+    token = _LOOK.set(look)
+    try:
+        yield
+    finally:
+        _LOOK.reset(token)

@@ -1,0 +1,86 @@
+"""Conditions that leave in the ledger's tables only the rows that it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from string import ascii_lowercase, ascii_uppercase
+
+from tableveil.backend import Scopes, Sight
+
+Condition = tuple[str, list[object]]
+Seen = Callable[[Sight], Condition]
+
+UNHIDDEN: Condition = ("true", [])
+
+
+def by_reads(scopes: Scopes) -> Condition:
+    """Rows of jobs that read tables in the scopes, and no others; a job without a record of its tables is in none."""
+    if scopes.everything:
+        return UNHIDDEN
+    named, parameters = _named("source_schema", "source_table", scopes)
+    others = f"SELECT job FROM tableveil.job_reads WHERE NOT {named}"
+    return f"(job IN (SELECT job FROM tableveil.job_reads) AND job NOT IN ({others}))", parameters
+
+
+def by_table(schema: str, table: str) -> Seen:
+    """Rows about a table that is owned; the arguments are the columns that name it."""
+    return lambda sight: _named(schema, table, sight.owned)
+
+
+def by_owner(sight: Sight) -> Condition:
+    """Rows of the principal's own jobs."""
+    return UNHIDDEN if sight.every_job else ("owner = ?", [sight.principal])
+
+
+def results(sight: Sight) -> Condition:
+    """Results of jobs whose tables are owned."""
+    return by_reads(sight.owned)
+
+
+def evidence(sight: Sight) -> Condition:
+    """Releases that are owned: by their numbers, or by all tables that were read for them."""
+    return either(by_reads(sight.owned), _numbered(sight.owned))
+
+
+def reviewed(sight: Sight) -> Condition:
+    """Releases whose evidence may be reviewed: as if owned, or by what they wrote."""
+    return either(by_reads(sight.reviewed), _by_target(sight.reviewed))
+
+
+def releases(sight: Sight) -> Condition:
+    """Releases that are owned or reviewed, and published ones that are not suspended."""
+    text, parameters = _by_target(sight.published)
+    unsuspended = "number NOT IN (SELECT release FROM tableveil.suspended_releases)"
+    return either(evidence(sight), reviewed(sight), (f"({text} AND {unsuspended})", parameters))
+
+
+def either(*conditions: Condition) -> Condition:
+    """Rows that meet any of the conditions."""
+    if UNHIDDEN in conditions:
+        return UNHIDDEN
+    return f"({' OR '.join(text for text, _ in conditions)})", [value for _, values in conditions for value in values]
+
+
+def _by_target(scopes: Scopes) -> Condition:
+    return either(_named("target_schema", "target_name", scopes), _numbered(scopes))
+
+
+def _numbered(scopes: Scopes) -> Condition:
+    return "list_contains(?::BIGINT[], number)", [sorted(scopes.releases)]
+
+
+def _named(schema: str, table: str, scopes: Scopes) -> Condition:
+    if scopes.everything:
+        return UNHIDDEN
+    schema, table = as_folded(schema), as_folded(table)
+    tables = sorted(scopes.tables)
+    return (
+        f"(list_contains(?::VARCHAR[], {schema}) "
+        f"OR ({schema}, {table}) IN (SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[])))",
+        [sorted(scopes.schemas), [name for name, _ in tables], [name for _, name in tables]],
+    )
+
+
+def as_folded(name: str) -> str:
+    """The folded form of an SQL expression; `lower` would also fold letters that the database distinguishes."""
+    return f"translate({name}, '{ascii_uppercase}', '{ascii_lowercase}')"

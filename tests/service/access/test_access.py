@@ -1,0 +1,146 @@
+"""Grants as they are made, taken back, suspended and confirmed, and as they follow a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from tableveil import backend
+from tableveil.access import Access, Role, Scope, Wanted
+from tableveil.errors import ConflictError, DeniedError, InvalidError, NotFoundError
+from tableveil.state import grants as store
+from tableveil.state.migrate import migrate
+
+
+@dataclass(frozen=True)
+class Someone:
+    name: str
+    groups: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+
+
+ADMIN = Someone("admin", roles=frozenset({"ADMIN"}))
+ANN = Someone("ann")
+STEWARD_OF_A = Wanted("ann", False, Role.STEWARD, Scope("a"))
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[backend.Database]:
+    database = backend.Database(backend.Settings(tmp_path / "clinic.duckdb", threads=1))
+    with database.ledger() as ledger:
+        migrate(ledger)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def access(database: backend.Database) -> Access:
+    return Access(database)
+
+
+def test_a_grant_counts_at_once_and_after_a_restart_until_it_is_removed(
+    database: backend.Database, access: Access
+) -> None:
+    look = access.look(ANN, {Role.STEWARD})
+    assert not look().owned.has_schema("a")
+    grant = access.add(ADMIN, STEWARD_OF_A)
+    assert look().owned.has_schema("A")
+    assert access.add(ADMIN, STEWARD_OF_A) == grant, "the same grant twice is one"
+    again = Access(database)
+    assert again.visible(ADMIN) == [grant]
+    assert (grant.granted_by, grant.from_file, grant.suspended) == ("admin", False, False)
+    access.remove(ADMIN, grant.number)
+    assert not look().owned.has_schema("a")
+    assert Access(database).visible(ADMIN) == []
+
+
+def test_an_admin_of_a_schema_grants_there_and_nowhere_else(access: Access) -> None:
+    access.add(ADMIN, Wanted("ann", False, Role.ADMIN, Scope("a")))
+    theirs = access.add(ANN, Wanted("bob", False, Role.STEWARD, Scope("a", "patients")))
+    other = access.add(ADMIN, Wanted("bob", False, Role.STEWARD, Scope("b")))
+    for scope in (Scope(), Scope("b"), Scope(release=1)):
+        with pytest.raises(DeniedError):
+            access.add(ANN, Wanted("ann", False, Role.STEWARD, scope))
+    assert other not in access.visible(ANN)
+    with pytest.raises(NotFoundError) as hidden:
+        access.remove(ANN, other.number)
+    with pytest.raises(NotFoundError) as missing:
+        access.remove(ANN, 1000)
+    assert str(hidden.value).replace(f"grants/{other.number}", "X") == str(missing.value).replace("grants/1000", "X")
+    access.remove(ANN, theirs.number)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "field"),
+    [
+        (Wanted("", False, Role.STEWARD, Scope("a")), "principal"),
+        (Wanted("two\nlines", True, Role.STEWARD, Scope("a")), "group"),
+        (Wanted("ann", False, Role.STEWARD, Scope("", "patients")), "schema"),
+        (Wanted("ann", False, Role.STEWARD, Scope("TableVeil")), "schema"),
+        (Wanted("ann", False, Role.STEWARD, Scope("a", release=1)), "release"),
+        (Wanted("ann", False, Role.OPERATOR, Scope("a")), "role"),
+    ],
+)
+def test_a_grant_that_means_nothing_is_refused(access: Access, wanted: Wanted, field: str) -> None:
+    with pytest.raises(InvalidError) as refused:
+        access.add(ADMIN, wanted)
+    assert [fault.field for fault in refused.value.faults] == [field]
+    assert access.visible(ADMIN) == []
+
+
+def test_a_release_that_is_not_there_cannot_be_granted(access: Access) -> None:
+    with pytest.raises(NotFoundError):
+        access.add(ADMIN, Wanted("ann", False, Role.ANALYST, Scope(release=1)))
+
+
+def test_grants_of_a_file_follow_it_and_no_command_changes_them(database: backend.Database, access: Access) -> None:
+    by_command = access.add(ADMIN, Wanted("bob", False, Role.STEWARD, Scope("b")))
+    auditors = Wanted("auditors", True, Role.AUDITOR, Scope())
+    access.follow([STEWARD_OF_A, auditors], "grants.yaml")
+    (of_file, _) = [grant for grant in access.visible(ADMIN) if grant.from_file]
+    with pytest.raises(ConflictError):
+        access.remove(ADMIN, of_file.number)
+    access.follow([auditors, auditors], "grants.yaml")
+    assert not access.allows(ANN, Role.STEWARD, Scope("a"))
+    assert access.allows(Someone("eve", frozenset({"auditors"})), Role.AUDITOR, Scope())
+    with pytest.raises(InvalidError) as refused:
+        access.follow([auditors, Wanted("", False, Role.STEWARD, Scope("a"))], "grants.yaml")
+    assert [fault.field for fault in refused.value.faults] == ["grants[1].principal"]
+    assert len(access.visible(ADMIN)) == 2, "a file with a fault changes nothing"
+    access.follow([], "grants.yaml")
+    assert Access(database).visible(ADMIN) == [by_command]
+
+
+def test_suspended_grants_count_once_they_are_confirmed_or_stand_in_the_file(
+    database: backend.Database, access: Access
+) -> None:
+    kept = access.add(ADMIN, STEWARD_OF_A)
+    again = access.add(ADMIN, replace(STEWARD_OF_A, grantee="bob"))
+    auditors = Wanted("auditors", True, Role.AUDITOR, Scope())
+    access.follow([auditors], "grants.yaml")
+    with database.ledger() as ledger:
+        store.suspend(ledger)
+        ledger.execute("INSERT INTO tableveil.suspended_releases VALUES (7)")
+    restored = Access(database)
+    assert not restored.allows(ANN, Role.STEWARD, Scope("a"))
+    restored.follow([auditors], "grants.yaml")
+    assert restored.allows(Someone("eve", frozenset({"auditors"})), Role.AUDITOR, Scope())
+    grants, releases = restored.suspended()
+    assert ({grant.number for grant in grants}, releases) == ({kept.number, again.number}, [7])
+    with pytest.raises(DeniedError):
+        restored.confirm(ANN, [kept.number], [])
+    restored.confirm(ADMIN, [kept.number], [7])
+    assert restored.allows(ANN, Role.STEWARD, Scope("a"))
+    assert not restored.allows(Someone("bob"), Role.STEWARD, Scope("a"))
+    assert not restored.add(ADMIN, replace(STEWARD_OF_A, grantee="bob")).suspended, "granting anew confirms"
+    assert restored.suspended() == ([], [])
+
+
+def test_a_caller_with_none_of_the_roles_is_told_which_to_ask_for(access: Access) -> None:
+    with pytest.raises(DeniedError, match="steward"):
+        access.check(ANN, {Role.STEWARD}, "ListTables")
+    access.add(ADMIN, STEWARD_OF_A)
+    access.check(ANN, {Role.STEWARD}, "ListTables")
