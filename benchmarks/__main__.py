@@ -43,12 +43,13 @@ from benchmarks.privacy.whole_searches import whole_searches
 from benchmarks.search.ablation import ablation
 from benchmarks.search.comparison import comparison
 from benchmarks.search.cover import cover
+from benchmarks.search.first_seconds import first_seconds
 from benchmarks.search.other_models import other_models
 from benchmarks.search.property_stores import property_stores
 from benchmarks.search.speed import speed
 from benchmarks.section import Section
 
-SEARCH = (speed, other_models, ablation, cover, property_stores, comparison)
+SEARCH = (speed, first_seconds, other_models, ablation, cover, property_stores, comparison)
 PRIVACY = (reference_cases, whole_searches, per_check)
 LOCAL = (local_tables, local_comparators, local_models)
 CLASSIFICATION = (classification_cases, accuracies, correlation)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tableveil.classes import EquivalenceClasses
 from tableveil.game import InformationLoss, Stakes, sizes_of
+from tableveil.numeric.sums import weighted_sum
 from tableveil.policy import BreakEven, Profitability, Success
 from tableveil.privacy.facts import Facts
 from tableveil.privacy.model import ReleaseRule
@@ -135,4 +136,4 @@ class ProfitabilityOfSampleRule(ReleaseRule):
     ) -> float:
         """The payout of all kept records together."""
         attack = self.stakes.attack_on_sample(counts[kept], sizes[kept])
-        return float(counts[kept] @ (worth[kept] - attack))
+        return weighted_sum(counts[kept], worth[kept] - attack)

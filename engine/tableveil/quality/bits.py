@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tableveil.numeric.sums import weighted_sum
+
 Counts = NDArray[np.integer[Any]] | NDArray[np.floating[Any]]
 
 
@@ -21,11 +23,11 @@ def log_ratio(part: Counts | float, whole: Counts | float) -> NDArray[np.float64
 def bits(counts: Counts) -> float:
     """Sum over records of log2(all / those with the same value), given how many have each value."""
     counts = counts[counts > 0]
-    return float(counts @ log_ratio(counts, counts.sum()))
+    return weighted_sum(counts, log_ratio(counts, counts.sum()))
 
 
 def bits_lost(counts: Counts, groups: NDArray[np.int32]) -> float:
     """Sum over records of log2(those in the same group / those with the same value), given the group of each value."""
     occurring = counts > 0
     together = np.bincount(groups, counts)[groups[occurring]]
-    return float(counts[occurring] @ log_ratio(counts[occurring], together))
+    return weighted_sum(counts[occurring], log_ratio(counts[occurring], together))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tableveil.classes import Check, ClassCounter, ClassValues, EquivalenceClasses, LevelMaps, nest
 from tableveil.lattice import Transformation
+from tableveil.numeric.sums import weighted_sum
 from tableveil.policy import ClassificationModel
 from tableveil.quality.aggregate import Score
 from tableveil.quality.bits import log_ratio
@@ -187,7 +188,7 @@ def _bits(values: ClassValues, told: Told, groups: NDArray[np.intp] | None) -> f
     if not len(counts):
         return 0.0
     sizes = np.repeat(np.add.reduceat(counts, starts), np.diff(starts, append=len(counts)))
-    return float(counts @ log_ratio(counts, sizes))
+    return weighted_sum(counts, log_ratio(counts, sizes))
 
 
 def _ballots(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tableveil.classes import Check, ClassCounter, EquivalenceClasses, LevelMaps, Marginals
 from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import SLACK, rounded
+from tableveil.numeric.sums import weighted_sum
 from tableveil.policy import KLDivergenceModel
 from tableveil.quality.aggregate import Score
 from tableveil.quality.bits import log_ratio
@@ -55,7 +56,7 @@ class KLDivergence:
         self._maps = LevelMaps(counter.levels)
         self._crowding = crowding(counter.levels, marginals)
         combinations = counter.classes((0,) * len(counter.levels)).counts
-        input_bits = float(combinations @ log_ratio(combinations, self._records))
+        input_bits = weighted_sum(combinations, log_ratio(combinations, self._records))
         self._entropy = rounded((input_bits + self._withheld * math.log2(self._records)) / self._records)
 
     def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
@@ -63,7 +64,7 @@ class KLDivergence:
         kept = np.ones_like(kept) if self._monotone else kept
         counts = classes.counts
         suppressed = int(counts[~kept].sum()) + self._withheld
-        bits = float(counts[kept] @ self._expectation.if_kept(at, classes)[kept]) + self._pool(suppressed)
+        bits = weighted_sum(counts[kept], self._expectation.if_kept(at, classes)[kept]) + self._pool(suppressed)
         return Assessment((rounded(bits / self._records),))
 
     def evidence(self, check: Check) -> _Evidence:

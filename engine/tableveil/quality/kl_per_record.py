@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tableveil.classes import Check, ClassCounter, EquivalenceClasses, LevelMaps, Marginals, NestedClasses, nest
 from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import SLACK, rounded
+from tableveil.numeric.sums import weighted_sum
 from tableveil.policy import KLDivergenceModel
 from tableveil.quality.aggregate import Score
 from tableveil.quality.bits import log_ratio
@@ -49,7 +50,7 @@ class KLPerRecord:
             counter.levels, counter.records, self._marginals(np.ones(len(counts), np.bool_))
         )
         self._records = self._expectation.records
-        input_bits = float(self._weights @ log_ratio(counts, self._records))
+        input_bits = weighted_sum(self._weights, log_ratio(counts, self._records))
         self._input = rounded((input_bits + self._withheld * math.log2(self._records)) / self._records)
         heaviest = np.sort(counts)[::-1]
         self._heaviest = np.append(0.0, np.cumsum(heaviest)), np.append(0.0, np.cumsum(heaviest * heaviest))
@@ -59,7 +60,7 @@ class KLPerRecord:
         kept = np.ones_like(kept) if self._monotone else kept
         weights = self._weights_of(classes, nest(self._combinations, self._bottom, at, self._maps))
         suppressed = int(classes.counts[~kept].sum()) + self._withheld
-        bits = float(weights[kept] @ self._expectation.if_kept(at, classes)[kept])
+        bits = weighted_sum(weights[kept], self._expectation.if_kept(at, classes)[kept])
         if suppressed:
             weight = float(weights[~kept].sum()) + self._withheld
             bits += weight * self._expectation.if_suppressed(suppressed)
@@ -78,7 +79,7 @@ class KLPerRecord:
         return _Evidence(
             self._expectation,
             volumes=self._expectation.volumes.of_others_at_least(self._marginals(small[nested.parent])),
-            sizes=float(weights[~small] @ rarities) + (gone * instead if gone else 0.0),
+            sizes=weighted_sum(weights[~small], rarities) + (gone * instead if gone else 0.0),
             rarest=float(rarities.max(initial=0.0)),
             more=float(np.interp(max(more, 0), *self._heaviest)),
             instead=instead,

@@ -12,6 +12,7 @@ from tableveil.classes import Check, EquivalenceClasses, LevelMaps, Marginals, n
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import rounded, rounded_down
+from tableveil.numeric.sums import weighted_sum
 from tableveil.policy import LossModel
 from tableveil.quality.aggregate import Aggregation, Score
 from tableveil.quality.aggregated_error import AggregatedError
@@ -128,7 +129,9 @@ class Loss(Separable):
     def _saved(self, classes: EquivalenceClasses, gone: NDArray[np.bool_]) -> list[float]:
         """Per generalized quasi-identifier, the cost of the records of these classes if they were kept."""
         lost = classes.selected(gone)
-        return [float(self._kept.at(j, level)[lost.groups(j)] @ lost.counts) for j, level in enumerate(classes.at)]
+        return [
+            weighted_sum(lost.counts, self._kept.at(j, level)[lost.groups(j)]) for j, level in enumerate(classes.at)
+        ]
 
 
 class _AttributeLoss:

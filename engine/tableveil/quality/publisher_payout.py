@@ -12,6 +12,7 @@ from tableveil.game import InformationLoss, Stakes, sizes_of
 from tableveil.hierarchy import log_leaves
 from tableveil.lattice import Transformation
 from tableveil.numeric.rounding import SLACK, rounded
+from tableveil.numeric.sums import weighted_sum
 from tableveil.policy import Game, PublisherPayoutModel, Success
 from tableveil.quality.aggregate import Score
 from tableveil.quality.model import Assessment, Table
@@ -43,7 +44,7 @@ class PublisherPayout:
         counts = released.counts
         costs = self._stakes.benefit * self._loss.of(released) + self._attacks(released)
         suppressed = self._counter.records - int(counts.sum())
-        return Assessment((rounded(float(counts @ costs) + suppressed * self._stakes.benefit),))
+        return Assessment((rounded(weighted_sum(counts, costs) + suppressed * self._stakes.benefit),))
 
     def evidence(self, check: Check) -> _Evidence:
         """Bounds by the records that are lost, and by the cost of attacks on classes of these sizes."""
@@ -52,7 +53,7 @@ class PublisherPayout:
         attacks = np.minimum(self._least_attacks(classes), benefit * (1.0 - self._loss.of(classes)))
         suppressed = self._counter.withheld + int(classes.counts[gone].sum())
         generalized = tuple(self._per_bit * bits for bits in self._bits.of_others_at_least(check.marginals))
-        return _Evidence(generalized, float(classes.counts[~gone] @ attacks[~gone]) + suppressed * benefit)
+        return _Evidence(generalized, weighted_sum(classes.counts[~gone], attacks[~gone]) + suppressed * benefit)
 
     def bound_between(self, lo: Check, hi: Transformation) -> Score:
         """Offers no bound."""

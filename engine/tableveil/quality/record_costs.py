@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tableveil.classes import LevelMaps, Marginals
 from tableveil.hierarchy import AttributeLevels
 from tableveil.numeric.rounding import SLACK
+from tableveil.numeric.sums import weighted_sum
 
 
 class RecordCosts:
@@ -38,7 +39,7 @@ class RecordCosts:
         the most expensive one of its group, so that the entry is at least the sum.
         """
         return tuple(
-            np.array([self._by_group(j, at, level) @ counts for level in range(len(self._costs[j]))])
+            np.array([weighted_sum(counts, self._by_group(j, at, level)) for level in range(len(self._costs[j]))])
             for j, (at, counts) in enumerate(zip(records.at, records.counts, strict=True))
         )
 

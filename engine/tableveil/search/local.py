@@ -28,8 +28,9 @@ class LocalSearch:
     """Descends from the top to the first better neighbour; at each optimum it kicks itself out, and descends again.
 
     Neighbours have one axis a level up or down, or one a level down and another a level up: they trade one attribute's
-    detail for another's, which single moves cannot do where the suppression limit binds. Transformations that are not
-    valid are compared by the number of records they suppress, so that a walk that starts at one comes back.
+    detail for another's, which single moves cannot do where the suppression limit binds. A neighbour that would be no
+    better if it suppressed nothing is not counted. Transformations that are not valid are compared by the number of
+    records they suppress, so that a walk that starts at one comes back.
     """
 
     def __init__(self, findings: Findings, seed: int) -> None:
@@ -51,6 +52,9 @@ class LocalSearch:
         return self._improved
 
     def _walking(self) -> Iterator[None]:
+        # Nothing suppresses fewer records than the top: its evidence bounds the score of every transformation.
+        self._free = self._findings.problem.quality.evidence(self._findings.look(self._lattice.top))
+        yield
         best = yield from self._descent(self._lattice.top)
         while True:
             # If everything is known already, only the kick remains.
@@ -64,6 +68,8 @@ class LocalSearch:
         while better is not None:
             at, better = better, None
             for neighbour in self._neighbours(at[1]):
+                if (self._free.bound(neighbour), sum(neighbour), neighbour) >= at[0]:
+                    continue
                 rated = yield from self._rated(neighbour)
                 if rated < at:
                     better = rated

@@ -15,7 +15,7 @@ from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.privacy import choosing_models, judging_models, privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
-from tableveil.pipelines.relaxing import chosen_by_all, problem_of, relaxed, seconds_for
+from tableveil.pipelines.relaxing import MOST_SECONDS, chosen_by_all, problem_of, relaxed
 from tableveil.pipelines.solution import Solution
 from tableveil.policy import LossModel, Policy, PrivacyModel, SuppressedRecords, described, policy_warnings
 from tableveil.privacy import ReleaseRule
@@ -29,6 +29,9 @@ from tableveil.state.releases import Proof, RunnerUp, Searched
 SHARE_FOR_EXPLAINING = 0.1
 LEAST_SECONDS_FOR_EXPLAINING = 1.0
 """With a time limit, the explanation may take this share of it, but at least so long."""
+
+SHARE_FOR_ADVICE = 0.2
+"""With a time limit, advice may take this share of it: a client that limits the search does not wait as long again."""
 
 
 class FullDomain:
@@ -122,8 +125,9 @@ def _explain(job: JobContext, problem: Problem, best: Candidate, policy: Policy)
 
 
 def _advice(job: JobContext, counted: Counted, problem: Problem, best: Candidate) -> tuple[str, ...]:
-    others = problem_of(job.session, problem, counted.base)
-    return tuple(Advice(counted, problem, best, others, job.control, seconds_for(counted.policy)).warnings())
+    others, limit = problem_of(job.session, problem, counted.base), counted.policy.search.time_limit_seconds
+    seconds = MOST_SECONDS if limit is None else min(float(limit) * SHARE_FOR_ADVICE, MOST_SECONDS)
+    return tuple(Advice(counted, problem, best, others, job.control, seconds).warnings())
 
 
 def _losses(base: BaseHistogram, counter: ClassCounter, plan: ReleasePlan) -> tuple[float, ...]:

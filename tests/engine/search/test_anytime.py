@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from tableveil.quality import quality_of
 from tableveil.search import Problem, anytime, exact
 from tableveil.search.findings import Findings
 from tableveil.search.intervals import IntervalSearch
+from tableveil.search.local import LocalSearch
 from tests.engine.rules import k_anonymity
 from tests.engine.search.problems import (
     OnlyClasses,
@@ -150,3 +152,15 @@ def test_finds_something_better_than_the_top_in_few_counts(attributes: int) -> N
     assert outcome.best.suppressed <= problem.suppressible
     assert outcome.lower_bound < outcome.best.score < 0.95
     assert outcome.lattice_size == 4**attributes
+
+
+def test_a_walk_does_not_count_neighbours_that_cannot_be_better() -> None:
+    problem, counter = watched(replace(wide(6, 100), privacy=k_anonymity(1)))
+    findings = Findings(problem, Control(), lambda progress: None)
+    walk = LocalSearch(findings, seed=0)
+    while findings.best is None or findings.best.transformation != problem.lattice.bottom:
+        walk.step()
+    # Every step down was better. At the bottom, nothing is left to count: the next step only kicks.
+    counted = len(counter.counted)
+    walk.step()
+    assert len(counter.counted) == counted
