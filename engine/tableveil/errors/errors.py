@@ -112,6 +112,9 @@ class ConflictError(TableveilError):
 class BusyError(TableveilError):
     """A resource (queue, memory, the database file) is exhausted or taken at the moment."""
 
+    retry_seconds = 1.0
+    """After this time it may be worth to ask again."""
+
 
 class CancelledError(TableveilError):
     """The job was asked to stop."""

@@ -8,6 +8,7 @@ from typing import cast
 
 import grpc
 from google.protobuf.any_pb2 import Any
+from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from tableveil.errors import (
@@ -128,7 +129,10 @@ def error_of_call(error: grpc.RpcError, address: str) -> TableveilError:
     """
     failure = failure_in(error)
     if failure is not None:
-        return error_from(failure)
+        found = error_from(failure)
+        if isinstance(found, BusyError):
+            found.retry_seconds = _retry_seconds(error) or found.retry_seconds
+        return found
     code, text = _call(error).code(), _call(error).details() or ""
     too_large = _TOO_LARGE.search(text)
     if too_large:
@@ -165,6 +169,15 @@ def error_of_call(error: grpc.RpcError, address: str) -> TableveilError:
             "Is it another service, or an older one?",
         )
     return InternalError("CALL_FAILED", f"the call failed: {code.name}: {text}")
+
+
+def _retry_seconds(error: grpc.RpcError) -> float | None:
+    """The time after which the server may be asked again, if it says so."""
+    for detail in _details(error):
+        retry = error_details_pb2.RetryInfo()
+        if detail.Unpack(retry):
+            return float(retry.retry_delay.ToTimedelta().total_seconds())
+    return None
 
 
 def _call(error: grpc.RpcError) -> grpc.Call:

@@ -56,20 +56,22 @@ _PASSING = frozenset({"INTERRUPTED", "PERMISSION_DENIED", "WRITE_CONFLICT", "SOU
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The reason why a request or a job failed."""
+    """The reason why a request or a job failed; `retry_seconds` says when a busy server may be asked again."""
 
     kind: FailureKind
     code: str
     message: str
     faults: tuple[Fault, ...] = ()
     relaxations: tuple[Relaxation, ...] = ()
+    retry_seconds: float | None = None
 
     @classmethod
     def of(cls, error: TableveilError) -> Failure:
         """The failure for an error of the tree."""
         kind = _KINDS.get(type(error), FailureKind.INTERNAL)
         relaxations = error.relaxations if isinstance(error, InfeasibleError) else ()
-        return cls(kind, error.code, error.message, error.faults, relaxations)
+        retry_seconds = error.retry_seconds if isinstance(error, BusyError) else None
+        return cls(kind, error.code, error.message, error.faults, relaxations, retry_seconds)
 
     @property
     def may_pass(self) -> bool:

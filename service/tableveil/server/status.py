@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from urllib.parse import quote
 
 import grpc
@@ -41,6 +42,8 @@ _CODES_BY_REASON = {
     "TABLE_RELEASED": grpc.StatusCode.FAILED_PRECONDITION,
     # Another server, or this one restarted, will take it.
     "STOPPING": grpc.StatusCode.UNAVAILABLE,
+    # Nobody may do anything unrecorded.
+    "AUDIT_UNAVAILABLE": grpc.StatusCode.UNAVAILABLE,
 }
 
 # gRPC refuses more than 8 KiB of metadata in all; some of it goes to headers that it adds itself.
@@ -48,8 +51,6 @@ _MOST_METADATA = 7_000
 # Bytes of the message, and of each text of a fault, such that the first fault always fits.
 _LONGEST_MESSAGE = 500
 _LONGEST_TEXT = 300
-
-_RETRY_AFTER_SECONDS = 1
 
 
 def status_of(failure: Failure) -> grpc.Status:
@@ -62,27 +63,30 @@ def status_of(failure: Failure) -> grpc.Status:
     message = _cut(failure.message, _LONGEST_MESSAGE)
     whole = failure_to_proto(Failure(failure.kind, failure.code, message))
     bad_request = error_details_pb2.BadRequest()
+    retry = error_details_pb2.RetryInfo()
+    retry.retry_delay.FromTimedelta(timedelta(seconds=failure.retry_seconds or 0))
     for kept, fault in enumerate(failure.faults):
         whole.faults.append(_shortened(fault))
         bad_request.field_violations.append(_violation(whole.faults[kept]))
         whole.omitted_faults = len(failure.faults) - kept - 1
-        if _size(_status(code, whole, bad_request)) > _MOST_METADATA:
+        if _size(_status(code, whole, bad_request, retry)) > _MOST_METADATA:
             del whole.faults[kept:], bad_request.field_violations[kept:]
             whole.omitted_faults = len(failure.faults) - kept
             break
-    status: grpc.Status = rpc_status.to_status(_status(code, whole, bad_request))
+    status: grpc.Status = rpc_status.to_status(_status(code, whole, bad_request, retry))
     return status
 
 
 def _status(
-    code: grpc.StatusCode, failure: faults_pb2.Failure, bad_request: error_details_pb2.BadRequest
+    code: grpc.StatusCode,
+    failure: faults_pb2.Failure,
+    bad_request: error_details_pb2.BadRequest,
+    retry: error_details_pb2.RetryInfo,
 ) -> status_pb2.Status:
     details: list[Message] = [error_details_pb2.ErrorInfo(reason=failure.code, domain=DOMAIN)]
     if failure.kind == faults_pb2.FAILURE_KIND_INVALID:
         details.append(bad_request)
     if failure.kind == faults_pb2.FAILURE_KIND_BUSY:
-        retry = error_details_pb2.RetryInfo()
-        retry.retry_delay.seconds = _RETRY_AFTER_SECONDS
         details.append(retry)
     details.append(failure)
     number, _ = code.value

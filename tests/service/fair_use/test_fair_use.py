@@ -1,0 +1,89 @@
+"""Fair use: a principal's limits are their own, and refill with time."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+
+import pytest
+
+from tableveil.errors import BusyError
+from tableveil.fair_use import FairUse, Held, Limits
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def use(clock: Clock) -> FairUse:
+    return FairUse(Limits(calls_per_second=2, streams=2, loads=1), clock)
+
+
+def calls(use: FairUse, principal: str = "anna") -> int:
+    """How many calls are allowed now."""
+    for count in range(1000):
+        try:
+            use.count_call(principal)
+        except BusyError:
+            return count
+    raise AssertionError("no limit")
+
+
+def test_calls_are_limited_and_come_back_with_time(use: FairUse, clock: Clock) -> None:
+    assert calls(use) == 10
+    assert calls(use, "bert") == 10
+    clock.now = 1.0
+    assert calls(use) == 2
+    clock.now = 1.25
+    with pytest.raises(BusyError) as raised:
+        use.count_call("anna")
+    assert raised.value.code == "RATE_LIMITED"
+    assert raised.value.retry_seconds == 0.25
+    clock.now = 1.5
+    use.count_call("anna")
+    clock.now = 1e6
+    assert calls(use) == 10
+
+
+def test_forgetting_a_principal_gives_nobody_more_calls(use: FairUse, clock: Clock) -> None:
+    calls(use, "anna")
+    clock.now = 1.0
+    for number in range(3000):
+        use.count_call(f"p{number}")
+    assert calls(use, "anna") == 2
+    clock.now = 100.0
+    use.count_call("another")
+    assert len(use._buckets) == 1
+
+
+def test_each_principal_holds_so_many_at_most(use: FairUse) -> None:
+    with ExitStack() as held:
+        for _ in range(2):
+            held.enter_context(use.holding("anna", Held.STREAM))
+        held.enter_context(use.holding("anna", Held.LOAD))
+        held.enter_context(use.holding("bert", Held.STREAM))
+        for kind in Held:
+            with pytest.raises(BusyError, match=f"{kind.value} of one principal"), use.holding("anna", kind):
+                pass
+    with use.holding("anna", Held.LOAD):
+        pass
+    assert not use._held
+
+
+def test_threads_do_not_make_more_calls(use: FairUse) -> None:
+    found: list[int] = []
+    threads = [threading.Thread(target=lambda: found.append(calls(use))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(found) == 10
