@@ -21,7 +21,7 @@ _LONGEST_TEXT = 200
 _MOST_RESOURCES = 20
 
 # A caller may write a token where a name belongs: ours, and JWTs.
-_SECRETS = re.compile(r"tvl_[\w-]{8,}|eyJ[\w-]+\.[\w-]+\.[\w-]*")
+_SECRETS = re.compile(r"tvl_[0-9A-Za-z]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]*")
 
 
 @dataclass(frozen=True, slots=True)

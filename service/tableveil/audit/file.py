@@ -24,6 +24,11 @@ _LARGEST_TAIL = 2**20
 """Bytes at the end of the file in which the last whole entry is looked for: a group of entries is smaller."""
 
 
+def audit_file(database: Path) -> Path:
+    """The file of a database's audit, unless another is named."""
+    return database.with_name(f"{database.name}.audit.jsonl")
+
+
 @dataclass(slots=True)
 class _Group:
     """Entries that are written and made durable together."""
@@ -92,9 +97,11 @@ class AuditFile:
         return not (self._owed or self._unrecorded)
 
     def close(self) -> None:
-        """Closes the file."""
+        """Closes the file; calls that still run are refused from now on."""
         with self._writing:
             os.close(self._descriptor)
+            # Another file may get the number.
+            self._descriptor = -1
 
     def _written(self, entry: AuditEntry) -> Exception | None:
         """Writes the entry, and returns the reason if that fails.

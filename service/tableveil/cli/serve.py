@@ -27,7 +27,38 @@ from tableveil.client import DEFAULT_ADDRESS
 @click.option("--spill-limit", metavar="SIZE", help="Disk space for spilling; by default half of the free space.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of the database.")
 @click.option("--concurrent-jobs", type=click.IntRange(min=1), default=2, show_default=True, help="Jobs at a time.")
-@click.option("--queue-limit", type=click.IntRange(min=1), default=100, show_default=True, help="Jobs that may wait.")
+@click.option("--queue-limit", type=click.IntRange(min=1), default=1000, show_default=True, help="Jobs that may wait.")
+@click.option(
+    "--calls-per-principal",
+    type=click.IntRange(min=1),
+    default=200,
+    show_default=True,
+    help="Calls of a principal a second; those of five seconds may come at once.",
+)
+@click.option(
+    "--streams-per-principal",
+    type=click.IntRange(min=1),
+    default=32,
+    show_default=True,
+    help="Streams of a principal that are open at once: watching, exports and uploads.",
+)
+@click.option(
+    "--loads-per-principal",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="Tables that a principal loads at once.",
+)
+@click.option(
+    "--queued-per-principal",
+    type=click.IntRange(min=1),
+    default=500,
+    show_default=True,
+    help="Jobs of a principal that may wait.",
+)
+@click.option(
+    "--running-per-principal", type=click.IntRange(min=1), help="Jobs of a principal at a time; without it, all places."
+)
 @click.option(
     "--load-directory",
     multiple=True,
@@ -45,6 +76,12 @@ from tableveil.client import DEFAULT_ADDRESS
     help="Delete ended jobs with what they found after so many days, other than releases; without it they stay.",
 )
 @click.option(
+    "--audit-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Where each call is recorded; by default FILE.audit.jsonl beside the database.",
+)
+@click.option("--audit-syslog", metavar="ADDRESS", help="Also to syslog: a socket such as /dev/log, or host:port.")
+@click.option(
     "--log-format",
     type=click.Choice(["console", "json"]),
     default="console",
@@ -61,9 +98,16 @@ def serve(
     threads: int | None,
     concurrent_jobs: int,
     queue_limit: int,
+    calls_per_principal: int,
+    streams_per_principal: int,
+    loads_per_principal: int,
+    queued_per_principal: int,
+    running_per_principal: int | None,
     load_directory: tuple[Path, ...],
     backup_directory: Path | None,
     keep_days: int | None,
+    audit_file: Path | None,
+    audit_syslog: str | None,
     log_format: str,
 ) -> None:
     """Run the service until Ctrl-C or SIGTERM."""
@@ -81,9 +125,16 @@ def serve(
             threads=threads,
             concurrent_jobs=concurrent_jobs,
             queue_limit=queue_limit,
+            calls_per_principal=calls_per_principal,
+            streams_per_principal=streams_per_principal,
+            loads_per_principal=loads_per_principal,
+            queued_per_principal=queued_per_principal,
+            running_per_principal=running_per_principal,
             load_directories=load_directory,
             backup_directory=backup_directory,
             keep_days=keep_days,
+            audit_file=audit_file,
+            audit_syslog=audit_syslog,
             log_format=LogFormat(log_format),
         )
         sys.exit(run_server(settings))

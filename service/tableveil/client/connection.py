@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ import grpc
 
 from tableveil.client.failures import UnreachableError, error_of_call
 from tableveil.client.token import find_token, with_token
-from tableveil.errors import TableveilError
+from tableveil.errors import BusyError, TableveilError
 
 DEFAULT_ADDRESS = "127.0.0.1:50651"
 
@@ -94,8 +95,16 @@ class Connection:
             raise UnreachableError("UNREACHABLE", message) from None
 
     def _ask(self, method: grpc.UnaryUnaryMultiCallable[Request, Response], request: Request) -> Response:
-        with self._failures():
-            return method(request, timeout=SECONDS_TO_ANSWER)
+        until = time.monotonic() + SECONDS_TO_ANSWER
+        while True:
+            try:
+                with self._failures():
+                    return method(request, timeout=SECONDS_TO_ANSWER)
+            except BusyError as busy:
+                # One call too many: nothing was done, and the server says when it takes the next one.
+                if busy.code != "RATE_LIMITED" or time.monotonic() + busy.retry_seconds > until:
+                    raise
+                self._closed.wait(busy.retry_seconds)
 
     def _pages(self, method: grpc.UnaryUnaryMultiCallable[PageRequest, Page], request: PageRequest) -> Iterator[Page]:
         while True:

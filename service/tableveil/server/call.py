@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import uuid
 from dataclasses import dataclass, field
 
 import grpc
@@ -19,16 +20,21 @@ class Call:
     """One call. Each door fills in what it finds out; the fields below `began` are empty before.
 
     `access` is None for methods that everybody may call whom the server knows. The `request` is the first one of a
-    stream. `refusal` says why the caller is nobody: for the audit, not for the caller.
+    stream. `refusal` says why the caller is nobody: for the audit, not for the caller. A call is `allowed` once it is
+    authorized, and `begun` once that is recorded. The log and the audit know it by its `correlation`.
     """
 
     method: str
     access: MethodAccess | None
     peer: str
     began: float = field(default_factory=time.monotonic)
+    correlation: str = field(default_factory=lambda: uuid.uuid4().hex[:16])
     principal: Principal | None = None
     refusal: str = ""
     request: Message | None = None
+    allowed: bool = False
+    begun: bool = False
+    response: Message | None = None
     failure: Failure | None = None
     code: grpc.StatusCode = grpc.StatusCode.OK
 

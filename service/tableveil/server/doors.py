@@ -13,7 +13,9 @@ from typing import Any, Protocol, TypeVar, cast
 import grpc
 from google.protobuf.message import Message
 
+from tableveil.errors import TableveilError
 from tableveil.identity import Authenticator, Credentials, Unauthenticated
+from tableveil.runtime.model import Failure
 from tableveil.server.call import Call
 from tableveil.server.caller import CALLER
 from tableveil.server.failed_calls import failure_of
@@ -93,23 +95,17 @@ class Doors:
         if self._meter:
             self._meter.began(call)
         try:
+            with self._let_in(call, context, stream):
+                yield call
+        except BaseException as error:
             try:
-                with self._let_in(call, context, stream):
-                    yield call
-            except BaseException as error:
-                # Raised on if the client is gone.
-                call.failure = failure_of(method, error)
-        except BaseException:
-            call.code = grpc.StatusCode.CANCELLED
-            raise
-        finally:
-            status = status_of(call.failure) if call.failure else None
-            call.code = status.code if status else call.code
-            if self._audit:
-                self._audit.end(call)
-            if self._meter:
-                self._meter.ended(call)
-        if status:
+                call.failure = failure_of(call, error)
+            except BaseException:
+                # The client is gone.
+                call.code = grpc.StatusCode.CANCELLED
+                self._leave(call)
+                raise
+        if status := self._leave(call):
             context.abort_with_status(status)
 
     def enter(self, call: Call, request: Request) -> Request:
@@ -117,9 +113,24 @@ class Doors:
         call.request = request
         if not call.method.startswith(HEALTH):
             self._authorizer.authorize(call)
+            call.allowed = True
             if self._audit:
                 self._audit.begin(call)
         return request
+
+    def _leave(self, call: Call) -> grpc.Status | None:
+        """Records the end of a call, and returns the status of its failure: not to be recorded is one as well."""
+        status = status_of(call.failure) if call.failure else None
+        call.code = status.code if status else call.code
+        if self._audit:
+            try:
+                self._audit.end(call)
+            except TableveilError as error:
+                status = status_of(Failure.of(error))
+                call.code = status.code
+        if self._meter:
+            self._meter.ended(call)
+        return status
 
     @contextmanager
     def _let_in(self, call: Call, context: grpc.ServicerContext, stream: bool) -> Iterator[None]:

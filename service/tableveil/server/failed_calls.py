@@ -4,37 +4,38 @@ from __future__ import annotations
 
 import logging
 import traceback
-import uuid
 
 import grpc
 
 from tableveil.control import Stopped
 from tableveil.errors import CancelledError, InternalError, TableveilError
 from tableveil.runtime.model import Failure
+from tableveil.server.call import Call
 
 logger = logging.getLogger("tableveil.server")
 
 
-def failure_of(method: str, error: BaseException) -> Failure:
+def failure_of(call: Call, error: BaseException) -> Failure:
     """The failure that the client is told; raises the error on if the client is gone."""
     match error:
         case Stopped():
             return Failure.of(CancelledError("CANCELLED", "nobody waits for it any more"))
         case TableveilError():
-            logger.info("%s: %s", method, error.code, extra={"method": method, "code": error.code})
+            fields = {"method": call.method, "code": error.code, "correlation": call.correlation}
+            logger.info("%s: %s", call.method, error.code, extra=fields)
             return Failure.of(error)
         case Exception() if not isinstance(error, grpc.RpcError):
-            return Failure.of(_unexpected(method, error))
+            return Failure.of(_unexpected(call, error))
     # gRPC knows its own exception by identity.
     raise error
 
 
-def _unexpected(method: str, error: Exception) -> InternalError:
+def _unexpected(call: Call, error: Exception) -> InternalError:
     """The client's view of a defect: an id to look for in the log.
 
     The log gets the place, but no text: it may be data.
     """
-    correlation = uuid.uuid4().hex[:16]
+    method, correlation = call.method, call.correlation
     frames = traceback.extract_tb(error.__traceback__)
     place = " < ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in reversed(frames))
     fields = {"method": method, "correlation": correlation}

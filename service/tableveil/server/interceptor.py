@@ -51,7 +51,8 @@ class CallInterceptor(grpc.ServerInterceptor):
         def answer(request: bytes, context: grpc.ServicerContext) -> Any:
             with self._doors.passed(method, context, stream=False) as call:
                 assert handler.unary_unary is not None
-                return handler.unary_unary(self._doors.enter(call, _read(handler, request)), context)
+                call.response = handler.unary_unary(self._doors.enter(call, _read(handler, request)), context)
+                return call.response
 
         return answer
 

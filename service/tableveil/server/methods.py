@@ -20,6 +20,7 @@ class MethodAccess:
 
     roles: frozenset[Role]
     resources: tuple[str, ...] = ()
+    is_stream: bool = False
 
 
 def declared(services: Iterable[ServiceDescriptor]) -> Mapping[str, MethodAccess]:
@@ -34,7 +35,8 @@ def declared(services: Iterable[ServiceDescriptor]) -> Mapping[str, MethodAccess
             access = method.GetOptions().Extensions[access_pb2.access]
             roles = frozenset(filter(None, map(ACCESS_ROLES.from_proto, access.roles)))
             assert roles, f"{method.full_name} declares no access"
-            found[f"/{service.full_name}/{method.name}"] = MethodAccess(roles, tuple(access.resources))
+            is_stream = method.client_streaming or method.server_streaming
+            found[f"/{service.full_name}/{method.name}"] = MethodAccess(roles, tuple(access.resources), is_stream)
     return found
 
 

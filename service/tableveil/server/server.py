@@ -8,6 +8,8 @@ from typing import Any
 
 from tableveil import backend
 from tableveil.access import Role
+from tableveil.audit import Audit, audit_file
+from tableveil.fair_use import FairUse, Limits
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.first_token import make_first_token
 from tableveil.identity.own_token import OwnToken
@@ -25,7 +27,9 @@ from tableveil.server.address import check_address
 from tableveil.server.authorize import ServerWideRoles
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, Endpoint
+from tableveil.server.limited import LimitedCalls
 from tableveil.server.methods import declared
+from tableveil.server.recorded import RecordedCalls
 from tableveil.server.settings import CALL_GRACE_SECONDS, STOP_SECONDS, Settings
 from tableveil.server.stores import Stores
 from tableveil.state.jobs import JobKind
@@ -57,7 +61,7 @@ class TableveilServer:
                 )
             )
             opened.callback(database.close)
-            jobs = JobManager(database, settings.concurrent_jobs, QueueLimits(settings.queue_limit))
+            jobs = JobManager(database, settings.concurrent_jobs, _queue_limits(settings))
             opened.callback(jobs.close, STOP_SECONDS)
             retention = None if settings.keep_days is None else Retention(database, settings.keep_days)
             if retention is not None:
@@ -77,13 +81,21 @@ class TableveilServer:
                 tables=Tables(database),
                 loads=Loads(database, jobs, settings.load_directories),
             )
-            doors = Doors(declared(DESCRIPTORS), authenticator, ServerWideRoles())
+            audit = Audit(settings.audit_file or audit_file(database.path), database, settings.audit_syslog)
+            opened.callback(audit.close)
+            doors = Doors(
+                declared(DESCRIPTORS),
+                authenticator,
+                ServerWideRoles(),
+                RecordedCalls(audit),
+                LimitedCalls(FairUse(_limits(settings))),
+            )
             opened.callback(doors.close)
             endpoint = Endpoint(jobs, stores, doors, settings.address, settings.stream_limit)
             endpoint.start()
             opened.pop_all()
         self._database, self._jobs, self._retention, self._endpoint = database, jobs, retention, endpoint
-        self._tokens, self._doors = tokens, doors
+        self._tokens, self._doors, self._audit = tokens, doors, audit
         self.address = endpoint.address
         self._replaced = False
         if settings.allow_remote:
@@ -110,6 +122,7 @@ class TableveilServer:
         jobs_ended = self._jobs.close(STOP_SECONDS)
         calls_ended = self._endpoint.stop(CALL_GRACE_SECONDS)
         self._doors.close()
+        self._audit.close()
         self._tokens.close()
         if self._retention is not None:
             self._retention.close()
@@ -118,3 +131,11 @@ class TableveilServer:
         else:
             self._database.sweep()
         return jobs_ended and calls_ended
+
+
+def _queue_limits(settings: Settings) -> QueueLimits:
+    return QueueLimits(settings.queue_limit, settings.queued_per_principal, settings.running_per_principal)
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(settings.calls_per_principal, settings.streams_per_principal, settings.loads_per_principal)

@@ -48,6 +48,13 @@ CALL_GRACE_SECONDS = 1.0
 """How long calls may go on once all jobs have ended."""
 
 
+_COUNTS = (
+    *("threads", "concurrent_jobs", "queue_limit", "stream_limit", "keep_days", "calls_per_principal"),
+    *("streams_per_principal", "loads_per_principal", "queued_per_principal", "running_per_principal"),
+)
+"""The settings that are at least 1, or None."""
+
+
 class LogFormat(StrEnum):
     """How the log is written: lines for people, or one JSON object a line for machines."""
 
@@ -61,7 +68,10 @@ class Settings:
 
     `memory_limit` and `spill_limit` are in DuckDB's notation ("2GiB"); None means its default, and half of the free
     disk. `threads` are the database's, None means all. `stream_limit` limits how many clients watch jobs, read objects
-    or upload hierarchies at once.
+    or upload hierarchies at once. Each principal may make so many calls a second, hold so many streams and loads, and
+    have so many jobs that wait and that run; None means that as many may run as of all principals together.
+
+    The audit is written to the `audit_file`, None for one beside the database, and also to the address of a syslog.
 
     Files may be loaded only from the `load_directories`, and backups written only to the `backup_directory`. Ended jobs
     and their results, except current releases, are deleted after `keep_days`; None keeps them.
@@ -75,11 +85,18 @@ class Settings:
     spill_limit: str | None = None
     threads: int | None = None
     concurrent_jobs: int = 2
-    queue_limit: int = 100
+    queue_limit: int = 1000
     stream_limit: int = 64
+    calls_per_principal: int = 200
+    streams_per_principal: int = 32
+    loads_per_principal: int = 2
+    queued_per_principal: int = 500
+    running_per_principal: int | None = None
     load_directories: tuple[Path, ...] = ()
     backup_directory: Path | None = None
     keep_days: int | None = None
+    audit_file: Path | None = None
+    audit_syslog: str | None = None
     log_format: LogFormat = LogFormat.CONSOLE
 
     def check(self) -> None:
@@ -89,7 +106,7 @@ class Settings:
             raise InvalidError.about("SETTINGS_INVALID", "the server cannot start with these settings", faults)
 
     def _faults(self) -> Iterator[Fault]:
-        for name in ("threads", "concurrent_jobs", "queue_limit", "stream_limit", "keep_days"):
+        for name in _COUNTS:
             number: int | None = getattr(self, name)
             if number is not None and number < 1:
                 yield Fault(name, str(number), "at least 1")

@@ -80,7 +80,7 @@ def test_entries_of_many_threads_are_all_there_and_few_groups_are_synced(
 
 
 def test_secrets_and_long_texts_of_callers_do_not_get_in(file: AuditFile, path: Path) -> None:
-    names = ("tvl_Zm9vYmFyYmF6cXV4", "eyJhbGciOi.eyJzdWIiOi.c2lnbmF0dXJl", "x" * 10_000)
+    names = ("tvl_Zm9vYmFyYmF6cXV4eHl6", "eyJhbGciOi.eyJzdWIiOi.c2lnbmF0dXJl", "x" * 10_000)
     file.append(AuditEntry(now(), AuditEvent.CALL, resources=(*names, *["r"] * 50)))
     text = path.read_text()
     assert not any(part in text for part in ("Zm9v", "eyJ", "x" * 201))

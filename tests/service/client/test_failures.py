@@ -22,6 +22,8 @@ from tableveil.errors import (
     NotFoundError,
     TableveilError,
 )
+from tableveil.runtime import Failure
+from tableveil.server.status import status_of
 from tableveil.v1 import faults_pb2, job_service_pb2
 from tests.service.client import samples
 from tests.service.client.fake_service import FakeService
@@ -145,3 +147,33 @@ def test_a_kind_this_version_does_not_know(client: Client, service: FakeService)
     error = error_from(failure.failure)
     assert type(error) is InternalError
     assert error.code == "NEW"
+
+
+class Limited(FakeService):
+    """Refuses the first calls, which are too many."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    def GetJob(  # noqa: N802
+        self, request: job_service_pb2.GetJobRequest, context: grpc.ServicerContext
+    ) -> job_service_pb2.GetJobResponse:
+        self.asked += 1
+        if self.asked < 3:
+            error = BusyError("RATE_LIMITED", "too many")
+            error.retry_seconds = 0.01
+            context.abort_with_status(status_of(Failure.of(error)))
+        return super().GetJob(request, context)
+
+
+def test_a_call_too_many_is_made_again_when_the_server_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    with Limited() as service, Client(service.address) as client:
+        service.jobs["jobs/1"] = job_service_pb2.Job(name="jobs/1")
+        assert client.get_job("1").name == "jobs/1"
+        assert service.asked == 3
+        service.asked = 0
+        monkeypatch.setattr(tableveil.client.connection, "SECONDS_TO_ANSWER", 0.0)
+        with pytest.raises(BusyError) as raised:
+            client.get_job("1")
+        assert raised.value.retry_seconds == 0.01

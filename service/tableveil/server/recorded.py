@@ -1,0 +1,94 @@
+"""Records calls: each as one entry of the audit, or one before it begins and one at its end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import reduce
+
+from google.protobuf.message import Message
+
+from tableveil.audit import REFUSED, Audit, Refused, without_port
+from tableveil.server.call import Call
+from tableveil.state.audit_entries import AuditEntry, AuditEvent
+from tableveil.state.jobs import now
+from tableveil.v1.job_service_pb2 import Job
+from tableveil.v1.policy_pb2 import Policy, TableReference
+
+_READING = ("Check", "Compare", "Describe", "Draft", "Get", "List", "Preview", "Read")
+"""The verbs of methods that change nothing. Any other method, and every stream, is recorded before it begins."""
+
+_OVER_LIMIT = "RATE_LIMITED"
+
+
+class RecordedCalls:
+    """Writes the audit; it is the `Audit` of the doors. Only health checks are not recorded."""
+
+    def __init__(self, audit: Audit) -> None:
+        self._audit = audit
+
+    def begin(self, call: Call) -> None:
+        """Returns once the begin of a call that is no mere reading is on the disk."""
+        reads = call.method.rpartition("/")[2].startswith(_READING)
+        if call.access is None or (reads and not call.access.is_stream):
+            return
+        self._audit.record(_entry(call, AuditEvent.BEGIN))
+        call.begun = True
+
+    def end(self, call: Call) -> None:
+        """Returns once the call is on the disk, or counted: nobody can fill the disk by refused calls."""
+        if call.begun:
+            self._audit.record_end(_entry(call, AuditEvent.END))
+        elif call.refusal or (call.failure is not None and call.failure.code == _OVER_LIMIT):
+            name = call.principal.name if call.principal is not None else ""
+            self._audit.count(Refused(without_port(call.peer), name, call.code.name, call.refusal or _OVER_LIMIT))
+        elif call.principal is not None:
+            self._audit.record(_entry(call, AuditEvent.CALL))
+
+
+def _entry(call: Call, event: AuditEvent) -> AuditEntry:
+    """What is known of the call, without a value."""
+    assert call.principal is not None
+    ended = event is not AuditEvent.BEGIN
+    return AuditEntry(
+        now(),
+        event,
+        call.principal.name,
+        call.principal.authenticated_by.value,
+        call.peer,
+        call.method,
+        tuple(_resources(call)),
+        "ALLOWED" if call.allowed else REFUSED,
+        call.code.name if ended else "",
+        call.failure.code if call.failure is not None else "",
+        _job(call.response),
+        call.correlation,
+        time.monotonic() - call.began if ended else None,
+    )
+
+
+def _resources(call: Call) -> Iterator[str]:
+    """The names at the paths that the method declares."""
+    for path in call.access.resources if call.access is not None and call.request is not None else ():
+        yield from filter(None, _names(reduce(getattr, path.split("."), call.request), path))
+
+
+def _names(found: object, path: str) -> Iterator[str]:
+    match found:
+        case str():
+            # The text of a query may have values of the tables.
+            yield "a query" if found and path.endswith("source_query") else found
+        case TableReference():
+            yield ".".join(filter(None, (found.catalog, found.schema, found.table)))
+        case Policy():
+            yield from _names(found.source_query or found.source, "source_query")
+            yield ".".join(filter(None, (found.release.schema, found.release.name)))
+        case Message():
+            for field in ("table", "path", "name"):
+                if field in found.DESCRIPTOR.fields_by_name:
+                    yield from _names(getattr(found, field), field)
+
+
+def _job(response: Message | None) -> str:
+    job = response if isinstance(response, Job) else getattr(response, "job", None)
+    return job.name if isinstance(job, Job) else ""
