@@ -55,6 +55,7 @@ class AuditFile:
         self._gathering = threading.Lock()
         self._writing = threading.Lock()
         self._group = _Group()
+        self._descriptor = -1
         self._head = known or GENESIS
         self._size, self._torn = 0, False
         self._owed: list[AuditEntry] = []

@@ -47,7 +47,7 @@ class RecordedCalls:
 
 
 def _entry(call: Call, event: AuditEvent) -> AuditEntry:
-    """What is known of the call, without a value."""
+    """The facts of the call, without a value."""
     assert call.principal is not None
     ended = event is not AuditEvent.BEGIN
     return AuditEntry(
