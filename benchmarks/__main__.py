@@ -36,6 +36,8 @@ from benchmarks.operate.same_people import known_again
 from benchmarks.operate.soak import soak
 from benchmarks.operate.watchers import watchers
 from benchmarks.overhead import overhead
+from benchmarks.privacy.effective import cost as cost_of_effective_k
+from benchmarks.privacy.effective import strictness
 from benchmarks.privacy.ordered import ordered
 from benchmarks.privacy.per_check import per_check
 from benchmarks.privacy.reference_cases import reference_cases
@@ -84,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "classification": [functools.partial(section, options.shared) for section in CLASSIFICATION],
         "local": [functools.partial(section, options.shared) for section in LOCAL],
         "operate": [load, watchers, memory, risk, guessed_risk, soak],
-        "people": [lambda: known_again(options.shared), cost_of_sketch],
+        "people": [lambda: known_again(options.shared), cost_of_sketch, strictness, cost_of_effective_k],
         "microaggregation": [against_plain, near_mdav, scaling, closeness_low, closeness_high, closeness_large],
     }
     chosen = [section for name, part in parts.items() if options.only in (None, name) for section in part]

@@ -3,11 +3,14 @@
 An attacker who knows a person's own value of a quasi-identifier looks for it among the released rows of the person's
 class. The attacker leaves out rows with a value of the column that never occurs in the source together with that own
 value. The remaining rows are counted; the least count over quasi-identifiers and records is the column's effective k.
+
+A rare own value occurs with few values of any column, which says nothing if the column is independent. So a column that
+is shown to be independent of the values under a label leaves out only what is missing in spite of chance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -31,26 +34,70 @@ independent columns. So a mistyped year does not make a pair look possible, and 
 look informative.
 """
 
+ERRORS, POWER = 2.0, 4.0
+"""A column is shown to be independent if its pairs are as many as expected, but for so many standard errors.
+
+The table has to be large enough to tell: columns that leave each own value half of their values must be expected to
+have fewer pairs, by `POWER` standard errors.
+"""
+
+EXPECTED = 5
+"""A pair that chance would make so often, and that does not occur, cannot occur."""
+
 MOST_TRIPLES = 20_000_000
 """The most triples of class, own value and value of the column; beyond it, only an even part of the records is used."""
 
 _ROWS = "effective_rows"
 _KEPT, _POOL = range(2)
 
+_PAIRS = (
+    "own AS (SELECT l, p, sum(n) AS own, count(*) AS seen FROM effective_pairs GROUP BY ALL), "
+    "of_value AS (SELECT l, v, sum(n) AS total FROM effective_pairs GROUP BY ALL), "
+    "labels AS (SELECT l, sum(own) AS size FROM own GROUP BY l)"
+)
+"""The records with each own value and each value of the column, both by the label `l` of the own value."""
+
+
+def _present(total: str) -> str:
+    """The probability that some of `total` records of a label are among the `own` ones, if chance assigns them."""
+    left = f"(size - {total})"
+    absent = f"exp(lgamma({left} + 1) + lgamma(size - own + 1) - lgamma({left} - own + 1) - lgamma(size + 1))"
+    return f"CASE WHEN {left} < own THEN 1 ELSE greatest(0, 1 - {absent}) END"
+
+
+# An own value that most records of its label have makes the shares that it would be compared with.
+_INDEPENDENT = (
+    f"WITH {_PAIRS}, alike AS ("
+    "SELECT l, own, size, count(*) AS times, sum(seen) AS seen FROM own JOIN labels USING (l) WHERE 2 * own <= size "
+    "GROUP BY ALL), "
+    f"cells AS (SELECT sum(times) AS times, {_present('total')} AS chance, {_present('2 * total')} AS double "
+    "FROM alike JOIN of_value USING (l) GROUP BY size, own, total), "
+    "sums AS (SELECT (SELECT sum(seen) FROM alike) AS seen, sum(times * chance) AS expected, "
+    "sum(times * double) / 2 AS half, sqrt(sum(times * chance * (1 - chance))) AS error FROM cells) "
+    f"SELECT coalesce(seen >= expected - {ERRORS} * error AND expected > half "
+    f"AND expected - half >= {POWER} * error, false) FROM sums"
+)
+
 _FITTING_VALUES = (
     "SELECT people.class, people.p, fitting.v, held.n FROM fitting JOIN held USING (v) "
     "JOIN effective_people AS people ON people.class = held.class AND people.p = fitting.p"
 )
-"""The rows of a class that fit an own value `p`.
+"""The rows of a class that fit an own value `p`, or do not.
 
 Pairs that never occur are not looked at, so that a column of many values costs no more than its rows.
 """
 
+_MISSING = (
+    f"SELECT p, v FROM own JOIN of_value USING (l) JOIN labels USING (l) WHERE own * total >= {EXPECTED} * size "
+    "EXCEPT SELECT p, v FROM effective_pairs"
+)
+"""The pairs that are missing in spite of chance."""
+
 # Running totals: the number of records with an own value in a range is the difference of two.
 _FITTING_RANGES = (
-    "own AS (SELECT p, sum(sum(n)) OVER (ORDER BY p) AS upto FROM pairs GROUP BY p), "
+    "own AS (SELECT p, sum(sum(n)) OVER (ORDER BY p) AS upto FROM effective_pairs GROUP BY p), "
     "of_value AS (SELECT v, p, sum(n) OVER (PARTITION BY v ORDER BY p) AS upto, sum(n) OVER (PARTITION BY v) AS total "
-    "FROM pairs), "
+    "FROM effective_pairs), "
     "ranged AS (SELECT people.*, upper.upto - coalesce(lower.upto, 0) AS own FROM effective_people AS people "
     "ASOF JOIN own AS upper ON people.high >= upper.p ASOF LEFT JOIN own AS lower ON people.low > lower.p), "
     "triples AS (SELECT ranged.*, held.v, held.n FROM ranged JOIN held USING (class)), "
@@ -94,13 +141,12 @@ def effective_ks(
         # Suppressed records that are shown have no label: every quasi-identifier of theirs is hidden.
         shown = f"({_KEPT}, {_POOL})" if hidden and pool else f"({_KEPT})" if hidden else f"({_POOL})"
         _stage_people(session, j, shown, "(max(p) - min(p))" if _ordered(released) else "0")
-        leasts, telling = {}, []
+        fits = {i: _stage_fits(session, j, i, shown, _ordered(released)) for i in range(len(measured))}
         for i, attribute in enumerate(measured):
-            leasts[i], excluded = _stage_fits(session, j, i, shown, _ordered(released))
-            singly[i] = _lesser(singly.get(i), EffectiveK((attribute,), leasts[i], released.name))
-            telling += [i] if excluded and i in joint else []
+            singly[i] = _lesser(singly.get(i), EffectiveK((attribute,), fits[i].least, released.name))
         if len(joint) > 1:
-            least = _jointly(session, shown, telling) if len(telling) > 1 else min(leasts[i] for i in joint)
+            telling = {i: fits[i] for i in joint if fits[i].tells}
+            least = _jointly(session, shown, telling) if len(telling) > 1 else min(fits[i].least for i in joint)
             together = _lesser(together, EffectiveK(tuple(measured[i] for i in joint), least, released.name))
         for made in ("people", *(f"fits_{i}" for i in range(len(measured)))):
             session.execute(f"DROP TABLE temp.main.effective_{made}")
@@ -121,7 +167,7 @@ def _ordered(released: ReleasedColumn) -> bool:
 
 
 def _stage_rows(session: Session, plan: ReleasePlan, measured: Sequence[AttributePolicy]) -> None:
-    """A table of the source's rows: `class`, how it is `shown`, own values `q<j>` and hashed values `v<i>`."""
+    """A table of rows: `class`, how it is `shown`, own values `q<j>` under labels `l<j>`, hashed values `v<i>`."""
     values = [alias(row_hash(column(a.column, "source")), f"v{i}") for i, a in enumerate(measured)]
     if plan.aggregated is not None and plan.aggregated.members is not None:
         query = _clustered(session, plan, plan.aggregated.members, measured)
@@ -136,14 +182,17 @@ def _stage_rows(session: Session, plan: ReleasePlan, measured: Sequence[Attribut
 
 def _labelled(session: Session, plan: ReleasePlan) -> exp.Select:
     query = exp.select().from_(plan.source.table("source"))
-    own, labels = {}, []
+    own, labels, under = {}, [], {}
     words: list[list[exp.Expr]] = [[cast(number(0), "BIGINT")] for _ in range(plan.classes.layout.words)]
     for j, dictionary in enumerate(plan.dictionaries):
         query, own[dictionary.column.name] = joined_code(query, dictionary, "source", f"d{j}", 0)
         groups = {
             level: joined_code(exp.select(), dictionary, "source", f"d{j}", level)[1]
-            for level in {*plan.levels_of(j), plan.classes.at[j]}
+            for level in {*plan.levels_of(j), plan.classes.at[j], plan.transformation[j]}
         }
+        # Suppressed records that are shown have no label.
+        if not plan.shows_suppressed:
+            under[dictionary.column.name] = groups[plan.transformation[j]].copy()
         part = exp.Mul(
             this=cast(groups[plan.classes.at[j]], "BIGINT"), expression=number(plan.classes.layout.stride[j])
         )
@@ -172,12 +221,14 @@ def _labelled(session: Session, plan: ReleasePlan) -> exp.Select:
     # Suppressed records are one more class.
     class_ = exp.Case(ifs=[exp.If(this=released, true=row_hash(*labels))], default=cast(number(0), "UBIGINT"))
     shown = exp.Case(ifs=[exp.If(this=released.copy(), true=number(_KEPT))], default=number(_POOL))
-    return query.select(alias(class_, "class"), alias(shown, "shown"), *_own(plan, own))
+    return query.select(alias(class_, "class"), alias(shown, "shown"), *_own(plan, own, under))
 
 
-def _own(plan: ReleasePlan, own: Mapping[str, exp.Expr]) -> list[exp.Expr]:
-    names = [released.name for released in plan.quasi_identifiers()]
-    return [alias(cast(own[name].copy(), "DOUBLE"), f"q{j}") for j, name in enumerate(names)]
+def _own(plan: ReleasePlan, own: Mapping[str, exp.Expr], under: Mapping[str, exp.Expr]) -> Iterator[exp.Expr]:
+    """The own values, and the labels that they are under in the release; 0 where they are under none."""
+    for j, released in enumerate(plan.quasi_identifiers()):
+        yield alias(cast(own[released.name].copy(), "DOUBLE"), f"q{j}")
+        yield alias(cast(under.get(released.name, number(0)), "BIGINT"), f"l{j}")
 
 
 def _clustered(
@@ -189,7 +240,7 @@ def _clustered(
     return query.select(
         alias(row_hash(column("class", MEMBERS)), "class"),
         alias(number(_KEPT), "shown"),
-        *_own(plan, own),
+        *_own(plan, own, {}),
         *(alias(value, f"v{i}") for i, value in enumerate(values)),
     )
 
@@ -214,37 +265,56 @@ def _stage_people(session: Session, j: int, shown: str, width: str) -> None:
     )
 
 
-def _stage_fits(session: Session, j: int, i: int, shown: str, ordered: bool) -> tuple[int, bool]:
-    """Which rows of a class fit which own values; the least number of fitting rows, and whether any do not fit."""
+@dataclass(frozen=True, slots=True)
+class _Fits:
+    """A staged table of the rows of a class that fit an own value, or, if `excluding`, of those that do not.
+
+    `least` is the least number of fitting rows; `tells` if some row does not fit.
+    """
+
+    least: int
+    tells: bool
+    excluding: bool
+
+
+def _stage_fits(session: Session, j: int, i: int, shown: str, ordered: bool) -> _Fits:
+    """Finds which rows of a class fit which own values."""
+    session.stage("effective_pairs", f"SELECT l{j} AS l, q{j} AS p, v{i} AS v, count(*) AS n FROM {_ROWS} GROUP BY ALL")
     fits = (
         f"paired > 0 AND (paired >= {ACCIDENT} * own OR "
         f"paired >= {OF_CHANCE} * own * total / (SELECT count(*) FROM {_ROWS}))"
     )
-    counted = (
-        "fitting AS (SELECT p, v FROM (SELECT p, v, n AS paired, sum(n) OVER (PARTITION BY p) AS own, "
-        f"sum(n) OVER (PARTITION BY v) AS total FROM pairs) WHERE {fits}) "
+    independent = not ordered and bool(session.value(_INDEPENDENT))
+    found = (
+        "(SELECT p, v, n AS paired, sum(n) OVER (PARTITION BY p) AS own, sum(n) OVER (PARTITION BY v) AS total "
+        "FROM effective_pairs)"
     )
+    fitting = f"SELECT p, v FROM {found} WHERE {fits}"
+    if independent:
+        fitting = f"SELECT p, v FROM {found} WHERE NOT ({fits}) UNION ALL ({_MISSING})"
     session.stage(
         f"effective_fits_{i}",
-        f"WITH pairs AS (SELECT q{j} AS p, v{i} AS v, count(*) AS n FROM {_ROWS} GROUP BY ALL), "
-        f"held AS (SELECT class, v{i} AS v, count(*) AS n FROM {_ROWS} WHERE shown IN {shown} GROUP BY ALL), "
-        + (f"{_FITTING_RANGES}{fits}" if ordered else f"{counted}{_FITTING_VALUES}"),
+        f"WITH held AS (SELECT class, v{i} AS v, count(*) AS n FROM {_ROWS} WHERE shown IN {shown} GROUP BY ALL), "
+        + (f"{_FITTING_RANGES}{fits}" if ordered else f"{_PAIRS}, fitting AS ({fitting}) {_FITTING_VALUES}"),
     )
-    least, excluded = session.row(
-        "SELECT min(greatest(1, coalesce(rows_left, 0))), bool_or(coalesce(rows_left, 0) < size) "
-        f"FROM effective_people LEFT JOIN (SELECT class, p, sum(n) AS rows_left FROM effective_fits_{i} GROUP BY ALL) "
+    session.execute("DROP TABLE temp.main.effective_pairs")
+    left = "size - coalesce(found, 0)" if independent else "coalesce(found, 0)"
+    least, tells = session.row(
+        f"SELECT min(greatest(1, {left})), bool_or({left} < size) "
+        f"FROM effective_people LEFT JOIN (SELECT class, p, sum(n) AS found FROM effective_fits_{i} GROUP BY ALL) "
         f"USING (class, p) JOIN (SELECT class, count(*) AS size FROM {_ROWS} WHERE shown IN {shown} GROUP BY class) "
         "USING (class)"
     )
-    return int(least or 1), bool(excluded)
+    return _Fits(int(least or 1), bool(tells), independent)
 
 
-def _jointly(session: Session, shown: str, telling: Sequence[int]) -> int:
+def _jointly(session: Session, shown: str, telling: Mapping[int, _Fits]) -> int:
     """The least number of rows that fit in all of these columns."""
     values = ", ".join(f"v{i}" for i in telling)
     fits = " ".join(
-        f"JOIN effective_fits_{i} AS f{i} ON f{i}.class = people.class AND f{i}.p = people.p AND f{i}.v = held.v{i}"
-        for i in telling
+        f"{'ANTI' if found.excluding else ''} JOIN effective_fits_{i} AS f{i} "
+        f"ON f{i}.class = people.class AND f{i}.p = people.p AND f{i}.v = held.v{i}"
+        for i, found in telling.items()
     )
     least: int = session.value(
         "SELECT greatest(1, coalesce(min(coalesce(rows_left, 0)), 0)) FROM effective_people LEFT JOIN ("

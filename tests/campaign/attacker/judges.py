@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -13,6 +12,7 @@ from tests.campaign.attacker import values
 from tests.campaign.attacker.cases import Case, Method
 from tests.campaign.attacker.columns import Document, Text
 from tests.campaign.attacker.distances import Spread, distance_of
+from tests.campaign.attacker.fitting import fitting
 
 Labels = tuple[Text, ...]
 
@@ -171,24 +171,27 @@ class Judge:
         ]
         rows = self.case.rows
         least = len(rows)
-        for own in (column.name for column in self.case.quasi_identifiers):
-            known = Counter(row[own] for row in rows)
-            fitting = {column: self._pairs(own, column, known) for column in columns}
+        for j, own in enumerate(self.case.quasi_identifiers):
+            fits = {column: self._fitting(j, column) for column in columns}
             for found in self.classes:
-                for value in {rows[i][own] for i in found.records}:
-                    left = sum(all((value, rows[i][c]) in fitting[c] for c in columns) for i in found.records)
+                for value in {rows[i][own.name] for i in found.records}:
+                    left = sum(all((value, rows[i][c]) in fits[c] for c in columns) for i in found.records)
                     least = min(least, left)
         return least
 
-    def _pairs(self, own: str, column: str, known: Counter[Text]) -> set[tuple[Text, Text]]:
-        """The pairs of values that occur together, without accidents."""
-        rows = self.case.rows
-        pairs, all_of = Counter((row[own], row[column]) for row in rows), Counter(row[column] for row in rows)
-        return {
-            (value, other)
-            for (value, other), number in pairs.items()
-            if number >= 0.01 * known[value] or number >= 0.1 * known[value] * all_of[other] / len(rows)
-        }
+    def _fitting(self, j: int, column: str) -> set[tuple[object, object]]:
+        """The pairs of own values and values of the column that fit, under the labels of the release.
+
+        Labels of local recoding may belong to several levels: what fits under one of these may be in the class.
+        """
+        quasi, rows = self.case.quasi_identifiers[j], self.case.rows
+        own, values = [row[quasi.name] for row in rows], [row[column] for row in rows]
+        if any(found.pool for found in self.classes):
+            return fitting([None] * len(rows), own, values)
+        lowest = max(found.levels[j] for found in self.classes)
+        highest = quasi.top if self.case.method is Method.LOCAL_RECODING else lowest
+        levels = range(lowest, highest + 1)
+        return set().union(*(fitting([quasi.label(value, n) for value in own], own, values) for n in levels))
 
     # --- the game ---------------------------------------------------------------------------------------------------
 

@@ -29,6 +29,7 @@ from tableveil.policy import (
     TableReference,
 )
 from tableveil.state.releases import Release
+from tests.campaign.attacker.fitting import fitting
 
 Run = Callable[..., Release]
 
@@ -115,6 +116,32 @@ def test_accidents_do_not_count_and_rare_values_do(database: Database, session: 
     assert 20_000 < found["cohort"] < 26_000
 
 
+def test_an_independent_column_costs_nothing_where_classes_are_small_and_values_rare(
+    database: Database, session: Session, run: Run
+) -> None:
+    """Some ages are those of one person: the only ward or cohort of that age says nothing of others, or everything."""
+    chance = Random(5)
+    ages = chance.choices(range(20, 100), weights=[1 / (1 + i % 10) for i in range(80)], k=400)
+    rows = [(age, chance.randrange(12), chance.randrange(8), (age + 2) // 5) for age in ages]
+    assert min(Counter(ages).values()) == 1
+    frame = pa.table([list(values) for values in zip(*rows, strict=True)], names=["age", "zip", "ward", "cohort"])
+    with session.relation("rows_", frame):
+        session.execute("CREATE TABLE people AS FROM rows_")
+    zips = AttributePolicy("zip", Role.QUASI_IDENTIFIER, InlineLevels(tuple((str(i), "*") for i in range(12))))
+    policy = replace(
+        POLICY,
+        attributes=(AGE, replace(zips, maximum_level=0), *insensitive("ward")),
+        privacy_models=(KAnonymity(3),),
+        suppression_limit=Decimal(1),
+    )
+    release = run(database, policy)
+    assert reached(release) == {"ward": 3}
+    assert release.risk_after.highest == pytest.approx(1 / 3)
+    telling = replace(policy, attributes=(*policy.attributes[:2], *insensitive("cohort")), repeat_reason="a test")
+    telling = replace(telling, release=replace(policy.release, name="telling"))
+    assert "leaves 1 row by 'age'" in refused(run, database, telling)[0]
+
+
 def test_what_is_warned_of(database: Database, session: Session, run: Run) -> None:
     """Sensitive columns, and any column if the policy has no k."""
     fill(session, cohort=COHORT, illness="(age + 2) // 5")
@@ -192,14 +219,8 @@ def brute_force(rows: list[tuple[int, str, int, int]], k: int) -> list[int]:
     sizes = Counter(row[0] // 10 for row in rows)
     found = []
     for v in (2, 3):
-        own, values = Counter(row[0] for row in rows), Counter(row[v] for row in rows)
-        pairs = Counter((row[0], row[v]) for row in rows)
-
-        fits = {
-            pair
-            for pair, n in pairs.items()
-            if n >= 0.01 * own[pair[0]] or n >= 0.1 * own[pair[0]] * values[pair[1]] / len(rows)
-        }
+        labels, own, values = zip(*((row[0] // 10, row[0], row[v]) for row in rows), strict=True)
+        fits = fitting(labels, own, values)
         counts = [
             sum(other[0] // 10 == row[0] // 10 and (row[0], other[v]) in fits for other in rows)
             for row in rows

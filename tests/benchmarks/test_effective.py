@@ -1,0 +1,18 @@
+"""The sections about the effective k run, at a small size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.privacy import effective
+
+
+def test_strictness_and_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"CACHE": tmp_path, "DRAWS": 1, "SIZES": (300,), "ROWS": 1_000, "REPEATS": 1}.items():
+        monkeypatch.setattr(effective, name, value)
+    told = str(effective.strictness())
+    assert "| independent, 2 values | 300 | 0 | 0 |" in told
+    assert "| birth year | 300 | 1 | 1 |" in told
+    assert "| born |" in str(effective.cost())
