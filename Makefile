@@ -23,10 +23,10 @@ test-dagster:
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy engine sql service proto/generate.py proto/reference.py tests benchmarks
+	$(BIN)/mypy engine sql service proto/generate.py proto/lint.py proto/reference.py tests benchmarks
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m tests.project.plain_english engine sql service proto tests benchmarks examples
-	$(BIN)/buf lint proto
+	$(BIN)/python proto/lint.py
 	$(BIN)/hadolint deploy/Dockerfile
 	$(BIN)/kubernetes-validate --strict --quiet deploy/kubernetes.yaml
 

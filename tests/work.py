@@ -9,6 +9,9 @@ import pyarrow as pa
 
 from tableveil.client import Client
 from tableveil.v1 import classification_service_pb2, hierarchy_service_pb2, risk_service_pb2
+from tableveil.v1.frontier_service_pb2 import SubmitFrontierRequest
+from tableveil.v1.payout_service_pb2 import SubmitPayoutSweepRequest
+from tableveil.v1.utility_service_pb2 import SubmitUtilityReportRequest, UtilityRequest
 from tests.adversary import samples
 from tests.adversary.publishing import Document, changed, create_source, policy_of
 from tests.adversary.samples import attribute, canary
@@ -78,14 +81,14 @@ def submit(document: Callable[[str], Document]) -> Work:
 def risks(client: Client, _: str) -> str:
     asked = risk_service_pb2.RiskRequest(quasi_identifiers=["age", "city", "pay", "weight"], records=True)
     asked.table.table = "patients"
-    return client.submit_risk_analysis(asked).name
+    return client.submit_analysis(risk_service_pb2.SubmitRiskAnalysisRequest(risk=asked)).name
 
 
 def classifiers(client: Client, _: str) -> str:
     asked = classification_service_pb2.ClassificationRequest(
         release="releases/1", classes=["state"], features=["pay", "weight", "city"], folds=3
     )
-    return client.assess_classifiers(asked).name
+    return client.submit_analysis(classification_service_pb2.AssessClassifiersRequest(classification=asked)).name
 
 
 def preview(client: Client, _: str) -> None:
@@ -106,9 +109,15 @@ JOBS: dict[str, Work] = {
     "a view": submit(view),
     "microaggregation": submit(clustered),
     "record level": submit(lambda name: changed(game(name), record_level={})),
-    "a frontier": lambda client, name: client.submit_frontier(policy_of(policy(name)), [2, 3]).name,
-    "a payout sweep": lambda client, name: client.submit_payout_sweep(policy_of(game(name)), ["0", "300"]).name,
-    "a utility report": lambda client, _: client.submit_utility_report("releases/1").name,
+    "a frontier": lambda client, name: (
+        client.submit_analysis(SubmitFrontierRequest(policy=policy_of(policy(name)), k=[2, 3])).name
+    ),
+    "a payout sweep": lambda client, name: (
+        client.submit_analysis(SubmitPayoutSweepRequest(policy=policy_of(game(name)), gains=["0", "300"])).name
+    ),
+    "a utility report": lambda client, _: (
+        client.submit_analysis(SubmitUtilityReportRequest(utility=UtilityRequest(release="releases/1"))).name
+    ),
     "a risk analysis": risks,
     "an assessment of classifiers": classifiers,
 }

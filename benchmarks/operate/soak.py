@@ -164,7 +164,6 @@ def _policy(number: int, *, infeasible: bool) -> policy_pb2.Policy:
     policy, faults = read_policy(_POLICY, "yaml")
     assert not faults, faults
     policy.release.name = f"released_{number}"
-    policy.request_id = f"request-{number}"
     if number % 3 == 0:
         policy.release.kind = policy_pb2.RELEASE_KIND_VIEW
     if infeasible:
@@ -181,8 +180,8 @@ def _clean(server: Served, states: dict[str, str]) -> None:
                 continue
             job = _ended(client, listed.name)
             states[job.name] = job_service_pb2.JobState.Name(job.state).removeprefix("JOB_STATE_").lower()
-            if job.release:
-                client.withdraw_release(job.release, "a soak")
+            if job.result:
+                client.withdraw_release(job.result, "a soak")
             else:
                 client.delete_job(job.name)
 

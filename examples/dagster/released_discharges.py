@@ -35,11 +35,10 @@ class Tableveil(dg.ConfigurableResource):  # type: ignore[misc]  # Dagster's bas
             dagster.RetryRequested: the obstacle may pass by itself. dagster.Failure: the policy, or the table, has to
             be changed.
         """
-        policy.request_id = f"dagster {context.run.run_id} {context.asset_key.to_user_string()}"
         policy.repeat_reason = f"Dagster's run {context.run.run_id} of {context.asset_key.to_user_string()}"
         with Client(self.address, token_file=Path(self.token_file) if self.token_file else None) as client:
             try:
-                return client.get_release(self._followed(context, client, policy).release)
+                return client.get_release(self._followed(context, client, policy).result)
             except TableveilError as error:
                 if error.code in PASSING:
                     raise dg.RetryRequested(3, self.seconds_between_attempts) from error
@@ -49,7 +48,8 @@ class Tableveil(dg.ConfigurableResource):  # type: ignore[misc]  # Dagster's bas
         self, context: dg.AssetExecutionContext, client: Client, policy: policy_pb2.Policy
     ) -> job_service_pb2.Job:
         """The job, once it has succeeded; a run that is terminated takes its job with it."""
-        name = client.submit(policy, POLICY.parent).name
+        request_id = f"dagster {context.run.run_id} {context.asset_key.to_user_string()}"
+        name = client.submit(policy, POLICY.parent, request_id).name
         try:
             for job in client.watch_job(name):
                 context.log.info(progress(job))

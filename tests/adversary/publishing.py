@@ -115,7 +115,7 @@ def publish_from(path: Path, documents: Sequence[Document], *, export: bool = Tr
             for document in documents:
                 job = client.wait(client.submit(policy_of(document)).name)
                 assert job.state == job_service_pb2.JOB_STATE_SUCCEEDED, job
-                published.append(_fetched(client, client.get_release(job.release), path, export))
+                published.append(_fetched(client, client.get_release(job.result), path, export))
     finally:
         server.close()
     return published

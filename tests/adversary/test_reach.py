@@ -25,7 +25,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
             for release in (samples.VIEW, replacing, replacing):
                 document = changed(samples.policy(), release=release, repeat_reason="a test")
                 job = connected.wait(connected.submit(policy_of(document)).name)
-                assert job.release, job
+                assert job.result, job
             yield connected
     finally:
         server.close()

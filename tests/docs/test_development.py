@@ -16,7 +16,7 @@ CHANGES = {
     "A privacy model": (6, r"BetaLikeness(?!Rule)|\bbeta_likeness\b"),
     "A hierarchy rule": (4, r"\bTimesOfDay\b"),
     "A quality model": (5, r"\bDiscernibilityModel\b|\bDiscernibility\b"),
-    "A kind of job": (8, r"(?<!names\.)UTILITY_REPORT|utility_report_work"),
+    "A kind of job": (8, r"(?i)utility_report|utilityReports"),
     "A remote procedure call": (5, r"\bWithdrawRelease(?:Request|Response)?\b|\bwithdraw_release\b|\"withdraw\": "),
     "A search strategy": (4, r"\bANYTIME\b|_ANYTIME\b|\bdef anytime\b"),
 }

@@ -406,10 +406,6 @@ BAD: dict[str, Bad] = {
         "attributes[3].hierarchy",
         "90 values 'zip'",
     ),
-    # --- The request itself ---
-    "a request id that named another policy": Bad(
-        {"request_id": "first"}, CONFLICT, "REQUEST_ID_REUSED", "request_id", "'first' jobs/1"
-    ),
 }
 
 
@@ -423,8 +419,8 @@ def server(tmp_path_factory: pytest.TempPathFactory, serve_all_along: Serve) -> 
     server = serve_all_along(database)
     with Client(server.address) as client:
         client.create_hierarchy("known", [("F", "*"), ("M", "*")])
-        first = samples.policy("released_before", "first", request_id="first")
-        assert client.wait(client.submit(samples.message(first)).name).release == "releases/1"
+        first = samples.policy("released_before", "first")
+        assert client.wait(client.submit(samples.message(first)).name).result == "releases/1"
     return server
 
 
@@ -508,7 +504,7 @@ def submitted(policy: policy_pb2.Policy, server: ServerProcess) -> faults_pb2.Fa
     with authenticated.channel(server.address) as channel:
         jobs = job_service_pb2_grpc.JobServiceStub(channel)
         try:
-            job = jobs.SubmitJob(job_service_pb2.SubmitJobRequest(policy=policy)).job
+            job = jobs.SubmitJob(job_service_pb2.SubmitJobRequest(policy=policy))
         except grpc.RpcError as error:
             failure = failure_in(error)
             assert failure is not None

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tableveil.client import Client, ExportFormat
+from tableveil.v1.classification_service_pb2 import ClassificationReport
 from tests.e2e import samples
 from tests.e2e.commands import tableveil
 from tests.e2e.process import Serve, durable
@@ -33,7 +34,7 @@ def test_from_command_to_table(serve: Serve, database: Path) -> None:
         assert outcome.stdout.splitlines()[0] == "classifications/1"
         assert outcome.stdout == tableveil("show", "classifications/1", server=server.address).stdout
         assert "<svg" in page.read_text(encoding="utf-8")
-        [listed] = client.list_classifications()
+        [listed] = client.list_results(ClassificationReport)
         [comparison] = listed.assessments[0].comparisons
         client.export("1", exported, ExportFormat.PARQUET)
     assert (exported / "released_classification.parquet").exists()

@@ -11,6 +11,7 @@ import pytest
 from tableveil.client import Client
 from tableveil.errors import InvalidError
 from tableveil.v1 import job_service_pb2
+from tableveil.v1.frontier_service_pb2 import Frontier, SubmitFrontierRequest
 from tests.e2e import samples
 from tests.e2e.commands import tableveil
 from tests.e2e.ledger import check_whole
@@ -45,9 +46,9 @@ def test_from_command_to_table(serve: Serve, database: Path) -> None:
     assert outcome.stdout == tableveil("show", "frontiers/1", server=server.address).stdout
     # The policy's own cell has the figures of its release.
     with Client(server.address) as client:
-        frontier = client.get_frontier("1")
+        frontier = client.get_result(Frontier, "1")
         (own,) = (point for point in frontier.points if (point.k, point.suppression_limit) == (4, "0.05"))
-        release = client.get_release(client.wait(client.submit(samples.message(document)).name).release)
+        release = client.get_release(client.wait(client.submit(samples.message(document)).name).result)
         assert own.optimal
         assert own.optimum.score == release.score
         assert list(own.optimum.levels) == [attribute.level for attribute in release.attributes]
@@ -75,8 +76,12 @@ def test_scores_fall_with_the_limit_and_rise_with_k(serve: Serve, database: Path
         source="wide", attributes=samples.wide_policy(8)["attributes"], default_role="IDENTIFYING"
     )
     with Client(server.address) as client:
-        job = client.wait(client.submit_frontier(samples.message(document), KS, LIMITS).name)
-        frontier = client.get_frontier(job.frontier)
+        job = client.wait(
+            client.submit_analysis(
+                SubmitFrontierRequest(policy=samples.message(document), k=KS, suppression_limits=LIMITS)
+            ).name
+        )
+        frontier = client.get_result(Frontier, job.result)
     scores = {(p.k, Decimal(p.suppression_limit)): p.optimum.score for p in frontier.points if p.HasField("optimum")}
     assert len(set(scores.values())) > 6
     for (k, limit), score in scores.items():
@@ -90,7 +95,9 @@ def test_bad_requests_say_where(serve: Serve, database: Path) -> None:
     document = samples.policy(source="peple")
     del document["release"]
     with Client(server.address) as client, pytest.raises(InvalidError) as raised:
-        client.submit_frontier(samples.message(document), [1, 3, 3], ["0.1", "1.1", "x"])
+        client.submit_analysis(
+            SubmitFrontierRequest(policy=samples.message(document), k=[1, 3, 3], suppression_limits=["0.1", "1.1", "x"])
+        )
     assert sorted(fault.field for fault in raised.value.faults) == [
         "k[0]", "k[2]", "source.table", "suppression_limits[1]", "suppression_limits[2]",
     ]  # fmt: skip
@@ -104,21 +111,22 @@ def test_bad_requests_say_where(serve: Serve, database: Path) -> None:
 def test_cancelled_and_killed(serve: Serve, database: Path) -> None:
     """A frontier that takes long: cancelled it ends within a moment, killed it is interrupted; nothing is stored."""
     server = serve(database, "--concurrent-jobs", "1")
-    message = samples.message(samples.wide_policy(COLUMNS, request_id="nightly"))
+    message = samples.message(samples.wide_policy(COLUMNS))
+    request = SubmitFrontierRequest(policy=message, k=KS, suppression_limits=LIMITS, request_id="nightly")
     with Client(server.address) as client:
-        first = client.submit_frontier(message, KS, LIMITS)
+        first = client.submit_analysis(request)
         client.cancel_job(first.name)
         assert list(client.watch_job(first.name))[-1].state == job_service_pb2.JOB_STATE_CANCELLED
-        message.request_id = "again"
-        second = client.submit_frontier(message, KS, LIMITS)
+        request.request_id = "again"
+        second = client.submit_analysis(request)
         for job in client.watch_job(second.name):
             if job.progress.transformations_checked:
                 break
         assert tableveil("cancel", second.name, server=server.address).exit_code == 0
         assert list(client.watch_job(second.name))[-1].state == job_service_pb2.JOB_STATE_CANCELLED
         assert tableveil("watch", second.name, server=server.address).exit_code == 4
-        message.request_id = "third"
-        third = client.submit_frontier(message, KS, LIMITS)
+        request.request_id = "third"
+        third = client.submit_analysis(request)
         for job in client.watch_job(third.name):
             if job.progress.transformations_checked:
                 break
@@ -126,13 +134,13 @@ def test_cancelled_and_killed(serve: Serve, database: Path) -> None:
     server = serve(database)
     with Client(server.address) as client:
         job = client.get_job(third.name)
-        assert (job.state, job.failure.code, job.frontier) == (
+        assert (job.state, job.failure.code, job.result) == (
             job_service_pb2.JOB_STATE_INTERRUPTED,
             "INTERRUPTED",
             "",
         )
         # A repeated request starts it again.
-        again = client.submit_frontier(message, KS, LIMITS)
+        again = client.submit_analysis(request)
         assert again.name != third.name
         client.cancel_job(again.name)
         list(client.watch_job(again.name))
@@ -152,7 +160,7 @@ def test_out_of_time(serve: Serve, database: Path) -> None:
     assert " to " in outcome.stdout
     assert "the time was over" in outcome.stdout
     with Client(server.address) as client:
-        frontier = client.get_frontier("1")
+        frontier = client.get_result(Frontier, "1")
     assert frontier.search_seconds >= 0.7
     for point in frontier.points:
         assert not point.optimal

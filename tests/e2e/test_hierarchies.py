@@ -197,7 +197,7 @@ def test_a_release_names_the_versions_that_it_used(run: Run, address: str, tmp_p
             attribute.update(role="QUASI_IDENTIFIER", hierarchy=hierarchies[attribute["column"]])
     with Client(address) as client:
         job = client.wait(client.submit(samples.message(policy), tmp_path).name)
-        release = client.get_release(job.release)
+        release = client.get_release(job.result)
         origins = {f"{info.name}@{info.version}": info.origin for info in client.list_hierarchies()}
     used = {result.column: result.hierarchy for result in release.attributes}
     assert used == {"age": "people.age@1", "zip": "zip@1", "sex": "people.sex@1", "ward": "wards@1"}

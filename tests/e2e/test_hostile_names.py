@@ -74,15 +74,15 @@ def test_a_release_of_that_name(title: str, server: ServerProcess, tmp_path: Pat
         document = policy(name, {"name": f"{name}.out", "kind": kind})
         job = client.wait(client.submit(samples.message({**document, "repeat_reason": name})).name)
         assert job.state == job_service_pb2.JOB_STATE_SUCCEEDED, job.failure
-        released = client.read_table(job.release, f"{name}.out")
+        released = client.read_table(job.result, f"{name}.out")
         assert released.column_names == [name, *(f"{name}.{i}" for i in range(2, 6))]
         assert released.num_rows == samples.ROWS
         rows = zip(*(released.column(i).to_pylist() for i in (0, 1, 4)), strict=True)
         sizes = Counter((sex, zip_code) for sex, zip_code, gone in rows if not gone)
         assert min(sizes.values()) >= 4
 
-        client.export(job.release, tmp_path / "out.duckdb", ExportFormat.DUCKDB)
-        file, *_ = client.export(job.release, tmp_path / "out", ExportFormat.PARQUET)
+        client.export(job.result, tmp_path / "out.duckdb", ExportFormat.DUCKDB)
+        file, *_ = client.export(job.result, tmp_path / "out", ExportFormat.PARQUET)
     with duckdb.connect(tmp_path / "out.duckdb", read_only=True) as connection:
         assert connection.table(quoted(f"{name}.out")).to_arrow_table().equals(released)
     assert pq.read_table(file).equals(released)
@@ -113,5 +113,5 @@ def test_a_file_of_that_name(file: str, serve: Serve, tmp_path: Path) -> None:
             document = samples.policy(release={"schema": schema, "name": "released"}, repeat_reason="a test")
             job = client.wait(client.submit(samples.message(document)).name)
             assert job.state == job_service_pb2.JOB_STATE_SUCCEEDED, job.failure
-            assert client.read_table(job.release, "released_risk").num_rows > 0
+            assert client.read_table(job.result, "released_risk").num_rows > 0
     assert server.terminate() == 0

@@ -82,7 +82,7 @@ def test_kills_at_all_phases(serve: Serve, tmp_path: Path) -> None:
     server = serve(database, *OPTIONS)
     with Client(server.address) as client:
         # The state at the start, and the time of each phase without a kill.
-        names = [client.wait(client.submit(samples.message(policy(round_))).name).release for round_ in (1, 3)]
+        names = [client.wait(client.submit(samples.message(policy(round_))).name).result for round_ in (1, 3)]
         seconds = dict(client.get_release(names[-1]).phase_seconds)
     # The commit follows, which is no phase of its own.
     seconds["verifying"] += 0.3
@@ -110,8 +110,8 @@ def test_kills_at_all_phases(serve: Serve, tmp_path: Path) -> None:
         with Client(server.address) as client:
             for job in (client.get_job(running.name), client.get_job(waiting.name)):
                 assert job.state in (SUCCEEDED, INTERRUPTED)
-                assert bool(job.release) == (job.state == SUCCEEDED)
-                assert job.failure.code == ("" if job.release else "INTERRUPTED")
+                assert bool(job.result) == (job.state == SUCCEEDED)
+                assert job.failure.code == ("" if job.result else "INTERRUPTED")
             ended[round_] = client.get_job(running.name)
 
     interrupted = {round_: job for round_, job in ended.items() if job.state == INTERRUPTED}

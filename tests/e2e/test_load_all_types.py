@@ -59,8 +59,8 @@ def test_all_types_arrive(serve: Serve, tmp_path: Path) -> None:
         ]
         job = client.wait(client.submit(samples.message(samples.policy("ty'pe.d", attributes=attributes))).name)
         assert job.state == job_service_pb2.JOB_STATE_SUCCEEDED, job.failure
-        client.export(job.release, tmp_path / "out.duckdb", ExportFormat.DUCKDB)
-        parquet, *_ = client.export(job.release, tmp_path / "out", ExportFormat.PARQUET)
+        client.export(job.result, tmp_path / "out.duckdb", ExportFormat.DUCKDB)
+        parquet, *_ = client.export(job.result, tmp_path / "out", ExportFormat.PARQUET)
         expected = texts(connection, "typed", names)
         assert texts(connection, f"'{parquet}'", names) == expected
     with durable(server.database) as connection:

@@ -27,7 +27,6 @@ def policy(client: int, number: int) -> Document:
         privacy_models=[{"k_anonymity": {"k": 2 + client + number}}],
         release=release,
         repeat_reason="a test",
-        request_id=f"request-{client}-{number}",
     )
 
 
@@ -44,9 +43,9 @@ def test_many_jobs_at_once(serve: Serve, tmp_path: Path) -> None:
         with Client(server.address) as client:
             names = {}
             for job in order:
-                message = samples.message(policy(number, job))
-                names[message.request_id] = client.submit(message).name
-                assert client.submit(message).name == names[message.request_id]
+                message, request_id = samples.message(policy(number, job)), f"request-{number}-{job}"
+                names[request_id] = client.submit(message, request_id=request_id).name
+                assert client.submit(message, request_id=request_id).name == names[request_id]
             return {request: client.wait(name) for request, name in names.items()}
 
     with ThreadPoolExecutor(CLIENTS) as pool:
@@ -54,17 +53,17 @@ def test_many_jobs_at_once(serve: Serve, tmp_path: Path) -> None:
 
     assert len(ended) == CLIENTS * JOBS_EACH
     assert {job.state for job in ended.values()} == {job_service_pb2.JOB_STATE_SUCCEEDED}
-    assert len({job.name for job in ended.values()}) == len({job.release for job in ended.values()}) == len(ended)
+    assert len({job.name for job in ended.values()}) == len({job.result for job in ended.values()}) == len(ended)
     with Client(server.address) as client:
         listed = {job.name: job for job in client.list_jobs()}
         assert listed == {job.name: job for job in ended.values()}
         releases = {release.name: release for release in client.list_releases()}
-        assert releases.keys() == {job.release for job in ended.values()}
+        assert releases.keys() == {job.result for job in ended.values()}
         for number in range(CLIENTS):
             for job in range(JOBS_EACH):
                 wanted = policy(number, job)
-                done = ended[wanted["request_id"]]
-                release = releases[done.release]
+                done = ended[f"request-{number}-{job}"]
+                release = releases[done.result]
                 assert (release.job, release.target.name) == (done.name, wanted["release"]["name"])
                 assert release.source.table == wanted["source"]["table"]
                 rows = client.read_table(release.name, release.target.name).select(["age", "zip", "sex"]).to_pylist()

@@ -73,7 +73,7 @@ def test_a_backup_from_which_another_server_goes_on(serve: Serve, tmp_path: Path
     server = serve(restored)
     with Client(server.address) as client:
         assert client.get_job(running.name).state == job_service_pb2.JOB_STATE_INTERRUPTED
-        assert client.get_release(released.release).job == released.name
+        assert client.get_release(released.result).job == released.name
         assert client.read_table("releases/2", "seen").num_rows > 0
         assert [info.name for info in client.list_hierarchies()] == ["zip"]
         # The ledger works in the copy: with the original's key it recognizes records, under any name.
@@ -83,7 +83,7 @@ def test_a_backup_from_which_another_server_goes_on(serve: Serve, tmp_path: Path
         again = client.submit(samples.message(samples.policy(target="again", repeat_reason="restored")))
         assert int(again.name.removeprefix("jobs/")) > int(running.name.removeprefix("jobs/"))
         ended = client.wait(again.name)
-        assert (ended.state, ended.release) == (SUCCEEDED, "releases/3")
+        assert (ended.state, ended.result) == (SUCCEEDED, "releases/3")
     assert server.terminate() == 0
     with durable(restored) as connection:
         check_whole(connection, {"people", "wide"})

@@ -11,6 +11,7 @@ import pytest
 from tableveil.client import Client
 from tableveil.errors import InvalidError
 from tableveil.v1 import payout_service_pb2 as v1
+from tableveil.v1.payout_service_pb2 import PayoutSweep
 from tests.e2e import samples
 from tests.e2e.commands import tableveil
 from tests.e2e.process import Serve, durable
@@ -51,11 +52,11 @@ def test_from_command_to_table_and_chart(serve: Serve, database: Path) -> None:
     assert outcome.stdout.splitlines()[0] == "payoutSweeps/1"
     assert outcome.stdout == tableveil("show", "payoutSweeps/1", server=server.address).stdout
     with Client(server.address) as client:
-        sweep = client.get_payout_sweep("1")
+        sweep = client.get_result(PayoutSweep, "1")
         # The faults of message and database are told at once.
         wrong = samples.message(document(source="peple"))
         with pytest.raises(InvalidError) as raised:
-            client.submit_payout_sweep(wrong, ["1", "-1", "1.0"])
+            client.submit_analysis(v1.SubmitPayoutSweepRequest(policy=wrong, gains=["1", "-1", "1.0"]))
     assert sorted(fault.field for fault in raised.value.faults) == ["gains[1]", "gains[2]", "source.table"]
     assert (sweep.records, sweep.population_records) == (240, 720)
     assert [(v1.PayoutMethod.Name(p.method), v1.Among.Name(p.among), p.gain) for p in sweep.points] == [

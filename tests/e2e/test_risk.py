@@ -33,7 +33,7 @@ def test_from_command_to_table(serve: Serve, database: Path) -> None:
     assert (mistyped.exit_code, mistyped.stdout) == (8, "")
     assert f"Did you mean '{names[0]}'" in mistyped.stderr
     with Client(server.address) as client:
-        release = client.get_release(client.wait(client.submit(samples.message(samples.policy())).name).release)
+        release = client.get_release(client.wait(client.submit(samples.message(samples.policy())).name).result)
     of_release = tableveil("risk", release.name, "--json", server=server.address)
     analysis = json.loads(of_release.stdout.splitlines()[-1])["risk_analysis"]
     highest = next(

@@ -46,9 +46,9 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
-def searching(client: Client, document: Document) -> job_service_pb2.Job:
+def searching(client: Client, document: Document, request_id: str = "") -> job_service_pb2.Job:
     """Submits a job and returns once its search has checked something."""
-    submitted = client.submit(samples.message(document))
+    submitted = client.submit(samples.message(document), request_id=request_id)
     for job in client.watch_job(submitted.name):
         if job.progress.transformations_checked:
             break
@@ -88,7 +88,7 @@ def test_out_of_time(serve: Serve, database: Path) -> None:
     with Client(server.address) as client:
         job = client.wait(client.submit(samples.message(limited("0.7"))).name)
         assert job.state == SUCCEEDED
-        release = client.get_release(job.release)
+        release = client.get_release(job.result)
         proof = release.proof
         assert not proof.optimal
         assert proof.lower_bound < release.score
@@ -96,7 +96,7 @@ def test_out_of_time(serve: Serve, database: Path) -> None:
         assert 0.7 <= proof.seconds < SOON
         (warning,) = [text for text in release.warnings if "time limit" in text]
         assert list(job.warnings) == list(release.warnings)
-        assert warning in " ".join(tableveil("show", job.release, server=server.address).stdout.split())
+        assert warning in " ".join(tableveil("show", job.result, server=server.address).stdout.split())
         assert_k_anonymous(client, release)
 
 
@@ -126,7 +126,7 @@ def test_the_client_goes_away(serve: Serve, database: Path) -> None:
 def test_the_server_is_told_to_stop(serve: Serve, database: Path) -> None:
     server = serve(database, "--concurrent-jobs", "1")
     with Client(server.address) as client:
-        running = searching(client, long(request_id="once"))
+        running = searching(client, long(), "once")
         waiting = client.submit(samples.message(long("other")))
         told = threading.Thread(target=lambda: seen.extend(client.watch_job(running.name)))
         seen: list[job_service_pb2.Job] = []
@@ -150,31 +150,31 @@ def test_the_server_is_told_to_stop(serve: Serve, database: Path) -> None:
         assert outcome.exit_code == 4
         assert "submit it again" in outcome.stderr
         # It led to nothing: a repeated request starts it again.
-        again = client.submit(samples.message(long(request_id="once")))
+        again = client.submit(samples.message(long()), request_id="once")
         assert again.name not in (running.name, waiting.name)
         client.cancel_job(again.name)
         assert list(client.watch_job(again.name))[-1].state == CANCELLED
-        job = client.wait(client.submit(samples.message(limited("0.1", request_id="twice"))).name)
+        job = client.wait(client.submit(samples.message(limited("0.1")), request_id="twice").name)
         assert job.state == SUCCEEDED
 
 
 def test_a_request_id_names_one_job_whatever_happens(serve: Serve, database: Path) -> None:
     server = serve(database)
-    document = samples.policy(request_id="nightly")
+    message = samples.message(samples.policy())
     with Client(server.address) as client:
-        first = client.wait(client.submit(samples.message(document)).name)
+        first = client.wait(client.submit(message, request_id="nightly").name)
         assert first.state == SUCCEEDED
-        assert client.submit(samples.message(document)) == first
+        assert client.submit(message, request_id="nightly") == first
     assert server.terminate() == 0
     server = serve(database)
     with Client(server.address) as client:
-        assert client.submit(samples.message(document)) == first
+        assert client.submit(message, request_id="nightly") == first
         file = database.with_name("policy.json")
-        file.write_text(json.dumps({**document, "request_id": ""}))
+        file.write_text(json.dumps(samples.policy()))
         outcome = tableveil("submit", str(file), "--request-id", "nightly", "--json", server=server.address)
         assert outcome.documents[0]["job"]["name"] == first.name
         with pytest.raises(ConflictError) as raised:
-            client.submit(samples.message(samples.policy(request_id="nightly", suppression_limit="0.06")))
+            client.submit(samples.message(samples.policy(suppression_limit="0.06")), request_id="nightly")
         assert raised.value.code == "REQUEST_ID_REUSED"
         assert len(list(client.list_jobs())) == 1
 

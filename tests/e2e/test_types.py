@@ -67,8 +67,8 @@ def test_every_type_arrives(serve: Serve, tmp_path: Path) -> None:
     with Client(server.address) as client:
         job = client.wait(client.submit(samples.message(document)).name)
         assert job.state == job_service_pb2.JOB_STATE_SUCCEEDED, job.failure
-        client.export(job.release, tmp_path / "out.duckdb", ExportFormat.DUCKDB)
-        parquet, *_ = client.export(job.release, tmp_path / "out", ExportFormat.PARQUET)
+        client.export(job.result, tmp_path / "out.duckdb", ExportFormat.DUCKDB)
+        parquet, *_ = client.export(job.result, tmp_path / "out", ExportFormat.PARQUET)
 
     with durable(database) as connection:
         expected, types = distinct(connection, "typed")

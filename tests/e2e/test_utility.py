@@ -23,7 +23,7 @@ def database(tmp_path: Path) -> Path:
 def test_from_command_to_page_and_tables(serve: Serve, database: Path) -> None:
     server = serve(database)
     with Client(server.address) as client:
-        release = client.get_release(client.wait(client.submit(samples.message(samples.policy())).name).release)
+        release = client.get_release(client.wait(client.submit(samples.message(samples.policy())).name).result)
     page = database.with_name("utility.html")
     outcome = tableveil("utility", release.name, "--html", str(page), server=server.address)
     assert outcome.exit_code == 0, outcome.stderr

@@ -232,7 +232,6 @@ class Policy:
     search: SearchOptions = field(default_factory=SearchOptions)
     risk_thresholds: tuple[Decimal, ...] = DEFAULT_RISK_THRESHOLDS
     repeat_reason: str = ""
-    request_id: str = ""
     population: Population | None = None
     game: Game | None = None
     record_level: RecordLevel | None = None

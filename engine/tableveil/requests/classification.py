@@ -45,7 +45,6 @@ class ClassificationRequest:
     max_records: int = DEFAULT_MAX_RECORDS
     choose_inside_folds: bool = False
     publish: bool = False
-    request_id: str = ""
 
 
 def check_classification_request(request: ClassificationRequest) -> Iterator[Fault]:

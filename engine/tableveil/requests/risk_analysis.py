@@ -35,7 +35,6 @@ class RiskRequest:
     weight_column: str = ""
     largest_subset: int | None = None
     records: bool = False
-    request_id: str = ""
     compare: tuple[tuple[str, ...], ...] = ()
     source_query: str = ""
 

@@ -9,7 +9,6 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
-from tableveil.v1 import job_service_pb2 as _job_service_pb2
 from tableveil.v1 import policy_pb2 as _policy_pb2
 import builtins as _builtins
 import sys
@@ -58,7 +57,6 @@ class ClassificationRequest(_message.Message):
     MAX_RECORDS_FIELD_NUMBER: _builtins.int
     CHOOSE_INSIDE_FOLDS_FIELD_NUMBER: _builtins.int
     PUBLISH_FIELD_NUMBER: _builtins.int
-    REQUEST_ID_FIELD_NUMBER: _builtins.int
     release: _builtins.str
     """releases/{id}: a release that was not replaced, of a source that did not change since."""
     folds: _builtins.int
@@ -75,8 +73,6 @@ class ClassificationRequest(_message.Message):
     """Also writes the figures as table <name>_classification beside the release. They are computed from suppressed
     records and from the source, too: nobody could compute them from the release.
     """
-    request_id: _builtins.str
-    """Chosen by the client: submitting the same request again returns the first job."""
     @_builtins.property
     def classes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The class columns, each for itself: sensitive or insensitive ones, which are released as they are."""
@@ -101,11 +97,10 @@ class ClassificationRequest(_message.Message):
         max_records: _builtins.int = ...,
         choose_inside_folds: _builtins.bool = ...,
         publish: _builtins.bool = ...,
-        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["choose_inside_folds", b"choose_inside_folds", "classes", b"classes", "classifiers", b"classifiers", "features", b"features", "folds", b"folds", "max_records", b"max_records", "publish", b"publish", "release", b"release", "request_id", b"request_id", "seed", b"seed"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["choose_inside_folds", b"choose_inside_folds", "classes", b"classes", "classifiers", b"classifiers", "features", b"features", "folds", b"folds", "max_records", b"max_records", "publish", b"publish", "release", b"release", "seed", b"seed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -116,40 +111,26 @@ class AssessClassifiersRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     CLASSIFICATION_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """The client's name for the request, of at most 1000 characters: the same request again returns the first job, unless
+    that failed for a reason that may have passed. Refused: the name with another request.
+    """
     @_builtins.property
     def classification(self) -> Global___ClassificationRequest: ...
     def __init__(
         self,
         *,
         classification: Global___ClassificationRequest | None = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["classification", b"classification"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["classification", b"classification"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["classification", b"classification", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___AssessClassifiersRequest: _TypeAlias = AssessClassifiersRequest  # noqa: Y015
-
-@_typing.final
-class AssessClassifiersResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    JOB_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def job(self) -> _job_service_pb2.Job: ...
-    def __init__(
-        self,
-        *,
-        job: _job_service_pb2.Job | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___AssessClassifiersResponse: _TypeAlias = AssessClassifiersResponse  # noqa: Y015
 
 @_typing.final
 class GetClassificationRequest(_message.Message):
@@ -170,26 +151,6 @@ class GetClassificationRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetClassificationRequest: _TypeAlias = GetClassificationRequest  # noqa: Y015
-
-@_typing.final
-class GetClassificationResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    CLASSIFICATION_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def classification(self) -> Global___ClassificationReport: ...
-    def __init__(
-        self,
-        *,
-        classification: Global___ClassificationReport | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["classification", b"classification"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["classification", b"classification"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___GetClassificationResponse: _TypeAlias = GetClassificationResponse  # noqa: Y015
 
 @_typing.final
 class ListClassificationsRequest(_message.Message):

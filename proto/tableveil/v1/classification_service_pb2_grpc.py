@@ -4,6 +4,7 @@ import grpc
 import warnings
 
 from tableveil.v1 import classification_service_pb2 as tableveil_dot_v1_dot_classification__service__pb2
+from tableveil.v1 import job_service_pb2 as tableveil_dot_v1_dot_job__service__pb2
 
 GRPC_GENERATED_VERSION = '1.76.0'
 GRPC_VERSION = grpc.__version__
@@ -37,12 +38,12 @@ class ClassificationServiceStub(object):
         self.AssessClassifiers = channel.unary_unary(
                 '/tableveil.v1.ClassificationService/AssessClassifiers',
                 request_serializer=tableveil_dot_v1_dot_classification__service__pb2.AssessClassifiersRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_classification__service__pb2.AssessClassifiersResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
                 _registered_method=True)
         self.GetClassification = channel.unary_unary(
                 '/tableveil.v1.ClassificationService/GetClassification',
                 request_serializer=tableveil_dot_v1_dot_classification__service__pb2.GetClassificationRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_classification__service__pb2.GetClassificationResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_classification__service__pb2.ClassificationReport.FromString,
                 _registered_method=True)
         self.ListClassifications = channel.unary_unary(
                 '/tableveil.v1.ClassificationService/ListClassifications',
@@ -81,12 +82,12 @@ def add_ClassificationServiceServicer_to_server(servicer, server):
             'AssessClassifiers': grpc.unary_unary_rpc_method_handler(
                     servicer.AssessClassifiers,
                     request_deserializer=tableveil_dot_v1_dot_classification__service__pb2.AssessClassifiersRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_classification__service__pb2.AssessClassifiersResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_job__service__pb2.Job.SerializeToString,
             ),
             'GetClassification': grpc.unary_unary_rpc_method_handler(
                     servicer.GetClassification,
                     request_deserializer=tableveil_dot_v1_dot_classification__service__pb2.GetClassificationRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_classification__service__pb2.GetClassificationResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_classification__service__pb2.ClassificationReport.SerializeToString,
             ),
             'ListClassifications': grpc.unary_unary_rpc_method_handler(
                     servicer.ListClassifications,
@@ -120,7 +121,7 @@ class ClassificationService(object):
             target,
             '/tableveil.v1.ClassificationService/AssessClassifiers',
             tableveil_dot_v1_dot_classification__service__pb2.AssessClassifiersRequest.SerializeToString,
-            tableveil_dot_v1_dot_classification__service__pb2.AssessClassifiersResponse.FromString,
+            tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
             options,
             channel_credentials,
             insecure,
@@ -147,7 +148,7 @@ class ClassificationService(object):
             target,
             '/tableveil.v1.ClassificationService/GetClassification',
             tableveil_dot_v1_dot_classification__service__pb2.GetClassificationRequest.SerializeToString,
-            tableveil_dot_v1_dot_classification__service__pb2.GetClassificationResponse.FromString,
+            tableveil_dot_v1_dot_classification__service__pb2.ClassificationReport.FromString,
             options,
             channel_credentials,
             insecure,

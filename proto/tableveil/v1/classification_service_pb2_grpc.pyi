@@ -5,6 +5,7 @@ Classifier assessments: how well classifiers that are trained on a release predi
 
 from collections import abc as _abc
 from tableveil.v1 import classification_service_pb2 as _classification_service_pb2
+from tableveil.v1 import job_service_pb2 as _job_service_pb2
 import abc as _abc_1
 import grpc as _grpc
 
@@ -14,11 +15,11 @@ GRPC_VERSION: str
 
 class ClassificationServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
-    AssessClassifiers: _grpc.UnaryUnaryMultiCallable[_classification_service_pb2.AssessClassifiersRequest, _classification_service_pb2.AssessClassifiersResponse]
+    AssessClassifiers: _grpc.UnaryUnaryMultiCallable[_classification_service_pb2.AssessClassifiersRequest, _job_service_pb2.Job]
     """Queues a job that trains classifiers on a release and on its source, and returns at once. The job is watched and
     cancelled like any other; once succeeded, it names its assessment.
     """
-    GetClassification: _grpc.UnaryUnaryMultiCallable[_classification_service_pb2.GetClassificationRequest, _classification_service_pb2.GetClassificationResponse]
+    GetClassification: _grpc.UnaryUnaryMultiCallable[_classification_service_pb2.GetClassificationRequest, _classification_service_pb2.ClassificationReport]
     ListClassifications: _grpc.UnaryUnaryMultiCallable[_classification_service_pb2.ListClassificationsRequest, _classification_service_pb2.ListClassificationsResponse]
     """Newest first, without ROC curves."""
 
@@ -28,7 +29,7 @@ class ClassificationServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _classification_service_pb2.AssessClassifiersRequest,
         context: _grpc.ServicerContext,
-    ) -> _classification_service_pb2.AssessClassifiersResponse:
+    ) -> _job_service_pb2.Job:
         """Queues a job that trains classifiers on a release and on its source, and returns at once. The job is watched and
         cancelled like any other; once succeeded, it names its assessment.
         """
@@ -38,7 +39,7 @@ class ClassificationServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _classification_service_pb2.GetClassificationRequest,
         context: _grpc.ServicerContext,
-    ) -> _classification_service_pb2.GetClassificationResponse: ...
+    ) -> _classification_service_pb2.ClassificationReport: ...
 
     @_abc_1.abstractmethod
     def ListClassifications(

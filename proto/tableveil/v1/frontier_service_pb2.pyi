@@ -8,7 +8,6 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
-from tableveil.v1 import job_service_pb2 as _job_service_pb2
 from tableveil.v1 import policy_pb2 as _policy_pb2
 import builtins as _builtins
 import sys
@@ -28,6 +27,11 @@ class SubmitFrontierRequest(_message.Message):
     POLICY_FIELD_NUMBER: _builtins.int
     K_FIELD_NUMBER: _builtins.int
     SUPPRESSION_LIMITS_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """The client's name for the request, of at most 1000 characters: the same request again returns the first job, unless
+    that failed for a reason that may have passed. Refused: the name with another request.
+    """
     @_builtins.property
     def policy(self) -> _policy_pb2.Policy:
         """Nothing is released: the policy's target is ignored and may be missing. Its time limit is for the whole frontier."""
@@ -48,34 +52,15 @@ class SubmitFrontierRequest(_message.Message):
         policy: _policy_pb2.Policy | None = ...,
         k: _abc.Iterable[_builtins.int] | None = ...,
         suppression_limits: _abc.Iterable[_builtins.str] | None = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["k", b"k", "policy", b"policy", "suppression_limits", b"suppression_limits"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["k", b"k", "policy", b"policy", "request_id", b"request_id", "suppression_limits", b"suppression_limits"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SubmitFrontierRequest: _TypeAlias = SubmitFrontierRequest  # noqa: Y015
-
-@_typing.final
-class SubmitFrontierResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    JOB_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def job(self) -> _job_service_pb2.Job: ...
-    def __init__(
-        self,
-        *,
-        job: _job_service_pb2.Job | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___SubmitFrontierResponse: _TypeAlias = SubmitFrontierResponse  # noqa: Y015
 
 @_typing.final
 class GetFrontierRequest(_message.Message):
@@ -98,24 +83,51 @@ class GetFrontierRequest(_message.Message):
 Global___GetFrontierRequest: _TypeAlias = GetFrontierRequest  # noqa: Y015
 
 @_typing.final
-class GetFrontierResponse(_message.Message):
+class ListFrontiersRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
-    FRONTIER_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def frontier(self) -> Global___Frontier: ...
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """0 means 50; more than 1000 means 1000."""
+    page_token: _builtins.str
     def __init__(
         self,
         *,
-        frontier: Global___Frontier | None = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["frontier", b"frontier"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["frontier", b"frontier"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___GetFrontierResponse: _TypeAlias = GetFrontierResponse  # noqa: Y015
+Global___ListFrontiersRequest: _TypeAlias = ListFrontiersRequest  # noqa: Y015
+
+@_typing.final
+class ListFrontiersResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    FRONTIERS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Empty on the last page."""
+    @_builtins.property
+    def frontiers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Frontier]: ...
+    def __init__(
+        self,
+        *,
+        frontiers: _abc.Iterable[Global___Frontier] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["frontiers", b"frontiers", "next_page_token", b"next_page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListFrontiersResponse: _TypeAlias = ListFrontiersResponse  # noqa: Y015
 
 @_typing.final
 class Frontier(_message.Message):

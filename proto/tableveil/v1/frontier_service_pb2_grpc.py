@@ -4,6 +4,7 @@ import grpc
 import warnings
 
 from tableveil.v1 import frontier_service_pb2 as tableveil_dot_v1_dot_frontier__service__pb2
+from tableveil.v1 import job_service_pb2 as tableveil_dot_v1_dot_job__service__pb2
 
 GRPC_GENERATED_VERSION = '1.76.0'
 GRPC_VERSION = grpc.__version__
@@ -37,12 +38,17 @@ class FrontierServiceStub(object):
         self.SubmitFrontier = channel.unary_unary(
                 '/tableveil.v1.FrontierService/SubmitFrontier',
                 request_serializer=tableveil_dot_v1_dot_frontier__service__pb2.SubmitFrontierRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_frontier__service__pb2.SubmitFrontierResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
                 _registered_method=True)
         self.GetFrontier = channel.unary_unary(
                 '/tableveil.v1.FrontierService/GetFrontier',
                 request_serializer=tableveil_dot_v1_dot_frontier__service__pb2.GetFrontierRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_frontier__service__pb2.GetFrontierResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_frontier__service__pb2.Frontier.FromString,
+                _registered_method=True)
+        self.ListFrontiers = channel.unary_unary(
+                '/tableveil.v1.FrontierService/ListFrontiers',
+                request_serializer=tableveil_dot_v1_dot_frontier__service__pb2.ListFrontiersRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_frontier__service__pb2.ListFrontiersResponse.FromString,
                 _registered_method=True)
 
 
@@ -63,18 +69,30 @@ class FrontierServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListFrontiers(self, request, context):
+        """Newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_FrontierServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'SubmitFrontier': grpc.unary_unary_rpc_method_handler(
                     servicer.SubmitFrontier,
                     request_deserializer=tableveil_dot_v1_dot_frontier__service__pb2.SubmitFrontierRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_frontier__service__pb2.SubmitFrontierResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_job__service__pb2.Job.SerializeToString,
             ),
             'GetFrontier': grpc.unary_unary_rpc_method_handler(
                     servicer.GetFrontier,
                     request_deserializer=tableveil_dot_v1_dot_frontier__service__pb2.GetFrontierRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_frontier__service__pb2.GetFrontierResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_frontier__service__pb2.Frontier.SerializeToString,
+            ),
+            'ListFrontiers': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListFrontiers,
+                    request_deserializer=tableveil_dot_v1_dot_frontier__service__pb2.ListFrontiersRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_frontier__service__pb2.ListFrontiersResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -103,7 +121,7 @@ class FrontierService(object):
             target,
             '/tableveil.v1.FrontierService/SubmitFrontier',
             tableveil_dot_v1_dot_frontier__service__pb2.SubmitFrontierRequest.SerializeToString,
-            tableveil_dot_v1_dot_frontier__service__pb2.SubmitFrontierResponse.FromString,
+            tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
             options,
             channel_credentials,
             insecure,
@@ -130,7 +148,34 @@ class FrontierService(object):
             target,
             '/tableveil.v1.FrontierService/GetFrontier',
             tableveil_dot_v1_dot_frontier__service__pb2.GetFrontierRequest.SerializeToString,
-            tableveil_dot_v1_dot_frontier__service__pb2.GetFrontierResponse.FromString,
+            tableveil_dot_v1_dot_frontier__service__pb2.Frontier.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListFrontiers(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.FrontierService/ListFrontiers',
+            tableveil_dot_v1_dot_frontier__service__pb2.ListFrontiersRequest.SerializeToString,
+            tableveil_dot_v1_dot_frontier__service__pb2.ListFrontiersResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -5,6 +5,7 @@ Frontiers: the loss that each k and each suppression limit would allow. A job co
 
 from collections import abc as _abc
 from tableveil.v1 import frontier_service_pb2 as _frontier_service_pb2
+from tableveil.v1 import job_service_pb2 as _job_service_pb2
 import abc as _abc_1
 import grpc as _grpc
 
@@ -14,11 +15,13 @@ GRPC_VERSION: str
 
 class FrontierServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
-    SubmitFrontier: _grpc.UnaryUnaryMultiCallable[_frontier_service_pb2.SubmitFrontierRequest, _frontier_service_pb2.SubmitFrontierResponse]
+    SubmitFrontier: _grpc.UnaryUnaryMultiCallable[_frontier_service_pb2.SubmitFrontierRequest, _job_service_pb2.Job]
     """Queues a job that searches the optimum for every k with every suppression limit, and returns at once. The job is
     watched and cancelled like any other; once succeeded, it names its frontier.
     """
-    GetFrontier: _grpc.UnaryUnaryMultiCallable[_frontier_service_pb2.GetFrontierRequest, _frontier_service_pb2.GetFrontierResponse]
+    GetFrontier: _grpc.UnaryUnaryMultiCallable[_frontier_service_pb2.GetFrontierRequest, _frontier_service_pb2.Frontier]
+    ListFrontiers: _grpc.UnaryUnaryMultiCallable[_frontier_service_pb2.ListFrontiersRequest, _frontier_service_pb2.ListFrontiersResponse]
+    """Newest first."""
 
 class FrontierServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -26,7 +29,7 @@ class FrontierServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _frontier_service_pb2.SubmitFrontierRequest,
         context: _grpc.ServicerContext,
-    ) -> _frontier_service_pb2.SubmitFrontierResponse:
+    ) -> _job_service_pb2.Job:
         """Queues a job that searches the optimum for every k with every suppression limit, and returns at once. The job is
         watched and cancelled like any other; once succeeded, it names its frontier.
         """
@@ -36,6 +39,14 @@ class FrontierServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _frontier_service_pb2.GetFrontierRequest,
         context: _grpc.ServicerContext,
-    ) -> _frontier_service_pb2.GetFrontierResponse: ...
+    ) -> _frontier_service_pb2.Frontier: ...
+
+    @_abc_1.abstractmethod
+    def ListFrontiers(
+        self,
+        request: _frontier_service_pb2.ListFrontiersRequest,
+        context: _grpc.ServicerContext,
+    ) -> _frontier_service_pb2.ListFrontiersResponse:
+        """Newest first."""
 
 def add_FrontierServiceServicer_to_server(servicer: FrontierServiceServicer, server: _grpc.Server) -> None: ...

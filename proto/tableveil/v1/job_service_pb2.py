@@ -22,19 +22,22 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.api import resource_pb2 as google_dot_api_dot_resource__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 from tableveil.v1 import faults_pb2 as tableveil_dot_v1_dot_faults__pb2
 from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1etableveil/v1/job_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/faults.proto\x1a\x19tableveil/v1/policy.proto\":\n\x12\x43heckPolicyRequest\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\"L\n\x13\x43heckPolicyResponse\x12#\n\x06\x66\x61ults\x18\x01 \x03(\x0b\x32\x13.tableveil.v1.Fault\x12\x10\n\x08warnings\x18\x02 \x03(\t\"8\n\x10SubmitJobRequest\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\"3\n\x11SubmitJobResponse\x12\x1e\n\x03job\x18\x01 \x01(\x0b\x32\x11.tableveil.v1.Job\"\x1d\n\rGetJobRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"0\n\x0eGetJobResponse\x12\x1e\n\x03job\x18\x01 \x01(\x0b\x32\x11.tableveil.v1.Job\"8\n\x0fListJobsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"L\n\x10ListJobsResponse\x12\x1f\n\x04jobs\x18\x01 \x03(\x0b\x32\x11.tableveil.v1.Job\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\" \n\x10\x43\x61ncelJobRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"3\n\x11\x43\x61ncelJobResponse\x12\x1e\n\x03job\x18\x01 \x01(\x0b\x32\x11.tableveil.v1.Job\"\x1f\n\x0fWatchJobRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"2\n\x10WatchJobResponse\x12\x1e\n\x03job\x18\x01 \x01(\x0b\x32\x11.tableveil.v1.Job\"\"\n\x12ResubmitJobRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"5\n\x13ResubmitJobResponse\x12\x1e\n\x03job\x18\x01 \x01(\x0b\x32\x11.tableveil.v1.Job\" \n\x10\x44\x65leteJobRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x13\n\x11\x44\x65leteJobResponse\"\xb9\x04\n\x03Job\x12\x0c\n\x04name\x18\x01 \x01(\t\x12%\n\x05state\x18\x02 \x01(\x0e\x32\x16.tableveil.v1.JobState\x12%\n\x05phase\x18\x03 \x01(\x0e\x32\x16.tableveil.v1.JobPhase\x12\x12\n\nrequest_id\x18\x04 \x01(\t\x12,\n\x06source\x18\x05 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12+\n\x06target\x18\x06 \x01(\x0b\x32\x1b.tableveil.v1.ReleaseTarget\x12/\n\x0bsubmit_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\x08progress\x18\n \x01(\x0b\x32\x1c.tableveil.v1.SearchProgress\x12\x0f\n\x07release\x18\x0b \x01(\t\x12&\n\x07\x66\x61ilure\x18\x0c \x01(\x0b\x32\x15.tableveil.v1.Failure\x12\x10\n\x08warnings\x18\r \x03(\t\x12\x16\n\x0equeue_position\x18\x0e \x01(\x05\x12\x10\n\x08\x66rontier\x18\x0f \x01(\t\x12#\n\x04kind\x18\x10 \x01(\x0e\x32\x15.tableveil.v1.JobKind\x12\x0e\n\x06result\x18\x11 \x01(\t\"\xe1\x01\n\x0eSearchProgress\x12\x1f\n\x17transformations_checked\x18\x01 \x01(\x03\x12\x14\n\x0clattice_size\x18\x02 \x01(\t\x12\x17\n\nbest_score\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12\x18\n\x0blower_bound\x18\x04 \x01(\x01H\x01\x88\x01\x01\x12\x1d\n\x10suppressed_share\x18\x05 \x01(\x01H\x02\x88\x01\x01\x12\x12\n\nof_records\x18\x06 \x01(\x08\x42\r\n\x0b_best_scoreB\x0e\n\x0c_lower_boundB\x13\n\x11_suppressed_share*\xb5\x01\n\x08JobState\x12\x19\n\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10JOB_STATE_QUEUED\x10\x01\x12\x15\n\x11JOB_STATE_RUNNING\x10\x02\x12\x17\n\x13JOB_STATE_SUCCEEDED\x10\x03\x12\x14\n\x10JOB_STATE_FAILED\x10\x04\x12\x17\n\x13JOB_STATE_CANCELLED\x10\x05\x12\x19\n\x15JOB_STATE_INTERRUPTED\x10\x06*\x9d\x01\n\x08JobPhase\x12\x19\n\x15JOB_PHASE_UNSPECIFIED\x10\x00\x12\x15\n\x11JOB_PHASE_READING\x10\x01\x12\x16\n\x12JOB_PHASE_COUNTING\x10\x02\x12\x17\n\x13JOB_PHASE_SEARCHING\x10\x03\x12\x15\n\x11JOB_PHASE_WRITING\x10\x04\x12\x17\n\x13JOB_PHASE_VERIFYING\x10\x05*\xc1\x01\n\x07JobKind\x12\x18\n\x14JOB_KIND_UNSPECIFIED\x10\x00\x12\x14\n\x10JOB_KIND_RELEASE\x10\x01\x12\x15\n\x11JOB_KIND_FRONTIER\x10\x02\x12\x19\n\x15JOB_KIND_PAYOUT_SWEEP\x10\x03\x12\x1a\n\x16JOB_KIND_RISK_ANALYSIS\x10\x04\x12\x1b\n\x17JOB_KIND_CLASSIFICATION\x10\x05\x12\x1b\n\x17JOB_KIND_UTILITY_REPORT\x10\x06\x32\xf3\x05\n\nJobService\x12\x63\n\x0b\x43heckPolicy\x12 .tableveil.v1.CheckPolicyRequest\x1a!.tableveil.v1.CheckPolicyResponse\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12]\n\tSubmitJob\x12\x1e.tableveil.v1.SubmitJobRequest\x1a\x1f.tableveil.v1.SubmitJobResponse\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12R\n\x06GetJob\x12\x1b.tableveil.v1.GetJobRequest\x1a\x1c.tableveil.v1.GetJobResponse\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12S\n\x08ListJobs\x12\x1d.tableveil.v1.ListJobsRequest\x1a\x1e.tableveil.v1.ListJobsResponse\"\x08\xda\xdd\x18\x04\n\x02\x03\x02\x12\\\n\tCancelJob\x12\x1e.tableveil.v1.CancelJobRequest\x1a\x1f.tableveil.v1.CancelJobResponse\"\x0e\xda\xdd\x18\n\n\x02\x03\x02\x12\x04name\x12Z\n\x08WatchJob\x12\x1d.tableveil.v1.WatchJobRequest\x1a\x1e.tableveil.v1.WatchJobResponse\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name0\x01\x12\x61\n\x0bResubmitJob\x12 .tableveil.v1.ResubmitJobRequest\x1a!.tableveil.v1.ResubmitJobResponse\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12[\n\tDeleteJob\x12\x1e.tableveil.v1.DeleteJobRequest\x1a\x1f.tableveil.v1.DeleteJobResponse\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04nameb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1etableveil/v1/job_service.proto\x12\x0ctableveil.v1\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/faults.proto\x1a\x19tableveil/v1/policy.proto\":\n\x12\x43heckPolicyRequest\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\"L\n\x13\x43heckPolicyResponse\x12#\n\x06\x66\x61ults\x18\x01 \x03(\x0b\x32\x13.tableveil.v1.Fault\x12\x10\n\x08warnings\x18\x02 \x03(\t\"L\n\x10SubmitJobRequest\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x1d\n\rGetJobRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"8\n\x0fListJobsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"L\n\x10ListJobsResponse\x12\x1f\n\x04jobs\x18\x01 \x03(\x0b\x32\x11.tableveil.v1.Job\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\" \n\x10\x43\x61ncelJobRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x1f\n\x0fWatchJobRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"2\n\x10WatchJobResponse\x12\x1e\n\x03job\x18\x01 \x01(\x0b\x32\x11.tableveil.v1.Job\"\"\n\x12ResubmitJobRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\" \n\x10\x44\x65leteJobRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x13\n\x11\x44\x65leteJobResponse\"\xaa\x04\n\x03Job\x12\x0c\n\x04name\x18\x01 \x01(\t\x12%\n\x05state\x18\x02 \x01(\x0e\x32\x16.tableveil.v1.JobState\x12%\n\x05phase\x18\x03 \x01(\x0e\x32\x16.tableveil.v1.JobPhase\x12\x12\n\nrequest_id\x18\x04 \x01(\t\x12,\n\x06source\x18\x05 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12+\n\x06target\x18\x06 \x01(\x0b\x32\x1b.tableveil.v1.ReleaseTarget\x12/\n\x0bsubmit_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nstart_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08\x65nd_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\x08progress\x18\n \x01(\x0b\x32\x1c.tableveil.v1.SearchProgress\x12\x0c\n\x04kind\x18\x0b \x01(\t\x12\x0e\n\x06result\x18\x0c \x01(\t\x12&\n\x07\x66\x61ilure\x18\r \x01(\x0b\x32\x15.tableveil.v1.Failure\x12\x10\n\x08warnings\x18\x0e \x03(\t\x12\x16\n\x0equeue_position\x18\x0f \x01(\x05:)\xea\x41&\n\rtableveil/Job\x12\njobs/{job}*\x04jobs2\x03job\"\xe1\x01\n\x0eSearchProgress\x12\x1f\n\x17transformations_checked\x18\x01 \x01(\x03\x12\x14\n\x0clattice_size\x18\x02 \x01(\t\x12\x17\n\nbest_score\x18\x03 \x01(\x01H\x00\x88\x01\x01\x12\x18\n\x0blower_bound\x18\x04 \x01(\x01H\x01\x88\x01\x01\x12\x1d\n\x10suppressed_share\x18\x05 \x01(\x01H\x02\x88\x01\x01\x12\x12\n\nof_records\x18\x06 \x01(\x08\x42\r\n\x0b_best_scoreB\x0e\n\x0c_lower_boundB\x13\n\x11_suppressed_share*\xb5\x01\n\x08JobState\x12\x19\n\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n\x10JOB_STATE_QUEUED\x10\x01\x12\x15\n\x11JOB_STATE_RUNNING\x10\x02\x12\x17\n\x13JOB_STATE_SUCCEEDED\x10\x03\x12\x14\n\x10JOB_STATE_FAILED\x10\x04\x12\x17\n\x13JOB_STATE_CANCELLED\x10\x05\x12\x19\n\x15JOB_STATE_INTERRUPTED\x10\x06*\x9d\x01\n\x08JobPhase\x12\x19\n\x15JOB_PHASE_UNSPECIFIED\x10\x00\x12\x15\n\x11JOB_PHASE_READING\x10\x01\x12\x16\n\x12JOB_PHASE_COUNTING\x10\x02\x12\x17\n\x13JOB_PHASE_SEARCHING\x10\x03\x12\x15\n\x11JOB_PHASE_WRITING\x10\x04\x12\x17\n\x13JOB_PHASE_VERIFYING\x10\x05\x32\xbc\x05\n\nJobService\x12\x63\n\x0b\x43heckPolicy\x12 .tableveil.v1.CheckPolicyRequest\x1a!.tableveil.v1.CheckPolicyResponse\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12O\n\tSubmitJob\x12\x1e.tableveil.v1.SubmitJobRequest\x1a\x11.tableveil.v1.Job\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12G\n\x06GetJob\x12\x1b.tableveil.v1.GetJobRequest\x1a\x11.tableveil.v1.Job\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12S\n\x08ListJobs\x12\x1d.tableveil.v1.ListJobsRequest\x1a\x1e.tableveil.v1.ListJobsResponse\"\x08\xda\xdd\x18\x04\n\x02\x03\x02\x12N\n\tCancelJob\x12\x1e.tableveil.v1.CancelJobRequest\x1a\x11.tableveil.v1.Job\"\x0e\xda\xdd\x18\n\n\x02\x03\x02\x12\x04name\x12Z\n\x08WatchJob\x12\x1d.tableveil.v1.WatchJobRequest\x1a\x1e.tableveil.v1.WatchJobResponse\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name0\x01\x12Q\n\x0bResubmitJob\x12 .tableveil.v1.ResubmitJobRequest\x1a\x11.tableveil.v1.Job\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12[\n\tDeleteJob\x12\x1e.tableveil.v1.DeleteJobRequest\x1a\x1f.tableveil.v1.DeleteJobResponse\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04nameb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tableveil.v1.job_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_JOB']._loaded_options = None
+  _globals['_JOB']._serialized_options = b'\352A&\n\rtableveil/Job\022\njobs/{job}*\004jobs2\003job'
   _globals['_JOBSERVICE'].methods_by_name['CheckPolicy']._loaded_options = None
   _globals['_JOBSERVICE'].methods_by_name['CheckPolicy']._serialized_options = b'\332\335\030\013\n\001\003\022\006policy'
   _globals['_JOBSERVICE'].methods_by_name['SubmitJob']._loaded_options = None
@@ -51,48 +54,38 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_JOBSERVICE'].methods_by_name['ResubmitJob']._serialized_options = b'\332\335\030\t\n\001\003\022\004name'
   _globals['_JOBSERVICE'].methods_by_name['DeleteJob']._loaded_options = None
   _globals['_JOBSERVICE'].methods_by_name['DeleteJob']._serialized_options = b'\332\335\030\t\n\001\003\022\004name'
-  _globals['_JOBSTATE']._serialized_start=1747
-  _globals['_JOBSTATE']._serialized_end=1928
-  _globals['_JOBPHASE']._serialized_start=1931
-  _globals['_JOBPHASE']._serialized_end=2088
-  _globals['_JOBKIND']._serialized_start=2091
-  _globals['_JOBKIND']._serialized_end=2284
-  _globals['_CHECKPOLICYREQUEST']._serialized_start=162
-  _globals['_CHECKPOLICYREQUEST']._serialized_end=220
-  _globals['_CHECKPOLICYRESPONSE']._serialized_start=222
-  _globals['_CHECKPOLICYRESPONSE']._serialized_end=298
-  _globals['_SUBMITJOBREQUEST']._serialized_start=300
-  _globals['_SUBMITJOBREQUEST']._serialized_end=356
-  _globals['_SUBMITJOBRESPONSE']._serialized_start=358
-  _globals['_SUBMITJOBRESPONSE']._serialized_end=409
-  _globals['_GETJOBREQUEST']._serialized_start=411
-  _globals['_GETJOBREQUEST']._serialized_end=440
-  _globals['_GETJOBRESPONSE']._serialized_start=442
-  _globals['_GETJOBRESPONSE']._serialized_end=490
-  _globals['_LISTJOBSREQUEST']._serialized_start=492
-  _globals['_LISTJOBSREQUEST']._serialized_end=548
-  _globals['_LISTJOBSRESPONSE']._serialized_start=550
-  _globals['_LISTJOBSRESPONSE']._serialized_end=626
-  _globals['_CANCELJOBREQUEST']._serialized_start=628
-  _globals['_CANCELJOBREQUEST']._serialized_end=660
-  _globals['_CANCELJOBRESPONSE']._serialized_start=662
-  _globals['_CANCELJOBRESPONSE']._serialized_end=713
-  _globals['_WATCHJOBREQUEST']._serialized_start=715
-  _globals['_WATCHJOBREQUEST']._serialized_end=746
-  _globals['_WATCHJOBRESPONSE']._serialized_start=748
-  _globals['_WATCHJOBRESPONSE']._serialized_end=798
-  _globals['_RESUBMITJOBREQUEST']._serialized_start=800
-  _globals['_RESUBMITJOBREQUEST']._serialized_end=834
-  _globals['_RESUBMITJOBRESPONSE']._serialized_start=836
-  _globals['_RESUBMITJOBRESPONSE']._serialized_end=889
-  _globals['_DELETEJOBREQUEST']._serialized_start=891
-  _globals['_DELETEJOBREQUEST']._serialized_end=923
-  _globals['_DELETEJOBRESPONSE']._serialized_start=925
-  _globals['_DELETEJOBRESPONSE']._serialized_end=944
-  _globals['_JOB']._serialized_start=947
-  _globals['_JOB']._serialized_end=1516
-  _globals['_SEARCHPROGRESS']._serialized_start=1519
-  _globals['_SEARCHPROGRESS']._serialized_end=1744
-  _globals['_JOBSERVICE']._serialized_start=2287
-  _globals['_JOBSERVICE']._serialized_end=3042
+  _globals['_JOBSTATE']._serialized_start=1568
+  _globals['_JOBSTATE']._serialized_end=1749
+  _globals['_JOBPHASE']._serialized_start=1752
+  _globals['_JOBPHASE']._serialized_end=1909
+  _globals['_CHECKPOLICYREQUEST']._serialized_start=189
+  _globals['_CHECKPOLICYREQUEST']._serialized_end=247
+  _globals['_CHECKPOLICYRESPONSE']._serialized_start=249
+  _globals['_CHECKPOLICYRESPONSE']._serialized_end=325
+  _globals['_SUBMITJOBREQUEST']._serialized_start=327
+  _globals['_SUBMITJOBREQUEST']._serialized_end=403
+  _globals['_GETJOBREQUEST']._serialized_start=405
+  _globals['_GETJOBREQUEST']._serialized_end=434
+  _globals['_LISTJOBSREQUEST']._serialized_start=436
+  _globals['_LISTJOBSREQUEST']._serialized_end=492
+  _globals['_LISTJOBSRESPONSE']._serialized_start=494
+  _globals['_LISTJOBSRESPONSE']._serialized_end=570
+  _globals['_CANCELJOBREQUEST']._serialized_start=572
+  _globals['_CANCELJOBREQUEST']._serialized_end=604
+  _globals['_WATCHJOBREQUEST']._serialized_start=606
+  _globals['_WATCHJOBREQUEST']._serialized_end=637
+  _globals['_WATCHJOBRESPONSE']._serialized_start=639
+  _globals['_WATCHJOBRESPONSE']._serialized_end=689
+  _globals['_RESUBMITJOBREQUEST']._serialized_start=691
+  _globals['_RESUBMITJOBREQUEST']._serialized_end=725
+  _globals['_DELETEJOBREQUEST']._serialized_start=727
+  _globals['_DELETEJOBREQUEST']._serialized_end=759
+  _globals['_DELETEJOBRESPONSE']._serialized_start=761
+  _globals['_DELETEJOBRESPONSE']._serialized_end=780
+  _globals['_JOB']._serialized_start=783
+  _globals['_JOB']._serialized_end=1337
+  _globals['_SEARCHPROGRESS']._serialized_start=1340
+  _globals['_SEARCHPROGRESS']._serialized_end=1565
+  _globals['_JOBSERVICE']._serialized_start=1912
+  _globals['_JOBSERVICE']._serialized_end=2612
 # @@protoc_insertion_point(module_scope)

@@ -76,39 +76,6 @@ JOB_PHASE_WRITING: JobPhase.ValueType  # 4
 JOB_PHASE_VERIFYING: JobPhase.ValueType  # 5
 Global___JobPhase: _TypeAlias = JobPhase  # noqa: Y015
 
-class _JobKind:
-    ValueType = _typing.NewType("ValueType", _builtins.int)
-    V: _TypeAlias = ValueType  # noqa: Y015
-
-class _JobKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_JobKind.ValueType], _builtins.type):
-    DESCRIPTOR: _descriptor.EnumDescriptor
-    JOB_KIND_UNSPECIFIED: _JobKind.ValueType  # 0
-    JOB_KIND_RELEASE: _JobKind.ValueType  # 1
-    JOB_KIND_FRONTIER: _JobKind.ValueType  # 2
-    JOB_KIND_PAYOUT_SWEEP: _JobKind.ValueType  # 3
-    """The publisher's payouts for several gains and losses."""
-    JOB_KIND_RISK_ANALYSIS: _JobKind.ValueType  # 4
-    """Risks of a table or release as it is."""
-    JOB_KIND_CLASSIFICATION: _JobKind.ValueType  # 5
-    """How well classifiers that are trained on a release predict a class."""
-    JOB_KIND_UTILITY_REPORT: _JobKind.ValueType  # 6
-    """The information that a release keeps of its source."""
-
-class JobKind(_JobKind, metaclass=_JobKindEnumTypeWrapper): ...
-
-JOB_KIND_UNSPECIFIED: JobKind.ValueType  # 0
-JOB_KIND_RELEASE: JobKind.ValueType  # 1
-JOB_KIND_FRONTIER: JobKind.ValueType  # 2
-JOB_KIND_PAYOUT_SWEEP: JobKind.ValueType  # 3
-"""The publisher's payouts for several gains and losses."""
-JOB_KIND_RISK_ANALYSIS: JobKind.ValueType  # 4
-"""Risks of a table or release as it is."""
-JOB_KIND_CLASSIFICATION: JobKind.ValueType  # 5
-"""How well classifiers that are trained on a release predict a class."""
-JOB_KIND_UTILITY_REPORT: JobKind.ValueType  # 6
-"""The information that a release keeps of its source."""
-Global___JobKind: _TypeAlias = JobKind  # noqa: Y015
-
 @_typing.final
 class CheckPolicyRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
@@ -162,40 +129,26 @@ class SubmitJobRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     POLICY_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """The client's name for the request, of at most 1000 characters: the same request again returns the first job, unless
+    that failed for a reason that may have passed. Refused: the name with another request.
+    """
     @_builtins.property
     def policy(self) -> _policy_pb2.Policy: ...
     def __init__(
         self,
         *,
         policy: _policy_pb2.Policy | None = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SubmitJobRequest: _TypeAlias = SubmitJobRequest  # noqa: Y015
-
-@_typing.final
-class SubmitJobResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    JOB_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def job(self) -> Global___Job: ...
-    def __init__(
-        self,
-        *,
-        job: Global___Job | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___SubmitJobResponse: _TypeAlias = SubmitJobResponse  # noqa: Y015
 
 @_typing.final
 class GetJobRequest(_message.Message):
@@ -216,26 +169,6 @@ class GetJobRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetJobRequest: _TypeAlias = GetJobRequest  # noqa: Y015
-
-@_typing.final
-class GetJobResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    JOB_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def job(self) -> Global___Job: ...
-    def __init__(
-        self,
-        *,
-        job: Global___Job | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___GetJobResponse: _TypeAlias = GetJobResponse  # noqa: Y015
 
 @_typing.final
 class ListJobsRequest(_message.Message):
@@ -305,26 +238,6 @@ class CancelJobRequest(_message.Message):
 Global___CancelJobRequest: _TypeAlias = CancelJobRequest  # noqa: Y015
 
 @_typing.final
-class CancelJobResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    JOB_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def job(self) -> Global___Job: ...
-    def __init__(
-        self,
-        *,
-        job: Global___Job | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___CancelJobResponse: _TypeAlias = CancelJobResponse  # noqa: Y015
-
-@_typing.final
 class WatchJobRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -385,26 +298,6 @@ class ResubmitJobRequest(_message.Message):
 Global___ResubmitJobRequest: _TypeAlias = ResubmitJobRequest  # noqa: Y015
 
 @_typing.final
-class ResubmitJobResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    JOB_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def job(self) -> Global___Job: ...
-    def __init__(
-        self,
-        *,
-        job: Global___Job | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___ResubmitJobResponse: _TypeAlias = ResubmitJobResponse  # noqa: Y015
-
-@_typing.final
 class DeleteJobRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -455,30 +348,22 @@ class Job(_message.Message):
     START_TIME_FIELD_NUMBER: _builtins.int
     END_TIME_FIELD_NUMBER: _builtins.int
     PROGRESS_FIELD_NUMBER: _builtins.int
-    RELEASE_FIELD_NUMBER: _builtins.int
+    KIND_FIELD_NUMBER: _builtins.int
+    RESULT_FIELD_NUMBER: _builtins.int
     FAILURE_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
     QUEUE_POSITION_FIELD_NUMBER: _builtins.int
-    FRONTIER_FIELD_NUMBER: _builtins.int
-    KIND_FIELD_NUMBER: _builtins.int
-    RESULT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """jobs/{id}"""
     state: Global___JobState.ValueType
     phase: Global___JobPhase.ValueType
     request_id: _builtins.str
-    release: _builtins.str
-    """releases/{id}, once succeeded."""
+    kind: _builtins.str
+    """The collection of the result, such as releases, frontiers or riskAnalyses. Only a job for a release has a target."""
+    result: _builtins.str
+    """The name of the result, once succeeded, such as releases/3."""
     queue_position: _builtins.int
     """Jobs ahead of this one in the queue."""
-    frontier: _builtins.str
-    """frontiers/{id}, once succeeded, if the job computed a frontier; such a job has no target and no release."""
-    kind: Global___JobKind.ValueType
-    """The kind of the result."""
-    result: _builtins.str
-    """The name of the result, once succeeded: releases/{id}, frontiers/{id}, payoutSweeps/{id}, riskAnalyses/{id},
-    classifications/{id}, utilityReports/{id}.
-    """
     @_builtins.property
     def source(self) -> _policy_pb2.TableReference: ...
     @_builtins.property
@@ -512,17 +397,15 @@ class Job(_message.Message):
         start_time: _timestamp_pb2.Timestamp | None = ...,
         end_time: _timestamp_pb2.Timestamp | None = ...,
         progress: Global___SearchProgress | None = ...,
-        release: _builtins.str = ...,
+        kind: _builtins.str = ...,
+        result: _builtins.str = ...,
         failure: _faults_pb2.Failure | None = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
         queue_position: _builtins.int = ...,
-        frontier: _builtins.str = ...,
-        kind: Global___JobKind.ValueType = ...,
-        result: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "progress", b"progress", "source", b"source", "start_time", b"start_time", "submit_time", b"submit_time", "target", b"target"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "frontier", b"frontier", "kind", b"kind", "name", b"name", "phase", b"phase", "progress", b"progress", "queue_position", b"queue_position", "release", b"release", "request_id", b"request_id", "result", b"result", "source", b"source", "start_time", b"start_time", "state", b"state", "submit_time", b"submit_time", "target", b"target", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["end_time", b"end_time", "failure", b"failure", "kind", b"kind", "name", b"name", "phase", b"phase", "progress", b"progress", "queue_position", b"queue_position", "request_id", b"request_id", "result", b"result", "source", b"source", "start_time", b"start_time", "state", b"state", "submit_time", b"submit_time", "target", b"target", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -42,12 +42,12 @@ class JobServiceStub(object):
         self.SubmitJob = channel.unary_unary(
                 '/tableveil.v1.JobService/SubmitJob',
                 request_serializer=tableveil_dot_v1_dot_job__service__pb2.SubmitJobRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_job__service__pb2.SubmitJobResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
                 _registered_method=True)
         self.GetJob = channel.unary_unary(
                 '/tableveil.v1.JobService/GetJob',
                 request_serializer=tableveil_dot_v1_dot_job__service__pb2.GetJobRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_job__service__pb2.GetJobResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
                 _registered_method=True)
         self.ListJobs = channel.unary_unary(
                 '/tableveil.v1.JobService/ListJobs',
@@ -57,7 +57,7 @@ class JobServiceStub(object):
         self.CancelJob = channel.unary_unary(
                 '/tableveil.v1.JobService/CancelJob',
                 request_serializer=tableveil_dot_v1_dot_job__service__pb2.CancelJobRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_job__service__pb2.CancelJobResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
                 _registered_method=True)
         self.WatchJob = channel.unary_stream(
                 '/tableveil.v1.JobService/WatchJob',
@@ -67,7 +67,7 @@ class JobServiceStub(object):
         self.ResubmitJob = channel.unary_unary(
                 '/tableveil.v1.JobService/ResubmitJob',
                 request_serializer=tableveil_dot_v1_dot_job__service__pb2.ResubmitJobRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_job__service__pb2.ResubmitJobResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
                 _registered_method=True)
         self.DeleteJob = channel.unary_unary(
                 '/tableveil.v1.JobService/DeleteJob',
@@ -146,12 +146,12 @@ def add_JobServiceServicer_to_server(servicer, server):
             'SubmitJob': grpc.unary_unary_rpc_method_handler(
                     servicer.SubmitJob,
                     request_deserializer=tableveil_dot_v1_dot_job__service__pb2.SubmitJobRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_job__service__pb2.SubmitJobResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_job__service__pb2.Job.SerializeToString,
             ),
             'GetJob': grpc.unary_unary_rpc_method_handler(
                     servicer.GetJob,
                     request_deserializer=tableveil_dot_v1_dot_job__service__pb2.GetJobRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_job__service__pb2.GetJobResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_job__service__pb2.Job.SerializeToString,
             ),
             'ListJobs': grpc.unary_unary_rpc_method_handler(
                     servicer.ListJobs,
@@ -161,7 +161,7 @@ def add_JobServiceServicer_to_server(servicer, server):
             'CancelJob': grpc.unary_unary_rpc_method_handler(
                     servicer.CancelJob,
                     request_deserializer=tableveil_dot_v1_dot_job__service__pb2.CancelJobRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_job__service__pb2.CancelJobResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_job__service__pb2.Job.SerializeToString,
             ),
             'WatchJob': grpc.unary_stream_rpc_method_handler(
                     servicer.WatchJob,
@@ -171,7 +171,7 @@ def add_JobServiceServicer_to_server(servicer, server):
             'ResubmitJob': grpc.unary_unary_rpc_method_handler(
                     servicer.ResubmitJob,
                     request_deserializer=tableveil_dot_v1_dot_job__service__pb2.ResubmitJobRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_job__service__pb2.ResubmitJobResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_job__service__pb2.Job.SerializeToString,
             ),
             'DeleteJob': grpc.unary_unary_rpc_method_handler(
                     servicer.DeleteJob,
@@ -232,7 +232,7 @@ class JobService(object):
             target,
             '/tableveil.v1.JobService/SubmitJob',
             tableveil_dot_v1_dot_job__service__pb2.SubmitJobRequest.SerializeToString,
-            tableveil_dot_v1_dot_job__service__pb2.SubmitJobResponse.FromString,
+            tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
             options,
             channel_credentials,
             insecure,
@@ -259,7 +259,7 @@ class JobService(object):
             target,
             '/tableveil.v1.JobService/GetJob',
             tableveil_dot_v1_dot_job__service__pb2.GetJobRequest.SerializeToString,
-            tableveil_dot_v1_dot_job__service__pb2.GetJobResponse.FromString,
+            tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
             options,
             channel_credentials,
             insecure,
@@ -313,7 +313,7 @@ class JobService(object):
             target,
             '/tableveil.v1.JobService/CancelJob',
             tableveil_dot_v1_dot_job__service__pb2.CancelJobRequest.SerializeToString,
-            tableveil_dot_v1_dot_job__service__pb2.CancelJobResponse.FromString,
+            tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
             options,
             channel_credentials,
             insecure,
@@ -367,7 +367,7 @@ class JobService(object):
             target,
             '/tableveil.v1.JobService/ResubmitJob',
             tableveil_dot_v1_dot_job__service__pb2.ResubmitJobRequest.SerializeToString,
-            tableveil_dot_v1_dot_job__service__pb2.ResubmitJobResponse.FromString,
+            tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
             options,
             channel_credentials,
             insecure,

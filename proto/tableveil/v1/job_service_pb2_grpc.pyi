@@ -16,16 +16,16 @@ class JobServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
     CheckPolicy: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.CheckPolicyRequest, _job_service_pb2.CheckPolicyResponse]
     """Checks a policy against the database without starting anything; reports every fault at once."""
-    SubmitJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.SubmitJobRequest, _job_service_pb2.SubmitJobResponse]
+    SubmitJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.SubmitJobRequest, _job_service_pb2.Job]
     """Queues a job and returns at once."""
-    GetJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.GetJobRequest, _job_service_pb2.GetJobResponse]
+    GetJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.GetJobRequest, _job_service_pb2.Job]
     ListJobs: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.ListJobsRequest, _job_service_pb2.ListJobsResponse]
     """Newest first."""
-    CancelJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.CancelJobRequest, _job_service_pb2.CancelJobResponse]
+    CancelJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.CancelJobRequest, _job_service_pb2.Job]
     """Asks a queued or running job to stop; a job whose release is being committed completes."""
     WatchJob: _grpc.UnaryStreamMultiCallable[_job_service_pb2.WatchJobRequest, _job_service_pb2.WatchJobResponse]
     """Sends the job as it is, then each change, and ends with its outcome."""
-    ResubmitJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.ResubmitJobRequest, _job_service_pb2.ResubmitJobResponse]
+    ResubmitJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.ResubmitJobRequest, _job_service_pb2.Job]
     """Queues a new job with the request of a job that has ended. Its request id, if any, names the new job from now on."""
     DeleteJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.DeleteJobRequest, _job_service_pb2.DeleteJobResponse]
     """Deletes a job that has ended, with its result. A job that made a release cannot be deleted, because the ledger
@@ -46,7 +46,7 @@ class JobServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _job_service_pb2.SubmitJobRequest,
         context: _grpc.ServicerContext,
-    ) -> _job_service_pb2.SubmitJobResponse:
+    ) -> _job_service_pb2.Job:
         """Queues a job and returns at once."""
 
     @_abc_1.abstractmethod
@@ -54,7 +54,7 @@ class JobServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _job_service_pb2.GetJobRequest,
         context: _grpc.ServicerContext,
-    ) -> _job_service_pb2.GetJobResponse: ...
+    ) -> _job_service_pb2.Job: ...
 
     @_abc_1.abstractmethod
     def ListJobs(
@@ -69,7 +69,7 @@ class JobServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _job_service_pb2.CancelJobRequest,
         context: _grpc.ServicerContext,
-    ) -> _job_service_pb2.CancelJobResponse:
+    ) -> _job_service_pb2.Job:
         """Asks a queued or running job to stop; a job whose release is being committed completes."""
 
     @_abc_1.abstractmethod
@@ -85,7 +85,7 @@ class JobServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _job_service_pb2.ResubmitJobRequest,
         context: _grpc.ServicerContext,
-    ) -> _job_service_pb2.ResubmitJobResponse:
+    ) -> _job_service_pb2.Job:
         """Queues a new job with the request of a job that has ended. Its request id, if any, names the new job from now on."""
 
     @_abc_1.abstractmethod

@@ -9,7 +9,6 @@ from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
-from tableveil.v1 import job_service_pb2 as _job_service_pb2
 from tableveil.v1 import policy_pb2 as _policy_pb2
 import builtins as _builtins
 import sys
@@ -91,8 +90,13 @@ class SubmitPayoutSweepRequest(_message.Message):
     POLICY_FIELD_NUMBER: _builtins.int
     GAINS_FIELD_NUMBER: _builtins.int
     IF_METHOD_KNOWN_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
     if_method_known: _builtins.bool
     """Also computes the payouts of record-level releases against an adversary who knows the method. This takes longer."""
+    request_id: _builtins.str
+    """The client's name for the request, of at most 1000 characters: the same request again returns the first job, unless
+    that failed for a reason that may have passed. Refused: the name with another request.
+    """
     @_builtins.property
     def policy(self) -> _policy_pb2.Policy:
         """A sweep uses the policy's source, attributes and population, the publisher's benefit and the adversary's cost of
@@ -114,34 +118,15 @@ class SubmitPayoutSweepRequest(_message.Message):
         policy: _policy_pb2.Policy | None = ...,
         gains: _abc.Iterable[_builtins.str] | None = ...,
         if_method_known: _builtins.bool = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["policy", b"policy"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["gains", b"gains", "if_method_known", b"if_method_known", "policy", b"policy"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["gains", b"gains", "if_method_known", b"if_method_known", "policy", b"policy", "request_id", b"request_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SubmitPayoutSweepRequest: _TypeAlias = SubmitPayoutSweepRequest  # noqa: Y015
-
-@_typing.final
-class SubmitPayoutSweepResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    JOB_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def job(self) -> _job_service_pb2.Job: ...
-    def __init__(
-        self,
-        *,
-        job: _job_service_pb2.Job | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___SubmitPayoutSweepResponse: _TypeAlias = SubmitPayoutSweepResponse  # noqa: Y015
 
 @_typing.final
 class GetPayoutSweepRequest(_message.Message):
@@ -164,24 +149,51 @@ class GetPayoutSweepRequest(_message.Message):
 Global___GetPayoutSweepRequest: _TypeAlias = GetPayoutSweepRequest  # noqa: Y015
 
 @_typing.final
-class GetPayoutSweepResponse(_message.Message):
+class ListPayoutSweepsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
-    PAYOUT_SWEEP_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def payout_sweep(self) -> Global___PayoutSweep: ...
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """0 means 50; more than 1000 means 1000."""
+    page_token: _builtins.str
     def __init__(
         self,
         *,
-        payout_sweep: Global___PayoutSweep | None = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["payout_sweep", b"payout_sweep"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["payout_sweep", b"payout_sweep"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___GetPayoutSweepResponse: _TypeAlias = GetPayoutSweepResponse  # noqa: Y015
+Global___ListPayoutSweepsRequest: _TypeAlias = ListPayoutSweepsRequest  # noqa: Y015
+
+@_typing.final
+class ListPayoutSweepsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAYOUT_SWEEPS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Empty on the last page."""
+    @_builtins.property
+    def payout_sweeps(self) -> _containers.RepeatedCompositeFieldContainer[Global___PayoutSweep]: ...
+    def __init__(
+        self,
+        *,
+        payout_sweeps: _abc.Iterable[Global___PayoutSweep] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "payout_sweeps", b"payout_sweeps"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListPayoutSweepsResponse: _TypeAlias = ListPayoutSweepsResponse  # noqa: Y015
 
 @_typing.final
 class PayoutSweep(_message.Message):

@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from tableveil.v1 import job_service_pb2 as tableveil_dot_v1_dot_job__service__pb2
 from tableveil.v1 import payout_service_pb2 as tableveil_dot_v1_dot_payout__service__pb2
 
 GRPC_GENERATED_VERSION = '1.76.0'
@@ -37,12 +38,17 @@ class PayoutServiceStub(object):
         self.SubmitPayoutSweep = channel.unary_unary(
                 '/tableveil.v1.PayoutService/SubmitPayoutSweep',
                 request_serializer=tableveil_dot_v1_dot_payout__service__pb2.SubmitPayoutSweepRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_payout__service__pb2.SubmitPayoutSweepResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
                 _registered_method=True)
         self.GetPayoutSweep = channel.unary_unary(
                 '/tableveil.v1.PayoutService/GetPayoutSweep',
                 request_serializer=tableveil_dot_v1_dot_payout__service__pb2.GetPayoutSweepRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_payout__service__pb2.GetPayoutSweepResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_payout__service__pb2.PayoutSweep.FromString,
+                _registered_method=True)
+        self.ListPayoutSweeps = channel.unary_unary(
+                '/tableveil.v1.PayoutService/ListPayoutSweeps',
+                request_serializer=tableveil_dot_v1_dot_payout__service__pb2.ListPayoutSweepsRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_payout__service__pb2.ListPayoutSweepsResponse.FromString,
                 _registered_method=True)
 
 
@@ -63,18 +69,30 @@ class PayoutServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListPayoutSweeps(self, request, context):
+        """Newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_PayoutServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'SubmitPayoutSweep': grpc.unary_unary_rpc_method_handler(
                     servicer.SubmitPayoutSweep,
                     request_deserializer=tableveil_dot_v1_dot_payout__service__pb2.SubmitPayoutSweepRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_payout__service__pb2.SubmitPayoutSweepResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_job__service__pb2.Job.SerializeToString,
             ),
             'GetPayoutSweep': grpc.unary_unary_rpc_method_handler(
                     servicer.GetPayoutSweep,
                     request_deserializer=tableveil_dot_v1_dot_payout__service__pb2.GetPayoutSweepRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_payout__service__pb2.GetPayoutSweepResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_payout__service__pb2.PayoutSweep.SerializeToString,
+            ),
+            'ListPayoutSweeps': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListPayoutSweeps,
+                    request_deserializer=tableveil_dot_v1_dot_payout__service__pb2.ListPayoutSweepsRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_payout__service__pb2.ListPayoutSweepsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -103,7 +121,7 @@ class PayoutService(object):
             target,
             '/tableveil.v1.PayoutService/SubmitPayoutSweep',
             tableveil_dot_v1_dot_payout__service__pb2.SubmitPayoutSweepRequest.SerializeToString,
-            tableveil_dot_v1_dot_payout__service__pb2.SubmitPayoutSweepResponse.FromString,
+            tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
             options,
             channel_credentials,
             insecure,
@@ -130,7 +148,34 @@ class PayoutService(object):
             target,
             '/tableveil.v1.PayoutService/GetPayoutSweep',
             tableveil_dot_v1_dot_payout__service__pb2.GetPayoutSweepRequest.SerializeToString,
-            tableveil_dot_v1_dot_payout__service__pb2.GetPayoutSweepResponse.FromString,
+            tableveil_dot_v1_dot_payout__service__pb2.PayoutSweep.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListPayoutSweeps(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.PayoutService/ListPayoutSweeps',
+            tableveil_dot_v1_dot_payout__service__pb2.ListPayoutSweepsRequest.SerializeToString,
+            tableveil_dot_v1_dot_payout__service__pb2.ListPayoutSweepsResponse.FromString,
             options,
             channel_credentials,
             insecure,

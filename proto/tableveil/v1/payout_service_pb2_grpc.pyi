@@ -4,6 +4,7 @@ isort:skip_file
 Payout sweeps: the publisher's payout for every gain of an attack. A job computes them."""
 
 from collections import abc as _abc
+from tableveil.v1 import job_service_pb2 as _job_service_pb2
 from tableveil.v1 import payout_service_pb2 as _payout_service_pb2
 import abc as _abc_1
 import grpc as _grpc
@@ -14,11 +15,13 @@ GRPC_VERSION: str
 
 class PayoutServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
-    SubmitPayoutSweep: _grpc.UnaryUnaryMultiCallable[_payout_service_pb2.SubmitPayoutSweepRequest, _payout_service_pb2.SubmitPayoutSweepResponse]
+    SubmitPayoutSweep: _grpc.UnaryUnaryMultiCallable[_payout_service_pb2.SubmitPayoutSweepRequest, _job_service_pb2.Job]
     """Queues a job that finds the best payouts for every gain, and returns at once. The job is watched and cancelled like
     any other; once succeeded, its result is its payout sweep.
     """
-    GetPayoutSweep: _grpc.UnaryUnaryMultiCallable[_payout_service_pb2.GetPayoutSweepRequest, _payout_service_pb2.GetPayoutSweepResponse]
+    GetPayoutSweep: _grpc.UnaryUnaryMultiCallable[_payout_service_pb2.GetPayoutSweepRequest, _payout_service_pb2.PayoutSweep]
+    ListPayoutSweeps: _grpc.UnaryUnaryMultiCallable[_payout_service_pb2.ListPayoutSweepsRequest, _payout_service_pb2.ListPayoutSweepsResponse]
+    """Newest first."""
 
 class PayoutServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -26,7 +29,7 @@ class PayoutServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _payout_service_pb2.SubmitPayoutSweepRequest,
         context: _grpc.ServicerContext,
-    ) -> _payout_service_pb2.SubmitPayoutSweepResponse:
+    ) -> _job_service_pb2.Job:
         """Queues a job that finds the best payouts for every gain, and returns at once. The job is watched and cancelled like
         any other; once succeeded, its result is its payout sweep.
         """
@@ -36,6 +39,14 @@ class PayoutServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _payout_service_pb2.GetPayoutSweepRequest,
         context: _grpc.ServicerContext,
-    ) -> _payout_service_pb2.GetPayoutSweepResponse: ...
+    ) -> _payout_service_pb2.PayoutSweep: ...
+
+    @_abc_1.abstractmethod
+    def ListPayoutSweeps(
+        self,
+        request: _payout_service_pb2.ListPayoutSweepsRequest,
+        context: _grpc.ServicerContext,
+    ) -> _payout_service_pb2.ListPayoutSweepsResponse:
+        """Newest first."""
 
 def add_PayoutServiceServicer_to_server(servicer: PayoutServiceServicer, server: _grpc.Server) -> None: ...

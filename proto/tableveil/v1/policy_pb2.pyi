@@ -850,7 +850,6 @@ class Policy(_message.Message):
     RISK_THRESHOLDS_FIELD_NUMBER: _builtins.int
     RELEASE_FIELD_NUMBER: _builtins.int
     REPEAT_REASON_FIELD_NUMBER: _builtins.int
-    REQUEST_ID_FIELD_NUMBER: _builtins.int
     POPULATION_FIELD_NUMBER: _builtins.int
     GAME_FIELD_NUMBER: _builtins.int
     RECORD_LEVEL_FIELD_NUMBER: _builtins.int
@@ -876,11 +875,6 @@ class Policy(_message.Message):
     repeat_reason: _builtins.str
     """Why the same people are released once more. The ledger keeps the reason; nothing judges it. Required if the ledger
     knows a release of the table, of the same rows, or of the same people. Refused: a reason without a letter or digit.
-    """
-    request_id: _builtins.str
-    """A name that the client chooses for the request. Submitting the same id and policy again returns the first job. A
-    job that was interrupted, or that failed for a passing reason, starts anew. Default: none. Refused: an id that
-    another policy has.
     """
     source_query: _builtins.str
     """One SELECT in DuckDB's SQL, whose rows are anonymized in place of a table's. It must give the same rows whenever
@@ -979,7 +973,6 @@ class Policy(_message.Message):
         risk_thresholds: _abc.Iterable[_builtins.str] | None = ...,
         release: Global___ReleaseTarget | None = ...,
         repeat_reason: _builtins.str = ...,
-        request_id: _builtins.str = ...,
         population: Global___Population | None = ...,
         game: Global___Game | None = ...,
         record_level: Global___RecordLevel | None = ...,
@@ -989,7 +982,7 @@ class Policy(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "request_id", b"request_id", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_person: _TypeAlias = _typing.Literal["person_column", "rows_are_people"]  # noqa: Y015
     _WhichOneofArgType_person: _TypeAlias = _typing.Literal["person", b"person"]  # noqa: Y015

@@ -67,26 +67,6 @@ class GetReleaseRequest(_message.Message):
 Global___GetReleaseRequest: _TypeAlias = GetReleaseRequest  # noqa: Y015
 
 @_typing.final
-class GetReleaseResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    RELEASE_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def release(self) -> Global___Release: ...
-    def __init__(
-        self,
-        *,
-        release: Global___Release | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["release", b"release"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["release", b"release"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___GetReleaseResponse: _TypeAlias = GetReleaseResponse  # noqa: Y015
-
-@_typing.final
 class ListReleasesRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -200,26 +180,6 @@ class WithdrawReleaseRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___WithdrawReleaseRequest: _TypeAlias = WithdrawReleaseRequest  # noqa: Y015
-
-@_typing.final
-class WithdrawReleaseResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    RELEASE_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def release(self) -> Global___Release: ...
-    def __init__(
-        self,
-        *,
-        release: Global___Release | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["release", b"release"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["release", b"release"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___WithdrawReleaseResponse: _TypeAlias = WithdrawReleaseResponse  # noqa: Y015
 
 @_typing.final
 class Release(_message.Message):

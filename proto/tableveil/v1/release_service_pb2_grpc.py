@@ -37,7 +37,7 @@ class ReleaseServiceStub(object):
         self.GetRelease = channel.unary_unary(
                 '/tableveil.v1.ReleaseService/GetRelease',
                 request_serializer=tableveil_dot_v1_dot_release__service__pb2.GetReleaseRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_release__service__pb2.GetReleaseResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
                 _registered_method=True)
         self.ListReleases = channel.unary_unary(
                 '/tableveil.v1.ReleaseService/ListReleases',
@@ -52,7 +52,7 @@ class ReleaseServiceStub(object):
         self.WithdrawRelease = channel.unary_unary(
                 '/tableveil.v1.ReleaseService/WithdrawRelease',
                 request_serializer=tableveil_dot_v1_dot_release__service__pb2.WithdrawReleaseRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_release__service__pb2.WithdrawReleaseResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
                 _registered_method=True)
 
 
@@ -93,7 +93,7 @@ def add_ReleaseServiceServicer_to_server(servicer, server):
             'GetRelease': grpc.unary_unary_rpc_method_handler(
                     servicer.GetRelease,
                     request_deserializer=tableveil_dot_v1_dot_release__service__pb2.GetReleaseRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_release__service__pb2.GetReleaseResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_release__service__pb2.Release.SerializeToString,
             ),
             'ListReleases': grpc.unary_unary_rpc_method_handler(
                     servicer.ListReleases,
@@ -108,7 +108,7 @@ def add_ReleaseServiceServicer_to_server(servicer, server):
             'WithdrawRelease': grpc.unary_unary_rpc_method_handler(
                     servicer.WithdrawRelease,
                     request_deserializer=tableveil_dot_v1_dot_release__service__pb2.WithdrawReleaseRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_release__service__pb2.WithdrawReleaseResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_release__service__pb2.Release.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -137,7 +137,7 @@ class ReleaseService(object):
             target,
             '/tableveil.v1.ReleaseService/GetRelease',
             tableveil_dot_v1_dot_release__service__pb2.GetReleaseRequest.SerializeToString,
-            tableveil_dot_v1_dot_release__service__pb2.GetReleaseResponse.FromString,
+            tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
             options,
             channel_credentials,
             insecure,
@@ -218,7 +218,7 @@ class ReleaseService(object):
             target,
             '/tableveil.v1.ReleaseService/WithdrawRelease',
             tableveil_dot_v1_dot_release__service__pb2.WithdrawReleaseRequest.SerializeToString,
-            tableveil_dot_v1_dot_release__service__pb2.WithdrawReleaseResponse.FromString,
+            tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
             options,
             channel_credentials,
             insecure,

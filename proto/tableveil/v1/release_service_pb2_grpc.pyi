@@ -14,12 +14,12 @@ GRPC_VERSION: str
 
 class ReleaseServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
-    GetRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.GetReleaseRequest, _release_service_pb2.GetReleaseResponse]
+    GetRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.GetReleaseRequest, _release_service_pb2.Release]
     ListReleases: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.ListReleasesRequest, _release_service_pb2.ListReleasesResponse]
     """Newest first, without their policies, explanations and guarantees."""
     ReadObject: _grpc.UnaryStreamMultiCallable[_release_service_pb2.ReadObjectRequest, _release_service_pb2.ReadObjectResponse]
     """Streams one public object of a release as an Arrow IPC stream."""
-    WithdrawRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.WithdrawReleaseRequest, _release_service_pb2.WithdrawReleaseResponse]
+    WithdrawRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.WithdrawReleaseRequest, _release_service_pb2.Release]
     """Drops the public objects of a current release. Its ledger entry and evidence stay, and it counts as an earlier
     release of its source. A release that was withdrawn before is returned as it is.
     """
@@ -30,7 +30,7 @@ class ReleaseServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _release_service_pb2.GetReleaseRequest,
         context: _grpc.ServicerContext,
-    ) -> _release_service_pb2.GetReleaseResponse: ...
+    ) -> _release_service_pb2.Release: ...
 
     @_abc_1.abstractmethod
     def ListReleases(
@@ -53,7 +53,7 @@ class ReleaseServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _release_service_pb2.WithdrawReleaseRequest,
         context: _grpc.ServicerContext,
-    ) -> _release_service_pb2.WithdrawReleaseResponse:
+    ) -> _release_service_pb2.Release:
         """Drops the public objects of a current release. Its ledger entry and evidence stay, and it counts as an earlier
         release of its source. A release that was withdrawn before is returned as it is.
         """

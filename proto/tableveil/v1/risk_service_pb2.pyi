@@ -8,7 +8,6 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
-from tableveil.v1 import job_service_pb2 as _job_service_pb2
 from tableveil.v1 import policy_pb2 as _policy_pb2
 import builtins as _builtins
 import sys
@@ -36,7 +35,6 @@ class RiskRequest(_message.Message):
     WEIGHT_COLUMN_FIELD_NUMBER: _builtins.int
     LARGEST_SUBSET_FIELD_NUMBER: _builtins.int
     RECORDS_FIELD_NUMBER: _builtins.int
-    REQUEST_ID_FIELD_NUMBER: _builtins.int
     COMPARE_FIELD_NUMBER: _builtins.int
     release: _builtins.str
     """releases/{id}: the rows of a release that were not suppressed."""
@@ -50,8 +48,6 @@ class RiskRequest(_message.Message):
     """
     records: _builtins.bool
     """Also keeps the risks of each combination of values, for the owner."""
-    request_id: _builtins.str
-    """Chosen by the client: submitting the same request again returns the first job."""
     @_builtins.property
     def table(self) -> _policy_pb2.TableReference:
         """A table of the server's database. It is only read."""
@@ -88,12 +84,11 @@ class RiskRequest(_message.Message):
         weight_column: _builtins.str = ...,
         largest_subset: _builtins.int = ...,
         records: _builtins.bool = ...,
-        request_id: _builtins.str = ...,
         compare: _abc.Iterable[Global___QuasiIdentifierSet] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["population", b"population", "release", b"release", "source_query", b"source_query", "subject", b"subject", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["compare", b"compare", "largest_subset", b"largest_subset", "population", b"population", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "release", b"release", "request_id", b"request_id", "source_query", b"source_query", "subject", b"subject", "table", b"table", "thresholds", b"thresholds", "weight_column", b"weight_column"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["compare", b"compare", "largest_subset", b"largest_subset", "population", b"population", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "release", b"release", "source_query", b"source_query", "subject", b"subject", "table", b"table", "thresholds", b"thresholds", "weight_column", b"weight_column"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_subject: _TypeAlias = _typing.Literal["table", "release", "source_query"]  # noqa: Y015
     _WhichOneofArgType_subject: _TypeAlias = _typing.Literal["subject", b"subject"]  # noqa: Y015
@@ -126,40 +121,26 @@ class SubmitRiskAnalysisRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     RISK_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """The client's name for the request, of at most 1000 characters: the same request again returns the first job, unless
+    that failed for a reason that may have passed. Refused: the name with another request.
+    """
     @_builtins.property
     def risk(self) -> Global___RiskRequest: ...
     def __init__(
         self,
         *,
         risk: Global___RiskRequest | None = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["risk", b"risk"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["risk", b"risk"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "risk", b"risk"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___SubmitRiskAnalysisRequest: _TypeAlias = SubmitRiskAnalysisRequest  # noqa: Y015
-
-@_typing.final
-class SubmitRiskAnalysisResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    JOB_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def job(self) -> _job_service_pb2.Job: ...
-    def __init__(
-        self,
-        *,
-        job: _job_service_pb2.Job | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___SubmitRiskAnalysisResponse: _TypeAlias = SubmitRiskAnalysisResponse  # noqa: Y015
 
 @_typing.final
 class GetRiskAnalysisRequest(_message.Message):
@@ -180,26 +161,6 @@ class GetRiskAnalysisRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___GetRiskAnalysisRequest: _TypeAlias = GetRiskAnalysisRequest  # noqa: Y015
-
-@_typing.final
-class GetRiskAnalysisResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    RISK_ANALYSIS_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def risk_analysis(self) -> Global___RiskAnalysis: ...
-    def __init__(
-        self,
-        *,
-        risk_analysis: Global___RiskAnalysis | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["risk_analysis", b"risk_analysis"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["risk_analysis", b"risk_analysis"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___GetRiskAnalysisResponse: _TypeAlias = GetRiskAnalysisResponse  # noqa: Y015
 
 @_typing.final
 class ReadRecordRisksRequest(_message.Message):
@@ -239,6 +200,53 @@ class ReadRecordRisksResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ReadRecordRisksResponse: _TypeAlias = ReadRecordRisksResponse  # noqa: Y015
+
+@_typing.final
+class ListRiskAnalysesRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """0 means 50; more than 1000 means 1000."""
+    page_token: _builtins.str
+    def __init__(
+        self,
+        *,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListRiskAnalysesRequest: _TypeAlias = ListRiskAnalysesRequest  # noqa: Y015
+
+@_typing.final
+class ListRiskAnalysesResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RISK_ANALYSES_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Empty on the last page."""
+    @_builtins.property
+    def risk_analyses(self) -> _containers.RepeatedCompositeFieldContainer[Global___RiskAnalysis]: ...
+    def __init__(
+        self,
+        *,
+        risk_analyses: _abc.Iterable[Global___RiskAnalysis] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "risk_analyses", b"risk_analyses"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListRiskAnalysesResponse: _TypeAlias = ListRiskAnalysesResponse  # noqa: Y015
 
 @_typing.final
 class RiskAnalysis(_message.Message):

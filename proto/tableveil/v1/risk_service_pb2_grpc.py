@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from tableveil.v1 import job_service_pb2 as tableveil_dot_v1_dot_job__service__pb2
 from tableveil.v1 import risk_service_pb2 as tableveil_dot_v1_dot_risk__service__pb2
 
 GRPC_GENERATED_VERSION = '1.76.0'
@@ -37,12 +38,17 @@ class RiskServiceStub(object):
         self.SubmitRiskAnalysis = channel.unary_unary(
                 '/tableveil.v1.RiskService/SubmitRiskAnalysis',
                 request_serializer=tableveil_dot_v1_dot_risk__service__pb2.SubmitRiskAnalysisRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_risk__service__pb2.SubmitRiskAnalysisResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
                 _registered_method=True)
         self.GetRiskAnalysis = channel.unary_unary(
                 '/tableveil.v1.RiskService/GetRiskAnalysis',
                 request_serializer=tableveil_dot_v1_dot_risk__service__pb2.GetRiskAnalysisRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_risk__service__pb2.GetRiskAnalysisResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_risk__service__pb2.RiskAnalysis.FromString,
+                _registered_method=True)
+        self.ListRiskAnalyses = channel.unary_unary(
+                '/tableveil.v1.RiskService/ListRiskAnalyses',
+                request_serializer=tableveil_dot_v1_dot_risk__service__pb2.ListRiskAnalysesRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_risk__service__pb2.ListRiskAnalysesResponse.FromString,
                 _registered_method=True)
         self.ReadRecordRisks = channel.unary_stream(
                 '/tableveil.v1.RiskService/ReadRecordRisks',
@@ -68,6 +74,13 @@ class RiskServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListRiskAnalyses(self, request, context):
+        """Newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ReadRecordRisks(self, request, context):
         """The risks of each combination of values, if the analysis was asked for them: with raw values, as one Arrow IPC
         stream in pieces.
@@ -82,12 +95,17 @@ def add_RiskServiceServicer_to_server(servicer, server):
             'SubmitRiskAnalysis': grpc.unary_unary_rpc_method_handler(
                     servicer.SubmitRiskAnalysis,
                     request_deserializer=tableveil_dot_v1_dot_risk__service__pb2.SubmitRiskAnalysisRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_risk__service__pb2.SubmitRiskAnalysisResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_job__service__pb2.Job.SerializeToString,
             ),
             'GetRiskAnalysis': grpc.unary_unary_rpc_method_handler(
                     servicer.GetRiskAnalysis,
                     request_deserializer=tableveil_dot_v1_dot_risk__service__pb2.GetRiskAnalysisRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_risk__service__pb2.GetRiskAnalysisResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_risk__service__pb2.RiskAnalysis.SerializeToString,
+            ),
+            'ListRiskAnalyses': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListRiskAnalyses,
+                    request_deserializer=tableveil_dot_v1_dot_risk__service__pb2.ListRiskAnalysesRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_risk__service__pb2.ListRiskAnalysesResponse.SerializeToString,
             ),
             'ReadRecordRisks': grpc.unary_stream_rpc_method_handler(
                     servicer.ReadRecordRisks,
@@ -121,7 +139,7 @@ class RiskService(object):
             target,
             '/tableveil.v1.RiskService/SubmitRiskAnalysis',
             tableveil_dot_v1_dot_risk__service__pb2.SubmitRiskAnalysisRequest.SerializeToString,
-            tableveil_dot_v1_dot_risk__service__pb2.SubmitRiskAnalysisResponse.FromString,
+            tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
             options,
             channel_credentials,
             insecure,
@@ -148,7 +166,34 @@ class RiskService(object):
             target,
             '/tableveil.v1.RiskService/GetRiskAnalysis',
             tableveil_dot_v1_dot_risk__service__pb2.GetRiskAnalysisRequest.SerializeToString,
-            tableveil_dot_v1_dot_risk__service__pb2.GetRiskAnalysisResponse.FromString,
+            tableveil_dot_v1_dot_risk__service__pb2.RiskAnalysis.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListRiskAnalyses(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.RiskService/ListRiskAnalyses',
+            tableveil_dot_v1_dot_risk__service__pb2.ListRiskAnalysesRequest.SerializeToString,
+            tableveil_dot_v1_dot_risk__service__pb2.ListRiskAnalysesResponse.FromString,
             options,
             channel_credentials,
             insecure,

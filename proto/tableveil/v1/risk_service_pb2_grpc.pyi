@@ -4,6 +4,7 @@ isort:skip_file
 Risk analyses: how easily people could be recognized in a table as it is. A job computes them."""
 
 from collections import abc as _abc
+from tableveil.v1 import job_service_pb2 as _job_service_pb2
 from tableveil.v1 import risk_service_pb2 as _risk_service_pb2
 import abc as _abc_1
 import grpc as _grpc
@@ -14,11 +15,13 @@ GRPC_VERSION: str
 
 class RiskServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
-    SubmitRiskAnalysis: _grpc.UnaryUnaryMultiCallable[_risk_service_pb2.SubmitRiskAnalysisRequest, _risk_service_pb2.SubmitRiskAnalysisResponse]
+    SubmitRiskAnalysis: _grpc.UnaryUnaryMultiCallable[_risk_service_pb2.SubmitRiskAnalysisRequest, _job_service_pb2.Job]
     """Queues a job that measures the risks of a table, a query or a release, and returns at once. The job is watched and
     cancelled like any other; once succeeded, it names its analysis.
     """
-    GetRiskAnalysis: _grpc.UnaryUnaryMultiCallable[_risk_service_pb2.GetRiskAnalysisRequest, _risk_service_pb2.GetRiskAnalysisResponse]
+    GetRiskAnalysis: _grpc.UnaryUnaryMultiCallable[_risk_service_pb2.GetRiskAnalysisRequest, _risk_service_pb2.RiskAnalysis]
+    ListRiskAnalyses: _grpc.UnaryUnaryMultiCallable[_risk_service_pb2.ListRiskAnalysesRequest, _risk_service_pb2.ListRiskAnalysesResponse]
+    """Newest first."""
     ReadRecordRisks: _grpc.UnaryStreamMultiCallable[_risk_service_pb2.ReadRecordRisksRequest, _risk_service_pb2.ReadRecordRisksResponse]
     """The risks of each combination of values, if the analysis was asked for them: with raw values, as one Arrow IPC
     stream in pieces.
@@ -30,7 +33,7 @@ class RiskServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _risk_service_pb2.SubmitRiskAnalysisRequest,
         context: _grpc.ServicerContext,
-    ) -> _risk_service_pb2.SubmitRiskAnalysisResponse:
+    ) -> _job_service_pb2.Job:
         """Queues a job that measures the risks of a table, a query or a release, and returns at once. The job is watched and
         cancelled like any other; once succeeded, it names its analysis.
         """
@@ -40,7 +43,15 @@ class RiskServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _risk_service_pb2.GetRiskAnalysisRequest,
         context: _grpc.ServicerContext,
-    ) -> _risk_service_pb2.GetRiskAnalysisResponse: ...
+    ) -> _risk_service_pb2.RiskAnalysis: ...
+
+    @_abc_1.abstractmethod
+    def ListRiskAnalyses(
+        self,
+        request: _risk_service_pb2.ListRiskAnalysesRequest,
+        context: _grpc.ServicerContext,
+    ) -> _risk_service_pb2.ListRiskAnalysesResponse:
+        """Newest first."""
 
     @_abc_1.abstractmethod
     def ReadRecordRisks(

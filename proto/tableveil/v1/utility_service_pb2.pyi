@@ -8,7 +8,6 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
-from tableveil.v1 import job_service_pb2 as _job_service_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -25,16 +24,22 @@ class SubmitUtilityReportRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     UTILITY_FIELD_NUMBER: _builtins.int
+    REQUEST_ID_FIELD_NUMBER: _builtins.int
+    request_id: _builtins.str
+    """The client's name for the request, of at most 1000 characters: the same request again returns the first job, unless
+    that failed for a reason that may have passed. Refused: the name with another request.
+    """
     @_builtins.property
     def utility(self) -> Global___UtilityRequest: ...
     def __init__(
         self,
         *,
         utility: Global___UtilityRequest | None = ...,
+        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["utility", b"utility"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["utility", b"utility"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["request_id", b"request_id", "utility", b"utility"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -45,44 +50,20 @@ class UtilityRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     RELEASE_FIELD_NUMBER: _builtins.int
-    REQUEST_ID_FIELD_NUMBER: _builtins.int
     release: _builtins.str
     """releases/{id}"""
-    request_id: _builtins.str
-    """Chosen by the client: submitting the same request again returns the first job."""
     def __init__(
         self,
         *,
         release: _builtins.str = ...,
-        request_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["release", b"release", "request_id", b"request_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["release", b"release"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___UtilityRequest: _TypeAlias = UtilityRequest  # noqa: Y015
-
-@_typing.final
-class SubmitUtilityReportResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    JOB_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def job(self) -> _job_service_pb2.Job: ...
-    def __init__(
-        self,
-        *,
-        job: _job_service_pb2.Job | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["job", b"job"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___SubmitUtilityReportResponse: _TypeAlias = SubmitUtilityReportResponse  # noqa: Y015
 
 @_typing.final
 class GetUtilityReportRequest(_message.Message):
@@ -105,24 +86,51 @@ class GetUtilityReportRequest(_message.Message):
 Global___GetUtilityReportRequest: _TypeAlias = GetUtilityReportRequest  # noqa: Y015
 
 @_typing.final
-class GetUtilityReportResponse(_message.Message):
+class ListUtilityReportsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
-    UTILITY_REPORT_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def utility_report(self) -> Global___UtilityReport: ...
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """0 means 50; more than 1000 means 1000."""
+    page_token: _builtins.str
     def __init__(
         self,
         *,
-        utility_report: Global___UtilityReport | None = ...,
+        page_size: _builtins.int = ...,
+        page_token: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["utility_report", b"utility_report"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["utility_report", b"utility_report"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["page_size", b"page_size", "page_token", b"page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___GetUtilityReportResponse: _TypeAlias = GetUtilityReportResponse  # noqa: Y015
+Global___ListUtilityReportsRequest: _TypeAlias = ListUtilityReportsRequest  # noqa: Y015
+
+@_typing.final
+class ListUtilityReportsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    UTILITY_REPORTS_FIELD_NUMBER: _builtins.int
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    next_page_token: _builtins.str
+    """Empty on the last page."""
+    @_builtins.property
+    def utility_reports(self) -> _containers.RepeatedCompositeFieldContainer[Global___UtilityReport]: ...
+    def __init__(
+        self,
+        *,
+        utility_reports: _abc.Iterable[Global___UtilityReport] | None = ...,
+        next_page_token: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "utility_reports", b"utility_reports"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListUtilityReportsResponse: _TypeAlias = ListUtilityReportsResponse  # noqa: Y015
 
 @_typing.final
 class UtilityReport(_message.Message):

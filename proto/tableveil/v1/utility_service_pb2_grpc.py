@@ -3,6 +3,7 @@
 import grpc
 import warnings
 
+from tableveil.v1 import job_service_pb2 as tableveil_dot_v1_dot_job__service__pb2
 from tableveil.v1 import utility_service_pb2 as tableveil_dot_v1_dot_utility__service__pb2
 
 GRPC_GENERATED_VERSION = '1.76.0'
@@ -37,12 +38,17 @@ class UtilityServiceStub(object):
         self.SubmitUtilityReport = channel.unary_unary(
                 '/tableveil.v1.UtilityService/SubmitUtilityReport',
                 request_serializer=tableveil_dot_v1_dot_utility__service__pb2.SubmitUtilityReportRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_utility__service__pb2.SubmitUtilityReportResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
                 _registered_method=True)
         self.GetUtilityReport = channel.unary_unary(
                 '/tableveil.v1.UtilityService/GetUtilityReport',
                 request_serializer=tableveil_dot_v1_dot_utility__service__pb2.GetUtilityReportRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_utility__service__pb2.GetUtilityReportResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_utility__service__pb2.UtilityReport.FromString,
+                _registered_method=True)
+        self.ListUtilityReports = channel.unary_unary(
+                '/tableveil.v1.UtilityService/ListUtilityReports',
+                request_serializer=tableveil_dot_v1_dot_utility__service__pb2.ListUtilityReportsRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_utility__service__pb2.ListUtilityReportsResponse.FromString,
                 _registered_method=True)
 
 
@@ -62,18 +68,30 @@ class UtilityServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListUtilityReports(self, request, context):
+        """Newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_UtilityServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
             'SubmitUtilityReport': grpc.unary_unary_rpc_method_handler(
                     servicer.SubmitUtilityReport,
                     request_deserializer=tableveil_dot_v1_dot_utility__service__pb2.SubmitUtilityReportRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_utility__service__pb2.SubmitUtilityReportResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_job__service__pb2.Job.SerializeToString,
             ),
             'GetUtilityReport': grpc.unary_unary_rpc_method_handler(
                     servicer.GetUtilityReport,
                     request_deserializer=tableveil_dot_v1_dot_utility__service__pb2.GetUtilityReportRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_utility__service__pb2.GetUtilityReportResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_utility__service__pb2.UtilityReport.SerializeToString,
+            ),
+            'ListUtilityReports': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListUtilityReports,
+                    request_deserializer=tableveil_dot_v1_dot_utility__service__pb2.ListUtilityReportsRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_utility__service__pb2.ListUtilityReportsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -102,7 +120,7 @@ class UtilityService(object):
             target,
             '/tableveil.v1.UtilityService/SubmitUtilityReport',
             tableveil_dot_v1_dot_utility__service__pb2.SubmitUtilityReportRequest.SerializeToString,
-            tableveil_dot_v1_dot_utility__service__pb2.SubmitUtilityReportResponse.FromString,
+            tableveil_dot_v1_dot_job__service__pb2.Job.FromString,
             options,
             channel_credentials,
             insecure,
@@ -129,7 +147,34 @@ class UtilityService(object):
             target,
             '/tableveil.v1.UtilityService/GetUtilityReport',
             tableveil_dot_v1_dot_utility__service__pb2.GetUtilityReportRequest.SerializeToString,
-            tableveil_dot_v1_dot_utility__service__pb2.GetUtilityReportResponse.FromString,
+            tableveil_dot_v1_dot_utility__service__pb2.UtilityReport.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListUtilityReports(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.UtilityService/ListUtilityReports',
+            tableveil_dot_v1_dot_utility__service__pb2.ListUtilityReportsRequest.SerializeToString,
+            tableveil_dot_v1_dot_utility__service__pb2.ListUtilityReportsResponse.FromString,
             options,
             channel_credentials,
             insecure,

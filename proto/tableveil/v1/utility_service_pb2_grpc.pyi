@@ -4,6 +4,7 @@ isort:skip_file
 Utility reports: the information that a release keeps of its source. A job computes them."""
 
 from collections import abc as _abc
+from tableveil.v1 import job_service_pb2 as _job_service_pb2
 from tableveil.v1 import utility_service_pb2 as _utility_service_pb2
 import abc as _abc_1
 import grpc as _grpc
@@ -14,9 +15,11 @@ GRPC_VERSION: str
 
 class UtilityServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
-    SubmitUtilityReport: _grpc.UnaryUnaryMultiCallable[_utility_service_pb2.SubmitUtilityReportRequest, _utility_service_pb2.SubmitUtilityReportResponse]
+    SubmitUtilityReport: _grpc.UnaryUnaryMultiCallable[_utility_service_pb2.SubmitUtilityReportRequest, _job_service_pb2.Job]
     """Queues a job that compares a release with its source, and returns at once. Once succeeded, it names its report."""
-    GetUtilityReport: _grpc.UnaryUnaryMultiCallable[_utility_service_pb2.GetUtilityReportRequest, _utility_service_pb2.GetUtilityReportResponse]
+    GetUtilityReport: _grpc.UnaryUnaryMultiCallable[_utility_service_pb2.GetUtilityReportRequest, _utility_service_pb2.UtilityReport]
+    ListUtilityReports: _grpc.UnaryUnaryMultiCallable[_utility_service_pb2.ListUtilityReportsRequest, _utility_service_pb2.ListUtilityReportsResponse]
+    """Newest first."""
 
 class UtilityServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -24,7 +27,7 @@ class UtilityServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _utility_service_pb2.SubmitUtilityReportRequest,
         context: _grpc.ServicerContext,
-    ) -> _utility_service_pb2.SubmitUtilityReportResponse:
+    ) -> _job_service_pb2.Job:
         """Queues a job that compares a release with its source, and returns at once. Once succeeded, it names its report."""
 
     @_abc_1.abstractmethod
@@ -32,6 +35,14 @@ class UtilityServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _utility_service_pb2.GetUtilityReportRequest,
         context: _grpc.ServicerContext,
-    ) -> _utility_service_pb2.GetUtilityReportResponse: ...
+    ) -> _utility_service_pb2.UtilityReport: ...
+
+    @_abc_1.abstractmethod
+    def ListUtilityReports(
+        self,
+        request: _utility_service_pb2.ListUtilityReportsRequest,
+        context: _grpc.ServicerContext,
+    ) -> _utility_service_pb2.ListUtilityReportsResponse:
+        """Newest first."""
 
 def add_UtilityServiceServicer_to_server(servicer: UtilityServiceServicer, server: _grpc.Server) -> None: ...

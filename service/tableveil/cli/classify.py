@@ -92,17 +92,17 @@ def classify(
         choose_inside_folds=choose_inside_folds,
         publish=publish,
     )
-    job = session.client.assess_classifiers(asked)
-    show_classification(session, follow(session, job.name, session.output.err).result, html, overwrite)
+    job = session.client.submit_analysis(v1.AssessClassifiersRequest(classification=asked))
+    show_result(session, follow(session, job.name, session.output.err).result, html, overwrite)
 
 
-def show_classification(session: Session, name: str, html: Path | None = None, overwrite: bool = False) -> None:
+def show_result(session: Session, name: str, html: Path | None = None, overwrite: bool = False) -> None:
     """Writes an assessment as JSON, or as tables for people; and as a page, if there is a path for one."""
-    found = session.client.get_classification(name)
+    found = session.client.get_result(v1.ClassificationReport, name)
     if html is not None:
         write_text(html, as_html(found), "html", overwrite)
     if session.output.as_json:
-        session.output.json(v1.GetClassificationResponse(classification=found))
+        session.output.json({"classification": found})
     else:
         session.output.show(_report(found))
 

@@ -65,15 +65,16 @@ def frontier(session: Session, policy: Path, ks: list[int], limits: list[str]) -
     message, faults = load_policy(policy)
     if faults:
         raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
-    job = client.submit_frontier(message, ks, limits, policy.parent)
-    show_frontier(session, follow(session, job.name, output.err).frontier)
+    request = frontier_service_pb2.SubmitFrontierRequest(policy=message, k=ks, suppression_limits=limits)
+    job = client.submit_analysis(request, policy.parent)
+    show_result(session, follow(session, job.name, output.err).result)
 
 
-def show_frontier(session: Session, name: str) -> None:
+def show_result(session: Session, name: str) -> None:
     """Writes a frontier as JSON, or as a table for people."""
-    found = session.client.get_frontier(name)
+    found = session.client.get_result(frontier_service_pb2.Frontier, name)
     if session.output.as_json:
-        session.output.json(frontier_service_pb2.GetFrontierResponse(frontier=found))
+        session.output.json({"frontier": found})
     else:
         session.output.show(_frontier(found))
 

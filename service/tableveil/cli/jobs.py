@@ -67,7 +67,7 @@ def cancel(session: Session, job: str) -> None:
     """
     found = session.client.cancel_job(job)
     if session.output.as_json:
-        session.output.json(job_service_pb2.CancelJobResponse(job=found))
+        session.output.json({"job": found})
     elif found.state in ENDED:
         session.output.show(f"{found.name} has ended: {activity(found)}.")
     else:
@@ -90,7 +90,7 @@ def resubmit(session: Session, job: str, wait: bool) -> None:
         if not output.as_json:
             output.show(f"See what came out with `tableveil show {ended.result}`.")
     elif output.as_json:
-        output.json(job_service_pb2.ResubmitJobResponse(job=queued))
+        output.json({"job": queued})
     else:
         output.show(f"{queued.name} submitted. Follow it with `tableveil watch {queued.name}`.")
 

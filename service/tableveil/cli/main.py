@@ -10,42 +10,9 @@ from typing import NoReturn
 
 import click
 
+from tableveil.cli.commands import MODULES
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.errors import nearest, shortened
-
-# The module of each command. They are loaded when they are needed: a list of jobs should not wait for DuckDB.
-_MODULES = {
-    "serve": "serve",
-    "load": "load",
-    "tables": "described",
-    "describe": "described",
-    "run": "run",
-    "submit": "policies",
-    "check-policy": "policies",
-    "jobs": "jobs",
-    "watch": "jobs",
-    "cancel": "jobs",
-    "resubmit": "jobs",
-    "delete": "jobs",
-    "frontier": "frontier",
-    "sweep": "sweep",
-    "risk": "risk",
-    "draft-policy": "draft",
-    "classify": "classify",
-    "utility": "utility",
-    "releases": "releases",
-    "show": "releases",
-    "export": "releases",
-    "withdraw": "releases",
-    "hierarchies": "hierarchies",
-    "doctor": "doctor",
-    "backup": "backup",
-    "restore": "backup",
-    "certificates": "certificates",
-    "health": "health",
-    "audit": "audit",
-    "demo": "demo",
-}
 
 # \b keeps click from joining the lines.
 _EPILOG = "\b\nExit codes:\n" + "\n".join(f"{code.value:5}  {code.meaning}" for code in ExitCode)
@@ -53,20 +20,20 @@ _EPILOG = "\b\nExit codes:\n" + "\n".join(f"{code.value:5}  {code.meaning}" for 
 
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_MODULES)
+        return list(MODULES)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         # click would propose only commands that are loaded.
-        if args[0] not in _MODULES and not ctx.resilient_parsing and (hint := nearest(args[0], _MODULES)):
+        if args[0] not in MODULES and not ctx.resilient_parsing and (hint := nearest(args[0], MODULES)):
             ctx.fail(f"No such command {shortened(args[0])}. {hint}")
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _MODULES:
+        if cmd_name not in MODULES:
             return None
-        module = import_module(f"tableveil.cli.{_MODULES[cmd_name]}")
+        module = import_module(f"tableveil.cli.{MODULES[cmd_name]}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 

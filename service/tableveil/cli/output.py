@@ -63,8 +63,12 @@ class Output:
         click.echo(_rendered(self.err, content), err=True)
 
     def json(self, document: Message | Mapping[str, object]) -> None:
-        """Writes a JSON document in one line."""
-        content = as_dict(document) if isinstance(document, Message) else document
+        """Writes a JSON document in one line; a message, or any values by name, messages among them."""
+        content = (
+            as_dict(document)
+            if isinstance(document, Message)
+            else {name: as_dict(value) if isinstance(value, Message) else value for name, value in document.items()}
+        )
         # Escaped to ASCII, so that every encoding can hold it and no terminal obeys its characters.
         click.echo(json.dumps(content))
 

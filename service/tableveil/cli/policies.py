@@ -20,11 +20,11 @@ from tableveil.client.failures import faults_to
 from tableveil.client.levels import use_levels_of
 from tableveil.document import load_policy
 from tableveil.errors import Checked, Fault, InvalidError
-from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
+from tableveil.v1 import job_service_pb2, policy_pb2
 
 POLICY = click.argument("policy", type=click.Path(path_type=Path))
 REQUEST_ID = click.option(
-    "--request-id", metavar="ID", help="Overrides the policy's: the same id and policy again mean the first job."
+    "--request-id", default="", metavar="ID", help="A name for the request: the same again means the first job."
 )
 LEVELS_OF = click.option(
     "--levels-of",
@@ -39,7 +39,7 @@ LEVELS_OF = click.option(
 @REQUEST_ID
 @LEVELS_OF
 @verb
-def submit(session: Session, policy: Path, wait: bool, request_id: str | None, levels_of: str | None) -> None:
+def submit(session: Session, policy: Path, wait: bool, request_id: str, levels_of: str | None) -> None:
     """Queue a job for the policy in a file.
 
     Hierarchies in CSV files are stored on the server first. With --json and --wait, one JSON object per line: the job
@@ -49,32 +49,30 @@ def submit(session: Session, policy: Path, wait: bool, request_id: str | None, l
     if wait:
         show_release_of(session, follow(session, job.name, session.output.err))
     elif session.output.as_json:
-        session.output.json(job_service_pb2.SubmitJobResponse(job=job))
+        session.output.json({"job": job})
     else:
         session.output.show(f"{job.name} submitted. Follow it with `tableveil watch {job.name}`.")
         _warn(session, job.warnings)
 
 
-def queued(session: Session, policy: Path, request_id: str | None, levels_of: str | None) -> job_service_pb2.Job:
-    """Queues the job for the policy in a file; the other arguments override the file."""
+def queued(session: Session, policy: Path, request_id: str, levels_of: str | None) -> job_service_pb2.Job:
+    """Queues the job for the policy in a file; `levels_of` overrides its search."""
     message, faults = load_policy(policy)
     session.output.columns.extend(attribute.column for attribute in message.attributes)
     if faults:
         raise InvalidError.about(
             "POLICY_INVALID", "the policy is invalid", _checked(session.client, message, policy, faults).faults
         )
-    if request_id is not None:
-        message.request_id = request_id
     if levels_of is not None:
         use_levels_of(message, session.client.get_release(levels_of))
-    return session.client.submit(message, policy.parent)
+    return session.client.submit(message, policy.parent, request_id)
 
 
 def show_release_of(session: Session, job: job_service_pb2.Job) -> None:
     """Writes the release of a job that succeeded as JSON, or as an account for people."""
-    release = session.client.get_release(job.release)
+    release = session.client.get_release(job.result)
     if session.output.as_json:
-        session.output.json(release_service_pb2.GetReleaseResponse(release=release))
+        session.output.json({"release": release})
     else:
         session.output.show(account(release))
 

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.text import Text
 
 from tableveil.cli import wording
+from tableveil.cli.commands import COUNTED
 from tableveil.client.watching import ENDED
 from tableveil.v1 import job_service_pb2
 
@@ -25,13 +26,6 @@ _PHASES = {
     job_service_pb2.JOB_PHASE_WRITING: "writing",
     job_service_pb2.JOB_PHASE_VERIFYING: "verifying",
 }
-
-
-_COUNTED = {
-    job_service_pb2.JOB_KIND_CLASSIFICATION: "classifiers trained",
-    job_service_pb2.JOB_KIND_UTILITY_REPORT: "columns compared",
-}
-"""The unit of counts where there are no transformations."""
 
 
 class ProgressView(Protocol):
@@ -67,7 +61,7 @@ def findings(job: job_service_pb2.Job) -> str:
     if not progress.lattice_size:
         return ""
     size = wording.large_count(progress.lattice_size)
-    what = "records in clusters" if progress.of_records else _COUNTED.get(job.kind, "transformations checked")
+    what = "records in clusters" if progress.of_records else COUNTED.get(job.kind, "transformations checked")
     parts = [f"{wording.count(progress.transformations_checked)} of {size} {what}"]
     if progress.HasField("best_score"):
         parts.append(f"best score {wording.score(progress.best_score)}")

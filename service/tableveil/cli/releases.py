@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 
@@ -11,29 +11,17 @@ from rich.console import RenderableType
 
 from tableveil.cli import wording
 from tableveil.cli.account import account
-from tableveil.cli.classify import show_classification
+from tableveil.cli.commands import SHOWN
 from tableveil.cli.explanation import explanation
-from tableveil.cli.frontier import show_frontier
 from tableveil.cli.guarantees import guarantees
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.jobs import job_details
-from tableveil.cli.risk import show_risk_analysis
-from tableveil.cli.sweep import CHART, OVERWRITE_CHART, show_payout_sweep
+from tableveil.cli.sweep import CHART, OVERWRITE_CHART
 from tableveil.cli.tables import listing
-from tableveil.cli.utility import show_utility_report
 from tableveil.cli.verb import LIMIT, Session, verb
 from tableveil.client import ExportFormat
-from tableveil.client.names import CLASSIFICATIONS, FRONTIERS, JOBS, PAYOUT_SWEEPS, RISK_ANALYSES, UTILITY_REPORTS
-from tableveil.v1 import job_service_pb2, release_service_pb2
-
-_SHOWN: Mapping[str, Callable[[Session, str], None]] = {
-    FRONTIERS: show_frontier,
-    PAYOUT_SWEEPS: show_payout_sweep,
-    RISK_ANALYSES: show_risk_analysis,
-    CLASSIFICATIONS: show_classification,
-    UTILITY_REPORTS: show_utility_report,
-}
-"""Functions that show the results of each kind of job but releases, by their collection."""
+from tableveil.client.names import JOBS
+from tableveil.v1 import release_service_pb2
 
 _DATABASE_SUFFIXES = {".duckdb", ".ddb", ".db"}
 
@@ -76,33 +64,30 @@ def releases(session: Session, limit: int) -> None:
 def show(session: Session, name: str, explain: bool, privacy: bool, chart: Path | None, overwrite: bool) -> None:
     """Show what there is of a name.
 
-    A release (3 or releases/3), a job (jobs/3), a frontier (frontiers/3), a payout sweep (payoutSweeps/3), a risk
-    analysis (riskAnalyses/3), a classifier assessment (classifications/3) or a utility report (utilityReports/3).
+    A release (3 or releases/3), a job (jobs/3), or the result of any other job, such as frontiers/3.
     """
     output, client = session.output, session.client
     collection = name.rpartition("/")[0]
-    if (explain or privacy) and (collection == JOBS or collection in _SHOWN):
+    if (explain or privacy) and (collection == JOBS or collection in SHOWN):
         raise click.UsageError(f"{'--explain' if explain else '--privacy'} is for releases")
     if explain and privacy:
         raise click.UsageError("--explain and --privacy show different things: use one of them")
-    if chart is not None and collection != PAYOUT_SWEEPS:
+    if chart is not None and collection != "payoutSweeps":
         raise click.UsageError("--chart is for payout sweeps")
-    if collection == PAYOUT_SWEEPS:
-        show_payout_sweep(session, name, chart, overwrite)
-        return
-    if collection in _SHOWN:
-        _SHOWN[collection](session, name)
+    if collection in SHOWN:
+        show_result = import_module(f"tableveil.cli.{SHOWN[collection]}").show_result
+        show_result(session, name, *((chart, overwrite) if chart is not None else ()))
         return
     if collection == JOBS:
         job = client.get_job(name)
         if output.as_json:
-            output.json(job_service_pb2.GetJobResponse(job=job))
+            output.json({"job": job})
         else:
             output.show(job_details(job))
         return
     release = client.get_release(name)
     if output.as_json:
-        output.json(release_service_pb2.GetReleaseResponse(release=release))
+        output.json({"release": release})
     else:
         output.show(_of_release(release, explain, privacy))
 
@@ -119,7 +104,7 @@ def withdraw(session: Session, release: str, reason: str) -> None:
     """
     withdrawn = session.client.withdraw_release(release, reason)
     if session.output.as_json:
-        session.output.json(release_service_pb2.WithdrawReleaseResponse(release=withdrawn))
+        session.output.json({"release": withdrawn})
         return
     lines = [f"{withdrawn.name} is withdrawn; its evidence stays."]
     lines += [f"Kept {wording.printable(name)}: it is not what was written." for name in withdrawn.kept_objects]

@@ -134,11 +134,11 @@ def risk(
         asked.population.size = population_size
     if sampling_fraction is not None:
         asked.population.sampling_fraction = sampling_fraction
-    job = session.client.submit_risk_analysis(asked)
+    job = session.client.submit_analysis(risk_service_pb2.SubmitRiskAnalysisRequest(risk=asked))
     name = follow(session, job.name, session.output.err).result
     if records is not None:
         interruptible(session.client, lambda: _write_records(session, name, records, overwrite))
-    show_risk_analysis(session, name)
+    show_result(session, name)
 
 
 def _write_records(session: Session, name: str, path: Path, overwrite: bool) -> None:
@@ -162,11 +162,11 @@ def _write_records(session: Session, name: str, path: Path, overwrite: bool) -> 
         raise InternalError("WRITE_FAILED", message) from error
 
 
-def show_risk_analysis(session: Session, name: str) -> None:
+def show_result(session: Session, name: str) -> None:
     """Writes a risk analysis as JSON, or as tables for people."""
-    found = session.client.get_risk_analysis(name)
+    found = session.client.get_result(risk_service_pb2.RiskAnalysis, name)
     if session.output.as_json:
-        session.output.json(risk_service_pb2.GetRiskAnalysisResponse(risk_analysis=found))
+        session.output.json({"risk_analysis": found})
     else:
         session.output.show(_analysis(found))
 

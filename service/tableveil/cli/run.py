@@ -34,7 +34,7 @@ from tableveil.identity.secret import new_secret
 def run(
     policy: Path,
     database: Path,
-    request_id: str | None,
+    request_id: str,
     levels_of: str | None,
     memory_limit: str | None,
     threads: int | None,

@@ -91,21 +91,22 @@ def sweep(
     message, faults = load_policy(policy)
     if faults:
         raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
-    job = session.client.submit_payout_sweep(message, gains, if_method_known, policy.parent)
+    request = payout_service_pb2.SubmitPayoutSweepRequest(policy=message, gains=gains, if_method_known=if_method_known)
+    job = session.client.submit_analysis(request, policy.parent)
     ended = follow(session, job.name, session.output.err)
-    show_payout_sweep(session, ended.result, chart, overwrite)
+    show_result(session, ended.result, chart, overwrite)
     if not session.output.as_json:
         for warning in ended.warnings:
             session.output.tell(f"warning: {wording.printable(warning)}")
 
 
-def show_payout_sweep(session: Session, name: str, chart: Path | None = None, overwrite: bool = False) -> None:
+def show_result(session: Session, name: str, chart: Path | None = None, overwrite: bool = False) -> None:
     """Writes a payout sweep as JSON, or as tables for people; and as a chart, if there is a path for one."""
-    found = session.client.get_payout_sweep(name)
+    found = session.client.get_result(payout_service_pb2.PayoutSweep, name)
     if chart is not None:
         write_text(chart, _FORMATS[chart.suffix.lower()](found), "chart", overwrite)
     if session.output.as_json:
-        session.output.json(payout_service_pb2.GetPayoutSweepResponse(payout_sweep=found))
+        session.output.json({"payout_sweep": found})
     else:
         session.output.show(_payout_sweep(found))
 

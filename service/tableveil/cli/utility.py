@@ -16,6 +16,7 @@ from tableveil.cli.follow import follow
 from tableveil.cli.tables import listing
 from tableveil.cli.utility_page import as_html, changes, number
 from tableveil.cli.verb import Session, verb
+from tableveil.client.names import RELEASES, resource_name
 from tableveil.usefulness import QUANTILES
 from tableveil.v1 import utility_service_pb2
 from tableveil.v1.utility_service_pb2 import ColumnUtility, Spread
@@ -42,17 +43,18 @@ def utility(session: Session, release: str, html: Path | None, overwrite: bool) 
     """
     if html is not None:
         require_free(html, "html", overwrite)
-    job = session.client.submit_utility_report(release)
-    show_utility_report(session, follow(session, job.name, session.output.err).result, html, overwrite)
+    asked = utility_service_pb2.UtilityRequest(release=resource_name(RELEASES, release))
+    job = session.client.submit_analysis(utility_service_pb2.SubmitUtilityReportRequest(utility=asked))
+    show_result(session, follow(session, job.name, session.output.err).result, html, overwrite)
 
 
-def show_utility_report(session: Session, name: str, html: Path | None = None, overwrite: bool = False) -> None:
+def show_result(session: Session, name: str, html: Path | None = None, overwrite: bool = False) -> None:
     """Writes a utility report as JSON, or as tables for people; and as a page, if there is a path for one."""
-    found = session.client.get_utility_report(name)
+    found = session.client.get_result(utility_service_pb2.UtilityReport, name)
     if html is not None:
         write_text(html, as_html(found), "html", overwrite)
     if session.output.as_json:
-        session.output.json(utility_service_pb2.GetUtilityReportResponse(utility_report=found))
+        session.output.json({"utility_report": found})
     else:
         session.output.show(_report(found))
 

@@ -7,11 +7,6 @@ from tableveil.v1 import policy_pb2
 
 JOBS = "jobs"
 RELEASES = "releases"
-FRONTIERS = "frontiers"
-PAYOUT_SWEEPS = "payoutSweeps"
-RISK_ANALYSES = "riskAnalyses"
-CLASSIFICATIONS = "classifications"
-UTILITY_REPORTS = "utilityReports"
 
 
 def resource_name(collection: str, text: str) -> str:

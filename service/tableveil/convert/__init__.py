@@ -2,9 +2,7 @@
 
 from tableveil.convert.admin import backup_to_proto, finding_to_proto
 from tableveil.convert.canonical import canonical_json, policy_from_json
-from tableveil.convert.classifications import classification_request_from_proto, classification_to_proto
 from tableveil.convert.failures import failure_from_proto, failure_to_proto, fault_from_proto, fault_to_proto
-from tableveil.convert.frontiers import frontier_from_proto, frontier_to_proto
 from tableveil.convert.hierarchies import stored_hierarchy_to_proto
 from tableveil.convert.hierarchy_views import (
     comparison_to_proto,
@@ -29,19 +27,14 @@ from tableveil.convert.pages import (
     read_hierarchy_token,
     read_number_token,
 )
-from tableveil.convert.payout_sweeps import payout_sweep_from_proto, payout_sweep_to_proto
 from tableveil.convert.policy_from_proto import policy_from_proto, stored_policy
 from tableveil.convert.policy_to_proto import policy_to_proto
 from tableveil.convert.privacy import privacy_in_words
 from tableveil.convert.releases import release_to_proto
-from tableveil.convert.risk_analyses import risk_analysis_to_proto, risk_request_from_proto
-from tableveil.convert.utility_reports import utility_report_to_proto, utility_request_from_proto
 
 __all__ = [
     "backup_to_proto",
     "canonical_json",
-    "classification_request_from_proto",
-    "classification_to_proto",
     "comparison_to_proto",
     "example_limit",
     "failure_from_proto",
@@ -49,16 +42,12 @@ __all__ = [
     "fault_from_proto",
     "fault_to_proto",
     "finding_to_proto",
-    "frontier_from_proto",
-    "frontier_to_proto",
     "hierarchy_token",
     "job_name",
     "job_number",
     "job_to_proto",
     "number_token",
     "page_size",
-    "payout_sweep_from_proto",
-    "payout_sweep_to_proto",
     "policy_from_json",
     "policy_from_proto",
     "policy_to_proto",
@@ -72,11 +61,7 @@ __all__ = [
     "release_to_proto",
     "result_name",
     "result_number",
-    "risk_analysis_to_proto",
-    "risk_request_from_proto",
     "stored_hierarchy_to_proto",
     "stored_levels_from_proto",
     "stored_policy",
-    "utility_report_to_proto",
-    "utility_request_from_proto",
 ]

@@ -20,7 +20,7 @@ from tableveil.requests.classification import (
     check_classification_request,
 )
 from tableveil.state.classifications import Classification
-from tableveil.state.jobs import JobKind
+from tableveil.state.kinds import JobKind
 from tableveil.v1 import classification_service_pb2 as v1
 
 
@@ -39,7 +39,6 @@ def classification_request_from_proto(
         max_records=message.max_records or DEFAULT_MAX_RECORDS,
         choose_inside_folds=message.choose_inside_folds,
         publish=message.publish,
-        request_id=message.request_id,
     )
     faults.judged(check_classification_request(request))
     found = faults.all()

@@ -14,7 +14,7 @@ from tableveil.errors import Fault, shortened
 from tableveil.policy import Choose, Policy
 from tableveil.requests.frontier import FrontierGrid, check_grid, check_pairs, k_of
 from tableveil.state.frontiers import Frontier, Point
-from tableveil.state.jobs import JobKind
+from tableveil.state.kinds import JobKind
 from tableveil.v1 import frontier_service_pb2, policy_pb2
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tableveil.convert.enums import JOB_KINDS, JOB_PHASES, JOB_STATES
+from tableveil.convert.enums import JOB_PHASES, JOB_STATES
 from tableveil.convert.failures import failure_to_proto
 from tableveil.convert.names import job_name, result_name
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import timestamp
 from tableveil.runtime.model import Job, JobProgress
-from tableveil.state.jobs import JobKind
+from tableveil.state.kinds import KINDS, JobKind
 from tableveil.v1 import job_service_pb2, policy_pb2
 
 
@@ -31,10 +31,8 @@ def job_to_proto(job: Job) -> job_service_pb2.Job:
         start_time=timestamp(job.started_at),
         end_time=timestamp(job.ended_at),
         progress=_progress(job.progress) if job.progress else None,
-        kind=JOB_KINDS.to_proto(request.kind),
+        kind=KINDS[request.kind].collection,
         result=result,
-        release=result if request.kind is JobKind.RELEASE else "",
-        frontier=result if request.kind is JobKind.FRONTIER else "",
         failure=failure_to_proto(job.failure) if job.failure else None,
         warnings=job.warnings,
         queue_position=job.queue_position,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from tableveil.errors import InvalidError, shortened
-from tableveil.state.jobs import JobKind
-from tableveil.state.kinds import KINDS
+from tableveil.state.kinds import KINDS, JobKind
 
 # Short enough for a 64-bit number.
 _NUMBER = re.compile(r"[1-9][0-9]{0,17}")

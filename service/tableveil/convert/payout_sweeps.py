@@ -15,7 +15,7 @@ from tableveil.errors import Fault, shortened
 from tableveil.game.sweep import SweepPoint
 from tableveil.policy import Policy
 from tableveil.requests.payout_sweep import SweptGains, check_gains, check_number, check_sweep
-from tableveil.state.jobs import JobKind
+from tableveil.state.kinds import JobKind
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.v1 import payout_service_pb2, policy_pb2
 

@@ -146,7 +146,6 @@ class _Reader:
             risk_thresholds=self._risk_thresholds(message),
             release=self._release(message.release),
             repeat_reason=message.repeat_reason,
-            request_id=message.request_id,
             population=(
                 population_from_proto(message.population, self._faults) if message.HasField("population") else None
             ),

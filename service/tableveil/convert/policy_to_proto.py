@@ -35,7 +35,6 @@ def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
         quality_model=quality_to_proto(policy.quality_model),
         release=_release(policy.release),
         repeat_reason=policy.repeat_reason,
-        request_id=policy.request_id,
         population=None if policy.population is None else population_to_proto(policy.population),
         game=None if policy.game is None else game_to_proto(policy.game),
     )

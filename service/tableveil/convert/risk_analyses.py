@@ -15,7 +15,7 @@ from tableveil.convert.times import timestamp
 from tableveil.errors import Fault, InvalidError
 from tableveil.policy import DEFAULT_RISK_THRESHOLDS
 from tableveil.requests.risk_analysis import RiskRequest, check_risk_request
-from tableveil.state.jobs import JobKind
+from tableveil.state.kinds import JobKind
 from tableveil.state.risk_analyses import ComparedRisk, Measure, RiskAnalysis, SubsetRisk
 from tableveil.v1 import risk_service_pb2
 
@@ -36,7 +36,6 @@ def risk_request_from_proto(message: risk_service_pb2.RiskRequest) -> tuple[Risk
         weight_column=message.weight_column,
         largest_subset=message.largest_subset or None,
         records=message.records,
-        request_id=message.request_id,
         compare=tuple(tuple(compared.columns) for compared in message.compare),
         source_query=message.source_query,
     )

@@ -7,21 +7,19 @@ from google.protobuf import json_format
 from tableveil.convert.canonical import canonical_json
 from tableveil.convert.names import job_name, release_name, release_number, result_name
 from tableveil.convert.times import timestamp
-from tableveil.requests.utility import UtilityRequest
-from tableveil.state.jobs import JobKind
+from tableveil.state.kinds import JobKind
 from tableveil.state.utility_reports import Stored
 from tableveil.usefulness import Association, ColumnUtility, Spread
 from tableveil.v1 import utility_service_pb2
 
 
-def utility_request_from_proto(message: utility_service_pb2.UtilityRequest) -> tuple[UtilityRequest, str]:
-    """The request, and its document.
+def utility_request_from_proto(message: utility_service_pb2.UtilityRequest) -> tuple[int, str]:
+    """The release in the request, and its document.
 
     Raises:
         InvalidError: it does not name a release.
     """
-    request = UtilityRequest(release_number(message.release, "utility.release"), message.request_id)
-    return request, canonical_json(message)
+    return release_number(message.release, "utility.release"), canonical_json(message)
 
 
 def utility_report_to_proto(stored: Stored) -> utility_service_pb2.UtilityReport:

@@ -116,7 +116,7 @@ def _server(database: Path, log: Path) -> Iterator[str]:
 def _release(session: Session, policy: policy_pb2.Policy) -> release_service_pb2.Release:
     session.client.wait_until_ready(SECONDS_TO_START)
     job = session.client.submit(policy)
-    return session.client.get_release(follow(session, job.name, session.output.err).release)
+    return session.client.get_release(follow(session, job.name, session.output.err).result)
 
 
 def _question(release: release_service_pb2.Release) -> str:

@@ -11,7 +11,7 @@ from tableveil.backend import Database
 from tableveil.errors import ConflictError, NotFoundError, nearest, shortened
 from tableveil.lookups.results import Results
 from tableveil.lookups.rows import ROWS_PER_BATCH, readable
-from tableveil.state.jobs import JobKind
+from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
 
 

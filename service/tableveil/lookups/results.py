@@ -12,8 +12,7 @@ from tableveil.backend import Database
 from tableveil.errors import NotFoundError
 from tableveil.lookups.rows import ROWS_PER_BATCH, readable
 from tableveil.source.tables import STATE_SCHEMA
-from tableveil.state.jobs import JobKind
-from tableveil.state.kinds import KINDS, StoredKind
+from tableveil.state.kinds import KINDS, JobKind, StoredKind
 from tableveil.state.risk_analyses import RiskAnalysis
 
 Result = TypeVar("Result")

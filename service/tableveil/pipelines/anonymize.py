@@ -17,7 +17,8 @@ from tableveil.pipelines.work import Work, fitting, policy_work
 from tableveil.policy import Policy, TableReference, early_warnings
 from tableveil.release import Evidence, check_disclosure, check_existing, check_ledger, publish
 from tableveil.source import population_fingerprint
-from tableveil.state.jobs import JobKind, JobPhase
+from tableveil.state.jobs import JobPhase
+from tableveil.state.kinds import JobKind
 from tableveil.state.migrate import fingerprint_key
 
 

@@ -34,7 +34,8 @@ from tableveil.release.sampled import Labels, Sample, draw_sample, labels_of
 from tableveil.requests.classification import ClassificationRequest
 from tableveil.state import classifications, jobs
 from tableveil.state.classifications import CLASSIFICATIONS
-from tableveil.state.jobs import JobKind, JobPhase
+from tableveil.state.jobs import JobPhase
+from tableveil.state.kinds import JobKind
 
 MOST_CLASSES = 100
 
@@ -114,7 +115,6 @@ def classification_work(request: ClassificationRequest, document: str, policy_of
     return Work(
         kind=JobKind.CLASSIFICATION,
         document=document,
-        request_id=request.request_id,
         admit=admit,
         run=lambda job: run_classification(job, request, policy_of),
         release=request.release,

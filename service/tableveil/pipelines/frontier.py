@@ -21,7 +21,8 @@ from tableveil.search.frontier import FrontierPoint, FrontierProblem, frontier
 from tableveil.source import fingerprint, resolve_source
 from tableveil.state import frontiers, jobs
 from tableveil.state.frontiers import FRONTIERS
-from tableveil.state.jobs import JobKind, JobPhase
+from tableveil.state.jobs import JobPhase
+from tableveil.state.kinds import JobKind
 from tableveil.state.migrate import fingerprint_key
 
 

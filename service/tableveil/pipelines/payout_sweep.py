@@ -20,7 +20,8 @@ from tableveil.policy import Policy
 from tableveil.requests.payout_sweep import SweptGains, break_even_of, safe_harbor_of
 from tableveil.source import fingerprint, population_fingerprint, resolve_source
 from tableveil.state import jobs, payout_sweeps
-from tableveil.state.jobs import JobKind, JobPhase
+from tableveil.state.jobs import JobPhase
+from tableveil.state.kinds import JobKind
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.payout_sweeps import PAYOUT_SWEEPS
 

@@ -44,7 +44,8 @@ from tableveil.risk import (
 from tableveil.source import check_membership, fingerprint
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state import jobs, risk_analyses
-from tableveil.state.jobs import JobKind, JobPhase
+from tableveil.state.jobs import JobPhase
+from tableveil.state.kinds import JobKind
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.risk_analyses import RISK_ANALYSES, ComparedRisk, Measure
 
@@ -126,7 +127,6 @@ def risk_analysis_work(request: RiskRequest, document: str, policy_of: PolicyOf)
     return Work(
         kind=JobKind.RISK_ANALYSIS,
         document=document,
-        request_id=request.request_id,
         admit=lambda session: resolve_subject(session, request, policy_of)[0],
         run=lambda job: run_risk_analysis(job, request, policy_of),
         release=request.release,

@@ -12,11 +12,11 @@ from tableveil.pipelines.released_rows import PolicyOf, current_release, rows_of
 from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work
 from tableveil.policy import Policy, Role
-from tableveil.requests.utility import UtilityRequest
 from tableveil.source import columns_of
 from tableveil.source.model import Column
 from tableveil.state import jobs, utility_reports
-from tableveil.state.jobs import JobKind, JobPhase
+from tableveil.state.jobs import JobPhase
+from tableveil.state.kinds import JobKind
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.releases import Release
 from tableveil.state.utility_reports import UTILITY_REPORTS
@@ -24,7 +24,7 @@ from tableveil.usefulness import ColumnUtility, UtilityReport
 from tableveil.utility import MOST_ASSOCIATED, MOST_ROWS, Compared, Sides, associations, spreads
 
 
-def run_utility_report(job: JobContext, request: UtilityRequest, policy_of: PolicyOf) -> int:
+def run_utility_report(job: JobContext, number: int, policy_of: PolicyOf) -> int:
     """Stores a report and returns its number.
 
     Raises:
@@ -34,7 +34,7 @@ def run_utility_report(job: JobContext, request: UtilityRequest, policy_of: Poli
     report.phase(JobPhase.READING)
     # One transaction, so that all reads see one state of the rows.
     with session.transaction():
-        release = current_release(session, request.release)
+        release = current_release(session, number)
         policy = policy_of(release.policy)
         sides, compared = _compared(session, release, policy)
         report.phase(JobPhase.COUNTING)
@@ -55,15 +55,14 @@ def run_utility_report(job: JobContext, request: UtilityRequest, policy_of: Poli
     return store_result(job, UTILITY_REPORTS, result)
 
 
-def utility_report_work(request: UtilityRequest, document: str, policy_of: PolicyOf) -> Work:
-    """The work for a utility report; the document is the request, `policy_of` reads the policy of its release."""
+def utility_report_work(release: int, document: str, policy_of: PolicyOf) -> Work:
+    """The work for a utility report; the document is the request, `policy_of` reads the policy of the release."""
     return Work(
         kind=JobKind.UTILITY_REPORT,
         document=document,
-        request_id=request.request_id,
-        admit=lambda session: current_release(session, request.release).source,
-        run=lambda job: run_utility_report(job, request, policy_of),
-        release=request.release,
+        admit=lambda session: current_release(session, release).source,
+        run=lambda job: run_utility_report(job, release, policy_of),
+        release=release,
     )
 
 

@@ -11,7 +11,7 @@ from tableveil.hierarchy import SafeHarborZip, TableLevels
 from tableveil.pipelines.job import JobContext
 from tableveil.policy import Policy, Population, ReleaseTarget, TableReference
 from tableveil.source import Source, resolve_source
-from tableveil.state.jobs import JobKind
+from tableveil.state.kinds import JobKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +19,7 @@ class Work:
     """One request.
 
     `kind` is the kind of result. `document` is the policy, or its replacement, as JSON; `options` are the request's
-    other parts, as JSON or empty: equal requests agree in both. `request_id` is the client's name for it, or empty.
+    other parts, as JSON or empty: equal requests agree in both.
 
     `admit` makes all checks that do not read the source's rows, and returns the source's full name. It raises
     `InvalidError` if the request does not fit the database, `ConflictError` if something exists at the target. `run`
@@ -32,7 +32,6 @@ class Work:
 
     kind: JobKind
     document: str
-    request_id: str
     admit: Callable[[Session], TableReference] = field(compare=False)
     run: Callable[[JobContext], int] = field(compare=False)
     options: str = ""
@@ -62,7 +61,6 @@ def policy_work(
     return Work(
         kind=kind,
         document=document,
-        request_id=policy.request_id,
         admit=admit,
         run=run,
         options=options,

@@ -52,7 +52,8 @@ from tableveil.runtime.room import check_room
 from tableveil.runtime.workers import Workers
 from tableveil.state import jobs as store
 from tableveil.state import removal
-from tableveil.state.jobs import JobKind, JobState, Request
+from tableveil.state.jobs import JobState, Request
+from tableveil.state.kinds import JobKind
 from tableveil.state.migrate import migrate
 from tableveil.state.releases import Release
 
@@ -113,23 +114,23 @@ class JobManager:
                     raise
                 return Checked(error.faults, tuple(early_warnings(policy)))
 
-    def submit(self, work: Work, control: Control | None = None, *, again: bool = False) -> Job:
+    def submit(self, work: Work, request_id: str = "", control: Control | None = None, *, again: bool = False) -> Job:
         """Queues a job; with a known request id, returns the job it named, unless repeating it may help.
 
         Checks that do not read the source's rows run now. With `again` there is a new job in any case, and the request
-        id names it from now on.
+        id, if there is one, names it from now on.
 
         Raises:
             InvalidError: the policy does not fit the database, or repeats a release without a reason.
-            ConflictError: the target exists or another job writes it, or the request id named another policy.
+            ConflictError: the target exists or another job writes it, or the request id named another request.
             DeniedError: the principal does not own all that the job would read and write.
             BusyError: the queue or the disk is full, or the server is stopping.
             Stopped: `control` said so before the job was queued.
         """
-        check_request_id(work.request_id)
+        check_request_id(request_id)
         digest, look = _digest(work.document), present_look()
         with self._database.session() as session:
-            if not again and (known := self._known(session.ledger, work, digest)) is not None:
+            if not again and (known := self._known(session.ledger, work, request_id, digest)) is not None:
                 return known
             self._queue.check_room(session.sight.principal)
             # Not while others wait: it may take seconds. The job itself notices later changes.
@@ -140,7 +141,7 @@ class JobManager:
             check_permitted(look, owned, target)
             session.control = None
         with self._submitting, self._database.session() as session:
-            if not again and (known := self._known(session.ledger, work, digest)) is not None:
+            if not again and (known := self._known(session.ledger, work, request_id, digest)) is not None:
                 return known
             self._queue.check_room(session.sight.principal)
             check_room(self._database, session, work, source)
@@ -148,7 +149,7 @@ class JobManager:
                 check_target_free(self._queue.active(), target)
             request = Request(
                 store.next_number(session.ledger),
-                work.request_id,
+                request_id,
                 work.document,
                 digest,
                 source,
@@ -301,16 +302,16 @@ class JobManager:
             found |= stored
         return {number: _seen(ledger.sight, job) for number, job in found.items()}
 
-    def _known(self, ledger: Ledger, work: Work, digest: str) -> Job | None:
+    def _known(self, ledger: Ledger, work: Work, request_id: str, digest: str) -> Job | None:
         """The job that the request id names, unless the repeated request is a reason to do it again."""
-        if not work.request_id or not (known := store.find_request(ledger, work.request_id, work.kind)):
+        if not request_id or not (known := store.find_request(ledger, request_id, work.kind)):
             return None
         if (known.digest, known.options) != (digest, work.options):
             raise ConflictError.of(
                 "REQUEST_ID_REUSED",
                 "request_id",
-                f"{shortened(work.request_id)}, which named another policy as jobs/{known.number}",
-                "a request id of its own for every policy",
+                f"{shortened(request_id)}, which named another request as jobs/{known.number}",
+                "a request id of its own for every request",
             )
         job = self.get(known.number)
         return None if job.failure is not None and job.failure.may_pass else job
@@ -322,7 +323,5 @@ def _seen(sight: Sight, job: Job) -> Job:
 
 
 def _digest(document: str) -> str:
-    """Identifies the request in a document, for any request id."""
-    content = json.loads(document)
-    content.pop("request_id", None)
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    """Identifies the request in a document."""
+    return hashlib.sha256(json.dumps(json.loads(document), sort_keys=True).encode()).hexdigest()

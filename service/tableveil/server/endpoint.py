@@ -13,17 +13,14 @@ from grpc_reflection.v1alpha import reflection
 from tableveil.runtime import JobManager
 from tableveil.server.address import bind, with_port
 from tableveil.server.admin_service import AdminService
-from tableveil.server.classification_service import ClassificationService
 from tableveil.server.doors import Doors
 from tableveil.server.draft_service import DraftService
-from tableveil.server.frontier_service import FrontierService
 from tableveil.server.hierarchy_service import HierarchyService
 from tableveil.server.idle import IdleStreams
 from tableveil.server.interceptor import CallInterceptor
 from tableveil.server.job_service import JobService
-from tableveil.server.payout_service import PayoutService
 from tableveil.server.release_service import ReleaseService
-from tableveil.server.risk_service import RiskService
+from tableveil.server.results import result_service, service_of
 from tableveil.server.settings import (
     CHECKS_AT_ONCE,
     LARGEST_MESSAGE,
@@ -35,51 +32,28 @@ from tableveil.server.settings import (
 from tableveil.server.slots import Slots
 from tableveil.server.stores import Stores
 from tableveil.server.table_service import TableService
-from tableveil.server.utility_service import UtilityService
-from tableveil.state.jobs import JobKind
+from tableveil.state.kinds import JobKind
 from tableveil.v1 import (
     admin_service_pb2,
     admin_service_pb2_grpc,
-    classification_service_pb2,
-    classification_service_pb2_grpc,
     draft_service_pb2,
     draft_service_pb2_grpc,
-    frontier_service_pb2,
-    frontier_service_pb2_grpc,
     hierarchy_service_pb2,
     hierarchy_service_pb2_grpc,
-    job_service_pb2,
     job_service_pb2_grpc,
-    payout_service_pb2,
-    payout_service_pb2_grpc,
     release_service_pb2,
     release_service_pb2_grpc,
-    risk_service_pb2,
-    risk_service_pb2_grpc,
     table_service_pb2,
     table_service_pb2_grpc,
-    utility_service_pb2,
-    utility_service_pb2_grpc,
 )
 
 logger = logging.getLogger("tableveil.server")
 
-DESCRIPTORS = tuple(
-    service
-    for module in (
-        admin_service_pb2,
-        job_service_pb2,
-        release_service_pb2,
-        hierarchy_service_pb2,
-        frontier_service_pb2,
-        payout_service_pb2,
-        risk_service_pb2,
-        utility_service_pb2,
-        table_service_pb2,
-        classification_service_pb2,
-        draft_service_pb2,
-    )
-    for service in module.DESCRIPTOR.services_by_name.values()
+_MODULES = (admin_service_pb2, release_service_pb2, hierarchy_service_pb2, table_service_pb2, draft_service_pb2)
+
+DESCRIPTORS = (
+    *(service for module in _MODULES for service in module.DESCRIPTOR.services_by_name.values()),
+    *(service_of(kind) for kind in JobKind),
 )
 SERVICES = tuple(service.full_name for service in DESCRIPTORS)
 
@@ -123,25 +97,13 @@ class Endpoint:
             self._idle.close()
             raise
         checks, uploads = Slots(CHECKS_AT_ONCE, "running checks"), Slots(UPLOADS_AT_ONCE, "running uploads")
-        results = stores.results
         job_service_pb2_grpc.add_JobServiceServicer_to_server(JobService(jobs, checks), server)
         release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(ReleaseService(jobs, stores.releases), server)
         hierarchy_service_pb2_grpc.add_HierarchyServiceServicer_to_server(
             HierarchyService(stores.hierarchies, uploads, checks), server
         )
-        frontier_service_pb2_grpc.add_FrontierServiceServicer_to_server(
-            FrontierService(jobs, results[JobKind.FRONTIER]), server
-        )
-        payout_service_pb2_grpc.add_PayoutServiceServicer_to_server(
-            PayoutService(jobs, results[JobKind.PAYOUT_SWEEP]), server
-        )
-        risk_service_pb2_grpc.add_RiskServiceServicer_to_server(RiskService(jobs, stores.risk_analyses), server)
-        utility_service_pb2_grpc.add_UtilityServiceServicer_to_server(
-            UtilityService(jobs, results[JobKind.UTILITY_REPORT]), server
-        )
-        classification_service_pb2_grpc.add_ClassificationServiceServicer_to_server(
-            ClassificationService(jobs, results[JobKind.CLASSIFICATION]), server
-        )
+        for kind, results in stores.results.items():
+            server.add_generic_rpc_handlers((result_service(kind, jobs, results),))
         draft_service_pb2_grpc.add_DraftServiceServicer_to_server(DraftService(stores.drafts, checks), server)
         admin_service_pb2_grpc.add_AdminServiceServicer_to_server(AdminService(stores.upkeep), server)
         table_service_pb2_grpc.add_TableServiceServicer_to_server(

@@ -16,9 +16,9 @@ from tableveil.convert import (
 from tableveil.errors import Checked
 from tableveil.runtime import JobManager
 from tableveil.server.caller import control_of
+from tableveil.server.kinds import submit, work_again
 from tableveil.server.paging import page_of_numbered
 from tableveil.server.slots import Slots
-from tableveil.server.submissions import submit, work_again
 from tableveil.v1 import job_service_pb2 as v1
 from tableveil.v1 import job_service_pb2_grpc
 
@@ -45,13 +45,13 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
 
     def SubmitJob(  # noqa: N802
         self, request: v1.SubmitJobRequest, context: grpc.ServicerContext
-    ) -> v1.SubmitJobResponse:
+    ) -> v1.Job:
         """The policy's message is kept as the job's document."""
-        return v1.SubmitJobResponse(job=submit(self._jobs, request, control_of(context)))
+        return submit(self._jobs, request, control_of(context))
 
-    def GetJob(self, request: v1.GetJobRequest, context: grpc.ServicerContext) -> v1.GetJobResponse:  # noqa: N802
+    def GetJob(self, request: v1.GetJobRequest, context: grpc.ServicerContext) -> v1.Job:  # noqa: N802
         """One job."""
-        return v1.GetJobResponse(job=job_to_proto(self._jobs.get(job_number(request.name))))
+        return job_to_proto(self._jobs.get(job_number(request.name)))
 
     def ListJobs(  # noqa: N802
         self, request: v1.ListJobsRequest, context: grpc.ServicerContext
@@ -62,9 +62,9 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
 
     def CancelJob(  # noqa: N802
         self, request: v1.CancelJobRequest, context: grpc.ServicerContext
-    ) -> v1.CancelJobResponse:
+    ) -> v1.Job:
         """The job after the request; it may take a moment to stop."""
-        return v1.CancelJobResponse(job=job_to_proto(self._jobs.cancel(job_number(request.name))))
+        return job_to_proto(self._jobs.cancel(job_number(request.name)))
 
     def WatchJob(  # noqa: N802
         self, request: v1.WatchJobRequest, context: grpc.ServicerContext
@@ -78,10 +78,11 @@ class JobService(job_service_pb2_grpc.JobServiceServicer):
 
     def ResubmitJob(  # noqa: N802
         self, request: v1.ResubmitJobRequest, context: grpc.ServicerContext
-    ) -> v1.ResubmitJobResponse:
+    ) -> v1.Job:
         """A new job of the same kind."""
-        work = work_again(self._jobs.get(job_number(request.name)))
-        return v1.ResubmitJobResponse(job=job_to_proto(self._jobs.submit(work, control_of(context), again=True)))
+        job = self._jobs.get(job_number(request.name))
+        again = self._jobs.submit(work_again(job), job.request.request_id, control_of(context), again=True)
+        return job_to_proto(again)
 
     def DeleteJob(  # noqa: N802
         self, request: v1.DeleteJobRequest, context: grpc.ServicerContext

@@ -26,9 +26,9 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
 
     def GetRelease(  # noqa: N802
         self, request: v1.GetReleaseRequest, context: grpc.ServicerContext
-    ) -> v1.GetReleaseResponse:
+    ) -> v1.Release:
         """One release, with its policy."""
-        return v1.GetReleaseResponse(release=release_to_proto(self._releases.get(release_number(request.name))))
+        return release_to_proto(self._releases.get(release_number(request.name)))
 
     def ListReleases(  # noqa: N802
         self, request: v1.ListReleasesRequest, context: grpc.ServicerContext
@@ -47,11 +47,11 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
 
     def WithdrawRelease(  # noqa: N802
         self, request: v1.WithdrawReleaseRequest, context: grpc.ServicerContext
-    ) -> v1.WithdrawReleaseResponse:
+    ) -> v1.Release:
         """The jobs know whether one uses the release."""
         number = release_number(request.name)
         self._jobs.withdraw(number, request.reason, control_of(context))
-        return v1.WithdrawReleaseResponse(release=release_to_proto(self._releases.get(number)))
+        return release_to_proto(self._releases.get(number))
 
 
 def _without_policy(release: Release) -> v1.Release:

@@ -32,7 +32,7 @@ from tableveil.server.methods import declared
 from tableveil.server.recorded import RecordedCalls
 from tableveil.server.settings import CALL_GRACE_SECONDS, STOP_SECONDS, Settings
 from tableveil.server.stores import Stores
-from tableveil.state.jobs import JobKind
+from tableveil.state.kinds import JobKind
 
 logger = logging.getLogger("tableveil.server")
 
@@ -71,11 +71,14 @@ class TableveilServer:
             authenticator = tokens if own_token is None else OwnToken(own_token, _OWN)
             if own_token is None and (path := make_first_token(tokens, database.path, list(Role))) is not None:
                 logger.info("%s has the first token, which has all roles", path)
+            results: dict[JobKind, Results[Any]] = {
+                kind: Results(database, kind) for kind in JobKind if kind is not JobKind.RELEASE
+            }
+            results[JobKind.RISK_ANALYSIS] = RiskAnalyses(database)
             stores = Stores(
                 Releases(database),
                 Hierarchies(database),
-                RiskAnalyses(database),
-                {kind: Results[Any](database, kind) for kind in JobKind},
+                results,
                 upkeep=Upkeep(database, settings.backup_directory, jobs.at_work),
                 drafts=Drafts(database),
                 tables=Tables(database),

@@ -10,21 +10,19 @@ from tableveil.lookups import (
     Hierarchies,
     Releases,
     Results,
-    RiskAnalyses,
     Tables,
 )
 from tableveil.pipelines.draft import Drafts
 from tableveil.runtime import Loads, Upkeep
-from tableveil.state.jobs import JobKind
+from tableveil.state.kinds import JobKind
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """Everything but jobs that a call can reach; `results` are those of jobs of each kind."""
+    """Everything but jobs that a call can reach; `results` are those of jobs of each kind but releases."""
 
     releases: Releases
     hierarchies: Hierarchies
-    risk_analyses: RiskAnalyses
     results: Mapping[JobKind, Results[Any]]
     upkeep: Upkeep
     tables: Tables

@@ -9,19 +9,9 @@ from enum import StrEnum
 
 from tableveil.backend import Ledger
 from tableveil.policy import TableReference
+from tableveil.state.kinds import JobKind
 from tableveil.state.mapper import SOURCE_COLUMNS, NumberedTable, Table
 from tableveil.state.seen import by_owner
-
-
-class JobKind(StrEnum):
-    """The result of a job that succeeds."""
-
-    RELEASE = "RELEASE"
-    FRONTIER = "FRONTIER"
-    PAYOUT_SWEEP = "PAYOUT_SWEEP"
-    RISK_ANALYSIS = "RISK_ANALYSIS"
-    CLASSIFICATION = "CLASSIFICATION"
-    UTILITY_REPORT = "UTILITY_REPORT"
 
 
 class JobState(StrEnum):
@@ -144,8 +134,8 @@ def insert_outcome(ledger: Ledger, job: int, outcome: Outcome) -> None:
     _OUTCOMES.insert(ledger, [outcome], job)
 
 
-def find_request(ledger: Ledger, request_id: str, kind: JobKind = JobKind.RELEASE) -> Request | None:
-    """The principal's latest request of a kind with that id: one policy may be used for several kinds."""
+def find_request(ledger: Ledger, request_id: str, kind: JobKind) -> Request | None:
+    """The principal's latest request of a kind with that id."""
     condition = "request_id = ? AND request_id <> '' AND kind = ? AND owner = ?"
     parameters = [request_id, kind.value, ledger.sight.principal]
     found = _REQUESTS.where(ledger, condition, parameters, "ORDER BY number DESC LIMIT 1")

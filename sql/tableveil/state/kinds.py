@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from tableveil.state.classifications import CLASSIFICATIONS
 from tableveil.state.frontiers import FRONTIERS
-from tableveil.state.jobs import JobKind
 from tableveil.state.mapper import NumberedTable
 from tableveil.state.payout_sweeps import PAYOUT_SWEEPS
 from tableveil.state.releases import RELEASES
@@ -16,6 +16,17 @@ from tableveil.state.risk_analyses import RISK_ANALYSES
 from tableveil.state.utility_reports import UTILITY_REPORTS
 
 Result = TypeVar("Result")
+
+
+class JobKind(StrEnum):
+    """The result of a job that succeeds."""
+
+    RELEASE = "RELEASE"
+    FRONTIER = "FRONTIER"
+    PAYOUT_SWEEP = "PAYOUT_SWEEP"
+    RISK_ANALYSIS = "RISK_ANALYSIS"
+    CLASSIFICATION = "CLASSIFICATION"
+    UTILITY_REPORT = "UTILITY_REPORT"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from tableveil.backend import Ledger
-from tableveil.state.jobs import JobKind
-from tableveil.state.kinds import KINDS
+from tableveil.state.kinds import KINDS, JobKind
 
 
 def delete_job(ledger: Ledger, job: int, kind: JobKind) -> None:

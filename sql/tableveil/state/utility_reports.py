@@ -64,17 +64,23 @@ class _Reports(NumberedTable[Stored]):
             }
             _SPREADS.insert_all(ledger, spreads)
 
-    def find(self, ledger: Ledger, number: int) -> Stored | None:
-        """The report of that number."""
-        found = super().find(ledger, number)
-        if found is None:
-            return None
-        spreads = _SPREADS.of(ledger, [number])
-        columns = tuple(
-            replace(column, before=spreads[number, position, "before"][0], after=spreads[number, position, "after"][0])
-            for position, column in enumerate(found.report.columns)
-        )
-        return replace(found, report=replace(found.report, columns=columns))
+    def where(self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "") -> list[Stored]:
+        """The reports with a condition."""
+        found = super().where(ledger, condition, parameters, order)
+        spreads = _SPREADS.of(ledger, [one.number for one in found])
+
+        def complete(one: Stored) -> Stored:
+            columns = tuple(
+                replace(
+                    column,
+                    before=spreads[one.number, position, "before"][0],
+                    after=spreads[one.number, position, "after"][0],
+                )
+                for position, column in enumerate(one.report.columns)
+            )
+            return replace(one, report=replace(one.report, columns=columns))
+
+        return list(map(complete, found))
 
 
 UTILITY_REPORTS = _Reports(

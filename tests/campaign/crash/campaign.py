@@ -175,10 +175,10 @@ class _Crashed:
                 continue
             state = job_service_pb2.JobState.Name(job.state).removeprefix("JOB_STATE_").lower()
             self._report.found[state] += 1
-            if state in ("queued", "running") or (release and job.release != release):
-                broken.append(f"{name} is {state} with release {job.release!r}, was promised {release!r}")
+            if state in ("queued", "running") or (release and job.result != release):
+                broken.append(f"{name} is {state} with release {job.result!r}, was promised {release!r}")
             # From now on it must stay unchanged.
-            promised.jobs[name] = job.release
+            promised.jobs[name] = job.result
         self._report.promised["jobs"] += len(promised.jobs)
         promised.jobs.clear()
         for (name, version), number in promised.hierarchies.items():

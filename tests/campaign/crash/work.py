@@ -70,7 +70,7 @@ def release(client: Client, random: Random, promised: Promised) -> None:
     if random.random() < 0.7:
         ended = after(client, job.name)
         if ended.state == job_service_pb2.JOB_STATE_SUCCEEDED:
-            promised.jobs[job.name] = ended.release
+            promised.jobs[job.name] = ended.result
         elif ended.failure.code not in EXPECTED | {"CANCELLED", "INTERRUPTED"}:
             promised.broken.append(f"{job.name} failed with {ended.failure.code}: {ended.failure.message}")
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from google.protobuf import json_format
 
-from tableveil.convert import classification_to_proto
+from tableveil.convert.classifications import classification_to_proto
 from tableveil.v1 import classification_service_pb2 as v1
 from tableveil.v1 import job_service_pb2
 from tests.service.classification_samples import classification

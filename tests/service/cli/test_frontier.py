@@ -40,7 +40,7 @@ def point(
 def frontier(service: FakeService) -> frontier_service_pb2.Frontier:
     """A job that has computed it."""
     service.jobs["jobs/1"] = job_service_pb2.Job(
-        name="jobs/1", state=job_service_pb2.JOB_STATE_SUCCEEDED, frontier=FRONTIER, result=FRONTIER
+        name="jobs/1", state=job_service_pb2.JOB_STATE_SUCCEEDED, result=FRONTIER
     )
     service.frontiers[FRONTIER] = frontier_service_pb2.Frontier(
         name=FRONTIER,
@@ -104,7 +104,7 @@ def test_says_what_is_not_proven_and_what_is_not_feasible(run: Run, frontier: fr
 @pytest.mark.usefixtures("frontier")
 def test_as_json(documents: Documents, policy: str) -> None:
     job, found = documents("frontier", policy)
-    assert job["job"]["frontier"] == FRONTIER
+    assert job["job"]["result"] == FRONTIER
     assert [p["k"] for p in found["frontier"]["points"]] == [2, 2, 5, 5]
     assert found["frontier"]["points"][0]["lower_bound"] == 0.5
     assert documents("show", FRONTIER) == [found]

@@ -57,7 +57,8 @@ def test_submit_as_json(documents: Documents, file: str) -> None:
 @pytest.mark.usefixtures("job")
 def test_submit_with_a_request_id(run: Run, service: FakeService, file: str) -> None:
     assert run("submit", file, "--request-id", "nightly-7").exit_code == 0
-    assert [policy.request_id for policy in submitted(service)] == ["nightly-7"]
+    (asked,) = (request for request in service.requests if isinstance(request, job_service_pb2.SubmitJobRequest))
+    assert asked.request_id == "nightly-7"
 
 
 @pytest.mark.usefixtures("job")

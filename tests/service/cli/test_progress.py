@@ -127,11 +127,11 @@ def test_bars_take_any_scores(screen: io.StringIO, best: float, bound: float) ->
 @pytest.mark.parametrize(
     ("kind", "counted"),
     [
-        (job_service_pb2.JOB_KIND_RELEASE, "transformations checked"),
-        (job_service_pb2.JOB_KIND_CLASSIFICATION, "classifiers trained"),
-        (job_service_pb2.JOB_KIND_UTILITY_REPORT, "columns compared"),
+        ("releases", "transformations checked"),
+        ("classifications", "classifiers trained"),
+        ("utilityReports", "columns compared"),
     ],
 )
-def test_what_is_counted_depends_on_the_job(kind: job_service_pb2.JobKind.ValueType, counted: str) -> None:
+def test_what_is_counted_depends_on_the_job(kind: str, counted: str) -> None:
     progress = job_service_pb2.SearchProgress(transformations_checked=3, lattice_size="80")
     assert findings(job_service_pb2.Job(kind=kind, progress=progress)) == f"3 of 80 {counted}"

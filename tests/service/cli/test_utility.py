@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tableveil.convert import utility_report_to_proto
+from tableveil.convert.utility_reports import utility_report_to_proto
 from tableveil.v1 import job_service_pb2, utility_service_pb2
 from tests.file_modes import open_to_others
 from tests.service.cli.conftest import Run

@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent import futures
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, TypeVar
 
 import grpc
 import pyarrow as pa
@@ -38,6 +38,8 @@ from tableveil.v1 import (
 )
 
 PAGE = 2
+
+Thing = TypeVar("Thing")
 PIECE = 1000
 
 CODES = {
@@ -143,15 +145,15 @@ class FakeService(
 
     def SubmitJob(  # noqa: N802
         self, request: job_service_pb2.SubmitJobRequest, context: grpc.ServicerContext
-    ) -> job_service_pb2.SubmitJobResponse:
+    ) -> job_service_pb2.Job:
         self._received("SubmitJob", request, context)
-        return job_service_pb2.SubmitJobResponse(job=next(iter(self.jobs.values())))
+        return next(iter(self.jobs.values()))
 
     def GetJob(  # noqa: N802
         self, request: job_service_pb2.GetJobRequest, context: grpc.ServicerContext
-    ) -> job_service_pb2.GetJobResponse:
+    ) -> job_service_pb2.Job:
         self._received("GetJob", request, context)
-        return job_service_pb2.GetJobResponse(job=self._found(self.jobs, request.name, context))
+        return self._found(self.jobs, request.name, context)
 
     def ListJobs(  # noqa: N802
         self, request: job_service_pb2.ListJobsRequest, context: grpc.ServicerContext
@@ -162,12 +164,12 @@ class FakeService(
 
     def CancelJob(  # noqa: N802
         self, request: job_service_pb2.CancelJobRequest, context: grpc.ServicerContext
-    ) -> job_service_pb2.CancelJobResponse:
+    ) -> job_service_pb2.Job:
         self._received("CancelJob", request, context)
         job = self._found(self.jobs, request.name, context)
         if self.cancels:
             job.state = job_service_pb2.JOB_STATE_CANCELLED
-        return job_service_pb2.CancelJobResponse(job=job)
+        return job
 
     def WatchJob(  # noqa: N802
         self, request: job_service_pb2.WatchJobRequest, context: grpc.ServicerContext
@@ -184,10 +186,10 @@ class FakeService(
 
     def ResubmitJob(  # noqa: N802
         self, request: job_service_pb2.ResubmitJobRequest, context: grpc.ServicerContext
-    ) -> job_service_pb2.ResubmitJobResponse:
+    ) -> job_service_pb2.Job:
         self._received("ResubmitJob", request, context)
         self._found(self.jobs, request.name, context)
-        return job_service_pb2.ResubmitJobResponse(job=list(self.jobs.values())[-1])
+        return list(self.jobs.values())[-1]
 
     def DeleteJob(  # noqa: N802
         self, request: job_service_pb2.DeleteJobRequest, context: grpc.ServicerContext
@@ -199,19 +201,19 @@ class FakeService(
 
     def WithdrawRelease(  # noqa: N802
         self, request: release_service_pb2.WithdrawReleaseRequest, context: grpc.ServicerContext
-    ) -> release_service_pb2.WithdrawReleaseResponse:
+    ) -> release_service_pb2.Release:
         self._received("WithdrawRelease", request, context)
         release = self._found(self.releases, request.name, context)
         release.current = False
         release.withdraw_time.FromSeconds(1_800_000_000)
         release.withdraw_reason = request.reason
-        return release_service_pb2.WithdrawReleaseResponse(release=release)
+        return release
 
     def GetRelease(  # noqa: N802
         self, request: release_service_pb2.GetReleaseRequest, context: grpc.ServicerContext
-    ) -> release_service_pb2.GetReleaseResponse:
+    ) -> release_service_pb2.Release:
         self._received("GetRelease", request, context)
-        return release_service_pb2.GetReleaseResponse(release=self._found(self.releases, request.name, context))
+        return self._found(self.releases, request.name, context)
 
     def ListReleases(  # noqa: N802
         self, request: release_service_pb2.ListReleasesRequest, context: grpc.ServicerContext
@@ -222,41 +224,41 @@ class FakeService(
 
     def SubmitFrontier(  # noqa: N802
         self, request: frontier_service_pb2.SubmitFrontierRequest, context: grpc.ServicerContext
-    ) -> frontier_service_pb2.SubmitFrontierResponse:
+    ) -> job_service_pb2.Job:
         self._received("SubmitFrontier", request, context)
-        return frontier_service_pb2.SubmitFrontierResponse(job=next(iter(self.jobs.values())))
+        return next(iter(self.jobs.values()))
 
     def GetFrontier(  # noqa: N802
         self, request: frontier_service_pb2.GetFrontierRequest, context: grpc.ServicerContext
-    ) -> frontier_service_pb2.GetFrontierResponse:
+    ) -> frontier_service_pb2.Frontier:
         self._received("GetFrontier", request, context)
-        return frontier_service_pb2.GetFrontierResponse(frontier=self._found(self.frontiers, request.name, context))
+        return self._found(self.frontiers, request.name, context)
 
     def SubmitPayoutSweep(  # noqa: N802
         self, request: payout_service_pb2.SubmitPayoutSweepRequest, context: grpc.ServicerContext
-    ) -> payout_service_pb2.SubmitPayoutSweepResponse:
+    ) -> job_service_pb2.Job:
         self._received("SubmitPayoutSweep", request, context)
-        return payout_service_pb2.SubmitPayoutSweepResponse(job=next(iter(self.jobs.values())))
+        return next(iter(self.jobs.values()))
 
     def GetPayoutSweep(  # noqa: N802
         self, request: payout_service_pb2.GetPayoutSweepRequest, context: grpc.ServicerContext
-    ) -> payout_service_pb2.GetPayoutSweepResponse:
+    ) -> payout_service_pb2.PayoutSweep:
         self._received("GetPayoutSweep", request, context)
         found = self._found(self.payout_sweeps, request.name, context)
-        return payout_service_pb2.GetPayoutSweepResponse(payout_sweep=found)
+        return found
 
     def SubmitRiskAnalysis(  # noqa: N802
         self, request: risk_service_pb2.SubmitRiskAnalysisRequest, context: grpc.ServicerContext
-    ) -> risk_service_pb2.SubmitRiskAnalysisResponse:
+    ) -> job_service_pb2.Job:
         self._received("SubmitRiskAnalysis", request, context)
-        return risk_service_pb2.SubmitRiskAnalysisResponse(job=next(iter(self.jobs.values())))
+        return next(iter(self.jobs.values()))
 
     def GetRiskAnalysis(  # noqa: N802
         self, request: risk_service_pb2.GetRiskAnalysisRequest, context: grpc.ServicerContext
-    ) -> risk_service_pb2.GetRiskAnalysisResponse:
+    ) -> risk_service_pb2.RiskAnalysis:
         self._received("GetRiskAnalysis", request, context)
         found = self._found(self.risk_analyses, request.name, context)
-        return risk_service_pb2.GetRiskAnalysisResponse(risk_analysis=found)
+        return found
 
     def DraftPolicy(  # noqa: N802
         self, request: draft_service_pb2.DraftPolicyRequest, context: grpc.ServicerContext
@@ -276,16 +278,16 @@ class FakeService(
 
     def AssessClassifiers(  # noqa: N802
         self, request: classification_service_pb2.AssessClassifiersRequest, context: grpc.ServicerContext
-    ) -> classification_service_pb2.AssessClassifiersResponse:
+    ) -> job_service_pb2.Job:
         self._received("AssessClassifiers", request, context)
-        return classification_service_pb2.AssessClassifiersResponse(job=next(iter(self.jobs.values())))
+        return next(iter(self.jobs.values()))
 
     def GetClassification(  # noqa: N802
         self, request: classification_service_pb2.GetClassificationRequest, context: grpc.ServicerContext
-    ) -> classification_service_pb2.GetClassificationResponse:
+    ) -> classification_service_pb2.ClassificationReport:
         self._received("GetClassification", request, context)
         found = self._found(self.classifications, request.name, context)
-        return classification_service_pb2.GetClassificationResponse(classification=found)
+        return found
 
     def ListClassifications(  # noqa: N802
         self, request: classification_service_pb2.ListClassificationsRequest, context: grpc.ServicerContext
@@ -296,16 +298,44 @@ class FakeService(
 
     def SubmitUtilityReport(  # noqa: N802
         self, request: utility_service_pb2.SubmitUtilityReportRequest, context: grpc.ServicerContext
-    ) -> utility_service_pb2.SubmitUtilityReportResponse:
+    ) -> job_service_pb2.Job:
         self._received("SubmitUtilityReport", request, context)
-        return utility_service_pb2.SubmitUtilityReportResponse(job=next(iter(self.jobs.values())))
+        return next(iter(self.jobs.values()))
 
     def GetUtilityReport(  # noqa: N802
         self, request: utility_service_pb2.GetUtilityReportRequest, context: grpc.ServicerContext
-    ) -> utility_service_pb2.GetUtilityReportResponse:
+    ) -> utility_service_pb2.UtilityReport:
         self._received("GetUtilityReport", request, context)
         found = self._found(self.utility_reports, request.name, context)
-        return utility_service_pb2.GetUtilityReportResponse(utility_report=found)
+        return found
+
+    def ListFrontiers(  # noqa: N802
+        self, request: frontier_service_pb2.ListFrontiersRequest, context: grpc.ServicerContext
+    ) -> frontier_service_pb2.ListFrontiersResponse:
+        self._received("ListFrontiers", request, context)
+        page, token = _page(list(self.frontiers.values()), request.page_token)
+        return frontier_service_pb2.ListFrontiersResponse(frontiers=page, next_page_token=token)
+
+    def ListPayoutSweeps(  # noqa: N802
+        self, request: payout_service_pb2.ListPayoutSweepsRequest, context: grpc.ServicerContext
+    ) -> payout_service_pb2.ListPayoutSweepsResponse:
+        self._received("ListPayoutSweeps", request, context)
+        page, token = _page(list(self.payout_sweeps.values()), request.page_token)
+        return payout_service_pb2.ListPayoutSweepsResponse(payout_sweeps=page, next_page_token=token)
+
+    def ListRiskAnalyses(  # noqa: N802
+        self, request: risk_service_pb2.ListRiskAnalysesRequest, context: grpc.ServicerContext
+    ) -> risk_service_pb2.ListRiskAnalysesResponse:
+        self._received("ListRiskAnalyses", request, context)
+        page, token = _page(list(self.risk_analyses.values()), request.page_token)
+        return risk_service_pb2.ListRiskAnalysesResponse(risk_analyses=page, next_page_token=token)
+
+    def ListUtilityReports(  # noqa: N802
+        self, request: utility_service_pb2.ListUtilityReportsRequest, context: grpc.ServicerContext
+    ) -> utility_service_pb2.ListUtilityReportsResponse:
+        self._received("ListUtilityReports", request, context)
+        page, token = _page(list(self.utility_reports.values()), request.page_token)
+        return utility_service_pb2.ListUtilityReportsResponse(utility_reports=page, next_page_token=token)
 
     def ReadObject(  # noqa: N802
         self, request: release_service_pb2.ReadObjectRequest, context: grpc.ServicerContext
@@ -368,7 +398,7 @@ class FakeService(
         elif outcome is not None:
             _fail(outcome, context)
 
-    def _found(self, things: dict[str, Any], name: str, context: grpc.ServicerContext) -> Any:
+    def _found(self, things: dict[str, Thing], name: str, context: grpc.ServicerContext) -> Thing:
         if name in things:
             return things[name]
         missing = faults_pb2.Failure(

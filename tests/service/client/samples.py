@@ -73,7 +73,7 @@ def searching(name: str, checked: int, best: float | None = None, bound: float |
 
 def succeeded(name: str, release: str) -> job_service_pb2.Job:
     """A job that ended well."""
-    return job_service_pb2.Job(name=name, state=job_service_pb2.JOB_STATE_SUCCEEDED, release=release, result=release)
+    return job_service_pb2.Job(name=name, state=job_service_pb2.JOB_STATE_SUCCEEDED, kind="releases", result=release)
 
 
 def failed(name: str, why: faults_pb2.Failure) -> job_service_pb2.Job:

@@ -158,7 +158,7 @@ class Limited(FakeService):
 
     def GetJob(  # noqa: N802
         self, request: job_service_pb2.GetJobRequest, context: grpc.ServicerContext
-    ) -> job_service_pb2.GetJobResponse:
+    ) -> job_service_pb2.Job:
         self.asked += 1
         if self.asked < 3:
             error = BusyError("RATE_LIMITED", "too many")

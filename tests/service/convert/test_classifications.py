@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from google.protobuf import json_format
 
-from tableveil.convert import classification_request_from_proto, classification_to_proto
+from tableveil.convert.classifications import classification_request_from_proto, classification_to_proto
 from tableveil.requests.classification import ClassificationRequest, Classifier
 from tableveil.v1 import classification_service_pb2 as v1
 from tests.service.classification_samples import REQUEST, classification
@@ -34,14 +34,11 @@ def test_everything_that_can_be_asked() -> None:
         max_records="1000000",
         choose_inside_folds=True,
         publish=True,
-        request_id="r-1",
     )
     request, _, faults = classification_request_from_proto(asked)
     assert faults == []
     classifiers = (Classifier.RANDOM_FOREST, Classifier.NAIVE_BAYES)
-    assert request == ClassificationRequest(
-        3, ("ill",), ("age",), classifiers, 2, 2**32 - 1, 1_000_000, True, True, "r-1"
-    )
+    assert request == ClassificationRequest(3, ("ill",), ("age",), classifiers, 2, 2**32 - 1, 1_000_000, True, True)
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,7 @@ def test_a_queued_job() -> None:
     assert message.submit_time.ToDatetime(UTC) == MOMENT.replace(tzinfo=UTC)
     assert message.queue_position == 2
     assert {"start_time", "end_time", "progress", "failure"}.isdisjoint(field.name for field, _ in message.ListFields())
-    assert message.release == ""
+    assert message.result == ""
 
 
 def test_a_running_job() -> None:
@@ -217,7 +217,7 @@ def test_a_running_job() -> None:
 
 def test_ended_jobs() -> None:
     succeeded = job_to_proto(Job(REQUEST, JobState.SUCCEEDED, ended_at=MOMENT, result=3, warnings=("careful",)))
-    assert (succeeded.release, list(succeeded.warnings)) == ("releases/3", ["careful"])
+    assert (succeeded.result, list(succeeded.warnings)) == ("releases/3", ["careful"])
     together = Relaxation((Change("privacy_models[0].k_anonymity.k", "4"), Change("suppression_limit", "0.1")), True)
     left_out = Relaxation((Change("search.levels", ""),), False)
     failure = Failure(FailureKind.INFEASIBLE, "INFEASIBLE", "no", relaxations=(together, left_out))
@@ -225,7 +225,7 @@ def test_ended_jobs() -> None:
     assert failure_from_proto(failed.failure) == failure
 
 
-POLICY = policy_pb2.Policy(suppression_limit="0.05", request_id="req")
+POLICY = policy_pb2.Policy(suppression_limit="0.05")
 RELEASE = Release(
     number=3,
     job=7,

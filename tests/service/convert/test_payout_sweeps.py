@@ -8,18 +8,13 @@ from decimal import Decimal
 
 import pytest
 
-from tableveil.convert import (
-    canonical_json,
-    payout_sweep_from_proto,
-    payout_sweep_to_proto,
-    result_name,
-    result_number,
-)
+from tableveil.convert import canonical_json, result_name, result_number
+from tableveil.convert.payout_sweeps import payout_sweep_from_proto, payout_sweep_to_proto
 from tableveil.errors import InvalidError
 from tableveil.game.sweep import Among, Method, SweepPoint
 from tableveil.policy import BreakEven, Game, LossModel, TableReference
 from tableveil.requests.payout_sweep import DEFAULT_GAINS, SweptGains
-from tableveil.state.jobs import JobKind
+from tableveil.state.kinds import JobKind
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.v1 import payout_service_pb2, policy_pb2
 from tests.service.client.samples import playing

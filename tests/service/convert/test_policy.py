@@ -224,7 +224,6 @@ POLICIES = st.builds(
     search=SEARCHES,
     risk_thresholds=st.just(DEFAULT_RISK_THRESHOLDS) | st.lists(DECIMALS, min_size=1, max_size=3).map(tuple),
     repeat_reason=NAMES,
-    request_id=NAMES,
     population=st.none() | POPULATIONS,
     game=st.none() | st.builds(Game, DECIMALS, DECIMALS, DECIMALS, DECIMALS),
     record_level=st.none() | st.builds(RecordLevel, st.booleans()),

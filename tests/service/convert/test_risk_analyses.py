@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from google.protobuf import json_format
 
-from tableveil.convert import risk_analysis_to_proto, risk_request_from_proto
+from tableveil.convert.risk_analyses import risk_analysis_to_proto, risk_request_from_proto
 from tableveil.policy import DEFAULT_RISK_THRESHOLDS, Population, TableReference
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.v1 import risk_service_pb2
@@ -42,7 +42,6 @@ def test_everything_that_can_be_asked() -> None:
         weight_column="weight",
         largest_subset=4,
         records=True,
-        request_id="r-1",
         compare=[risk_service_pb2.QuasiIdentifierSet(columns=names) for names in (["age"], ["age", "sex"])],
     )
     asked.population.table.table = "everybody"
@@ -51,11 +50,9 @@ def test_everything_that_can_be_asked() -> None:
     assert faults == []
     population = Population(TableReference("", "main", "everybody"), sampling_fraction=Decimal("0.01"))
     thresholds = (Decimal("0.10"), Decimal("0.5"))
-    assert request == RiskRequest(
-        None, 3, (), population, thresholds, "weight", 4, True, "r-1", (("age",), ("age", "sex"))
-    )
+    assert request == RiskRequest(None, 3, (), population, thresholds, "weight", 4, True, (("age",), ("age", "sex")))
     assert request.columns == ("age", "sex")
-    assert json.loads(document)["request_id"] == "r-1"
+    assert json.loads(document)["release"] == "releases/3"
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,7 @@ def run() -> Callable[..., Release]:
             own.control = Control()
             number = store.next_number(own.ledger)
             source, target = policy.source, policy.release
-            request = store.Request(
-                number, policy.request_id, document, "", source, target.schema, target.name, store.now()
-            )
+            request = store.Request(number, "", document, "", source, target.schema, target.name, store.now())
             store.insert_request(own.ledger, request)
             release = anonymize(context(own, database, number, report, document), policy)
         with database.session() as other:

@@ -54,11 +54,11 @@ def to(name: str, **changes: Any) -> Policy:
     return replace(POLICY, release=ReleaseTarget("main", name), **changes)
 
 
-def submit(jobs: JobManager, policy: Policy, *, again: bool = False) -> Job:
+def submit(jobs: JobManager, policy: Policy, request_id: str = "", *, again: bool = False) -> Job:
     """Submits a policy with a document that is as different as the policies are."""
     target = f"{policy.release.schema}.{policy.release.name}"
-    document = {"target": target, "reason": policy.repeat_reason, "request_id": policy.request_id}
-    return jobs.submit(release_work(policy, json.dumps(document)), again=again)
+    document = {"target": target, "reason": policy.repeat_reason}
+    return jobs.submit(release_work(policy, json.dumps(document)), request_id, again=again)
 
 
 def ended(jobs: JobManager, number: int) -> Job:

@@ -34,7 +34,8 @@ from tableveil.policy import (
 from tableveil.requests.classification import ClassificationRequest, Classifier
 from tableveil.runtime import FailureKind, Job, JobManager
 from tableveil.state.classifications import Classification
-from tableveil.state.jobs import JobKind, JobState
+from tableveil.state.jobs import JobState
+from tableveil.state.kinds import JobKind
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import Release
 

@@ -21,11 +21,10 @@ from tableveil.pipelines.work import Work
 from tableveil.policy import KAnonymity, TableReference
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.requests.risk_analysis import RiskRequest
-from tableveil.requests.utility import UtilityRequest
 from tableveil.runtime import JobManager
 from tableveil.runtime.retention import delete_old
-from tableveil.state.jobs import JobKind, JobState
-from tableveil.state.kinds import KINDS
+from tableveil.state.jobs import JobState
+from tableveil.state.kinds import KINDS, JobKind
 from tests.migrated import opened
 from tests.service.jobs.managed import POLICY, Gate, Open, ended, submit, to
 
@@ -36,7 +35,7 @@ FINDINGS: dict[str, Callable[[], Work]] = {
     "risk analysis": lambda: risk_analysis_work(
         RiskRequest(TableReference("", "main", "patients"), None, ("age", "ward"), records=True), "{}", stored_policy
     ),
-    "utility report": lambda: utility_report_work(UtilityRequest(1, ""), "{}", lambda _: POLICY),
+    "utility report": lambda: utility_report_work(1, "{}", lambda _: POLICY),
 }
 
 
@@ -101,11 +100,11 @@ def test_a_job_that_has_not_ended_stays(open_manager: Open, gate: Gate) -> None:
 
 
 def test_the_request_id_of_a_deleted_job_is_free(jobs: JobManager) -> None:
-    failing = replace(to("other"), request_id="r-1", privacy_models=(KAnonymity(31),), suppression_limit=Decimal(0))
-    first = ended(jobs, submit(jobs, failing).number)
-    assert submit(jobs, failing) == first
+    failing = replace(to("other"), privacy_models=(KAnonymity(31),), suppression_limit=Decimal(0))
+    first = ended(jobs, submit(jobs, failing, "r-1").number)
+    assert submit(jobs, failing, "r-1") == first
     jobs.delete(first.number)
-    assert submit(jobs, failing).number > first.number
+    assert submit(jobs, failing, "r-1").number > first.number
 
 
 def test_retention_deletes_what_is_old_and_keeps_releases(

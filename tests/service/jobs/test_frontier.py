@@ -30,7 +30,8 @@ from tableveil.policy import (
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.runtime import FailureKind, Job, JobManager
 from tableveil.state.frontiers import Frontier
-from tableveil.state.jobs import JobKind, JobPhase, JobState
+from tableveil.state.jobs import JobPhase, JobState
+from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
 
 SECONDS = 60.0
@@ -243,20 +244,20 @@ def test_unknown_frontier(database: Database, jobs: JobManager) -> None:
 
 
 def test_the_same_request_is_the_same_job(jobs: JobManager) -> None:
-    policy = replace(POLICY, request_id="r-1", release=ReleaseTarget("main", "out"))
-    first = ended(jobs, jobs.submit(frontier_work(policy, GRID, "{}")).number)
-    assert jobs.submit(frontier_work(policy, GRID, "{}")) == first
+    policy = replace(POLICY, release=ReleaseTarget("main", "out"))
+    first = ended(jobs, jobs.submit(frontier_work(policy, GRID, "{}"), "r-1").number)
+    assert jobs.submit(frontier_work(policy, GRID, "{}"), "r-1") == first
     for document, grid in (('{"k": 7}', GRID), ("{}", replace(GRID, ks=(2,)))):
         with pytest.raises(ConflictError) as raised:
-            jobs.submit(frontier_work(policy, grid, document))
+            jobs.submit(frontier_work(policy, grid, document), "r-1")
         assert raised.value.code == "REQUEST_ID_REUSED"
     # The policy's release is another request.
-    release = ended(jobs, jobs.submit(release_work(policy, "{}")).number)
+    release = ended(jobs, jobs.submit(release_work(policy, "{}"), "r-1").number)
     assert release.number != first.number
     assert (release.request.kind, release.result) == (JobKind.RELEASE, 1)
-    assert jobs.submit(release_work(policy, "{}")) == release
+    assert jobs.submit(release_work(policy, "{}"), "r-1") == release
     # A released table needs no reason for its frontier.
-    later = ended(jobs, jobs.submit(frontier_work(replace(policy, request_id=""), GRID, "{}")).number)
+    later = ended(jobs, jobs.submit(frontier_work(policy, GRID, "{}")).number)
     assert (later.state, later.request.kind) == (JobState.SUCCEEDED, JobKind.FRONTIER)
 
 
@@ -275,14 +276,14 @@ def test_close_interrupts_and_the_request_starts_anew(
     open_manager: Open, session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dead = open_manager(concurrent_jobs=1)
-    policy = replace(wide(session), request_id="r-1")
-    first = dead.submit(frontier_work(policy, GRID, "{}"))
+    policy = wide(session)
+    first = dead.submit(frontier_work(policy, GRID, "{}"), "r-1")
     dead.close(SECONDS)
     jobs = open_manager()
     interrupted = jobs.get(first.number)
     assert interrupted.state is JobState.INTERRUPTED
     assert interrupted.request.kind is JobKind.FRONTIER
     assert interrupted.request.options == frontier_work(policy, GRID, "{}").options
-    again = jobs.submit(frontier_work(policy, GRID, "{}"))
+    again = jobs.submit(frontier_work(policy, GRID, "{}"), "r-1")
     assert again.number != first.number
     jobs.cancel(again.number)

@@ -42,6 +42,7 @@ from tableveil.policy import (
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.state import jobs
 from tableveil.state.frontiers import FRONTIERS, Frontier
+from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
 from tests.service.jobs.contexts import context
 
@@ -286,7 +287,7 @@ def frontier_of(database: Database, policy: Policy, grid: FrontierGrid) -> Front
     with database.session() as session:
         session.control = Control()
         number = jobs.next_number(session.ledger)
-        request = jobs.Request(number, "", "{}", "", policy.source, "", "", jobs.now(), jobs.JobKind.FRONTIER)
+        request = jobs.Request(number, "", "{}", "", policy.source, "", "", jobs.now(), JobKind.FRONTIER)
         jobs.insert_request(session.ledger, request)
         found = FRONTIERS.find(session.ledger, run_frontier(context(session, number=number), policy, grid))
     assert found is not None

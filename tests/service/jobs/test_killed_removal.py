@@ -21,7 +21,7 @@ from tableveil.release import withdraw
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.runtime import JobManager
 from tableveil.state import removal
-from tableveil.state.jobs import JobKind
+from tableveil.state.kinds import JobKind
 from tests.migrated import opened
 from tests.service.jobs.managed import PATIENTS, POLICY, SECONDS, ended, submit
 

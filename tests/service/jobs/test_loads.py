@@ -148,7 +148,7 @@ def test_one_load_of_an_id_at_a_time(loads: Loads, session: Session) -> None:
 def test_ids_that_are_none(loads: Loads, jobs: JobManager, request_id: str) -> None:
     """Ids of loads and of jobs."""
     assert code(lambda: append(loads, request_id=request_id)) == "REQUEST_ID_INVALID"
-    assert code(lambda: submit(jobs, replace(POLICY, request_id=request_id))) == "REQUEST_ID_INVALID"
+    assert code(lambda: submit(jobs, POLICY, request_id)) == "REQUEST_ID_INVALID"
 
 
 @pytest.mark.usefixtures("patients")

@@ -54,7 +54,7 @@ pytestmark = pytest.mark.usefixtures("patients")
 
 
 def test_a_job_from_submission_to_release(jobs: JobManager, database: Database, session: Session) -> None:
-    queued = submit(jobs, replace(POLICY, request_id="r-1"))
+    queued = submit(jobs, POLICY, "r-1")
     assert queued.state in (JobState.QUEUED, JobState.RUNNING)
     assert (queued.request.request_id, queued.request.target_name) == ("r-1", "released")
     assert queued.request.source == TableReference("test", "main", "patients")
@@ -136,11 +136,11 @@ def test_unknown_job(jobs: JobManager) -> None:
 def test_a_policy_that_does_not_fit_is_refused_and_not_remembered(jobs: JobManager) -> None:
     policy = replace(to("released"), source=TableReference("", "main", "pateints"))
     with pytest.raises(InvalidError) as raised:
-        submit(jobs, replace(policy, request_id="r-1"))
+        submit(jobs, policy, "r-1")
     assert [fault.field for fault in raised.value.faults] == ["source.table"]
     assert jobs.page(None, 10) == []
     # Nor is its request id taken.
-    assert ended(jobs, submit(jobs, replace(POLICY, request_id="r-1")).number).state is JobState.SUCCEEDED
+    assert ended(jobs, submit(jobs, POLICY, "r-1").number).state is JobState.SUCCEEDED
 
 
 def test_all_faults_against_the_database_at_once(jobs: JobManager) -> None:
@@ -188,29 +188,28 @@ def test_existing_target(jobs: JobManager, session: Session) -> None:
 
 
 def test_the_same_request_is_the_same_job(jobs: JobManager, open_manager: Open, session: Session) -> None:
-    policy = replace(POLICY, request_id="r-1", repeat_reason="")
-    first = submit(jobs, policy)
+    policy = replace(POLICY, repeat_reason="")
+    first = submit(jobs, policy, "r-1")
     # While it runs, and when it has ended and its target exists and its source was released.
-    assert submit(jobs, policy).number == first.number
+    assert submit(jobs, policy, "r-1").number == first.number
     ended(jobs, first.number)
-    assert submit(jobs, policy) == jobs.get(first.number)
-    assert submit(open_manager(), policy).number == first.number
+    assert submit(jobs, policy, "r-1") == jobs.get(first.number)
+    assert submit(open_manager(), policy, "r-1").number == first.number
     assert session.value("SELECT count(*) FROM tableveil.jobs") == 1
 
 
 def test_a_request_id_names_one_policy(jobs: JobManager) -> None:
-    first = submit(jobs, replace(POLICY, request_id="r-1"))
+    first = submit(jobs, POLICY, "r-1")
     with pytest.raises(ConflictError) as raised:
-        submit(jobs, to("other", request_id="r-1"))
+        submit(jobs, to("other"), "r-1")
     assert raised.value.code == "REQUEST_ID_REUSED"
     assert f"jobs/{first.number}" in str(raised.value)
     assert len(jobs.page(None, 10)) == 1
 
 
 def test_one_of_many_simultaneous_submissions_is_the_job(jobs: JobManager, session: Session) -> None:
-    policy = replace(POLICY, request_id="r-1")
     with ThreadPoolExecutor(8) as pool:
-        numbers = [job.number for job in pool.map(lambda _: submit(jobs, policy), range(16))]
+        numbers = [job.number for job in pool.map(lambda _: submit(jobs, POLICY, "r-1"), range(16))]
     assert len(set(numbers)) == 1
     ended(jobs, numbers[0])
     assert session.value("SELECT count(*) FROM tableveil.releases") == 1
@@ -256,17 +255,16 @@ def test_a_request_id_starts_an_interrupted_job_anew(
     open_manager: Open, gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dead = open_manager(concurrent_jobs=1)
-    policy = replace(POLICY, request_id="r-1")
-    first = submit(dead, policy)
+    first = submit(dead, POLICY, "r-1")
     gate.wait_for(1)
     monkeypatch.undo()
     jobs = open_manager(concurrent_jobs=1)
     assert jobs.get(first.number).state is JobState.INTERRUPTED
-    again = ended(jobs, submit(jobs, policy).number)
+    again = ended(jobs, submit(jobs, POLICY, "r-1").number)
     assert again.number != first.number
     assert again.state is JobState.SUCCEEDED
     # From now on the id means the one that was done.
-    assert submit(jobs, policy) == again
+    assert submit(jobs, POLICY, "r-1") == again
 
 
 def test_a_request_id_starts_anew_what_may_pass_by_itself(jobs: JobManager, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,20 +284,20 @@ def test_a_request_id_starts_anew_what_may_pass_by_itself(jobs: JobManager, monk
         (CancelledError("CANCELLED", "the job was cancelled"), False),
         (InternalError("INTERNAL", "a defect"), False),
     ):
-        policy = replace(POLICY, request_id=f"r {error.code}")
+        request_id = f"r {error.code}"
         outcomes.append(error)
-        first = ended(jobs, submit(jobs, policy).number)
+        first = ended(jobs, submit(jobs, POLICY, request_id).number)
         assert first.failure is not None
         assert first.failure.code == error.code
         outcomes.append(InternalError("ANEW", "it ran once more"))
-        second = ended(jobs, submit(jobs, policy).number)
+        second = ended(jobs, submit(jobs, POLICY, request_id).number)
         assert (second == first) is not again
         assert second.failure is not None
         assert (second.failure.code == "ANEW") is again
         # A client that insists gets a new job, and the id means that one.
-        third = ended(jobs, submit(jobs, policy, again=True).number)
+        third = ended(jobs, submit(jobs, POLICY, request_id, again=True).number)
         assert third.number > second.number
-        assert submit(jobs, policy).number >= third.number
+        assert submit(jobs, POLICY, request_id).number >= third.number
 
 
 def test_finished_work_outlives_its_process(jobs: JobManager, open_manager: Open, database: Database) -> None:
@@ -490,9 +488,9 @@ def test_no_release_is_lost_or_doubled(open_manager: Open, session: Session, dat
     def client(number: int) -> list[Job]:
         done = []
         for i in range(2):
-            policy = to(f"r_{number}_{i}", request_id=f"client {number} job {i}")
-            job = submit(jobs, policy)
-            assert submit(jobs, policy).number == job.number
+            policy, request_id = to(f"r_{number}_{i}"), f"client {number} job {i}"
+            job = submit(jobs, policy, request_id)
+            assert submit(jobs, policy, request_id).number == job.number
             done.append(ended(jobs, job.number))
         return done
 

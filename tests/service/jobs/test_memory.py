@@ -108,12 +108,12 @@ def test_who_finds_no_memory_beside_others_is_run_again_alone(
 def test_who_finds_no_memory_even_alone_fails(open_manager: Open, tight: Tight) -> None:
     tight.failing = {"hopeless"}
     jobs = open_manager(concurrent_jobs=2, memory=tight.memory)
-    job = ended(jobs, submit(jobs, to("hopeless", request_id="r-1")).number)
+    job = ended(jobs, submit(jobs, to("hopeless"), "r-1").number)
     assert job.failure is not None
     assert (job.state, job.failure.code) == (JobState.FAILED, "OUT_OF_MEMORY")
     assert [granted for _, granted in tight.granted] == [tight.memory // 2, tight.memory]
     # With the same request id it is tried once more: there may be more memory by then.
     tight.failing = set()
-    again = ended(jobs, submit(jobs, to("hopeless", request_id="r-1")).number)
+    again = ended(jobs, submit(jobs, to("hopeless"), "r-1").number)
     assert again.state is JobState.SUCCEEDED
     assert again.number > job.number

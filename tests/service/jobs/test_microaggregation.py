@@ -20,14 +20,9 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.classes import ClassValues, SensitiveColumn
 from tableveil.control import Control, Progress, Stopped
-from tableveil.convert import (
-    canonical_json,
-    frontier_from_proto,
-    payout_sweep_from_proto,
-    policy_from_proto,
-    policy_to_proto,
-    stored_policy,
-)
+from tableveil.convert import canonical_json, policy_from_proto, policy_to_proto, stored_policy
+from tableveil.convert.frontiers import frontier_from_proto
+from tableveil.convert.payout_sweeps import payout_sweep_from_proto
 from tableveil.document import read_policy
 from tableveil.errors import ConflictError, InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels

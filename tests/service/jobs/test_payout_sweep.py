@@ -34,7 +34,8 @@ from tableveil.policy import (
 )
 from tableveil.requests.payout_sweep import SweptGains
 from tableveil.runtime import FailureKind, Job, JobManager
-from tableveil.state.jobs import JobKind, JobPhase, JobState
+from tableveil.state.jobs import JobPhase, JobState
+from tableveil.state.kinds import JobKind
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.state.releases import Release
 
@@ -280,9 +281,8 @@ def test_unknown_payout_sweep(database: Database, jobs: JobManager) -> None:
 
 
 def test_the_same_request_is_the_same_job(jobs: JobManager) -> None:
-    policy = replace(POLICY, request_id="r-1")
-    first = ended(jobs, jobs.submit(payout_sweep_work(policy, SWEPT, "{}")).number)
-    assert jobs.submit(payout_sweep_work(policy, SWEPT, "{}")) == first
+    first = ended(jobs, jobs.submit(payout_sweep_work(POLICY, SWEPT, "{}"), "r-1").number)
+    assert jobs.submit(payout_sweep_work(POLICY, SWEPT, "{}"), "r-1") == first
     others: tuple[tuple[str, SweptGains], ...] = (
         ('{"k": 7}', SWEPT),
         ("{}", replace(SWEPT, gains=SWEPT.gains[1:])),
@@ -290,7 +290,7 @@ def test_the_same_request_is_the_same_job(jobs: JobManager) -> None:
     )
     for document, swept in others:
         with pytest.raises(ConflictError) as raised:
-            jobs.submit(payout_sweep_work(policy, swept, document))
+            jobs.submit(payout_sweep_work(POLICY, swept, document), "r-1")
         assert raised.value.code == "REQUEST_ID_REUSED"
 
 
@@ -311,13 +311,13 @@ def test_cancelled_after_its_progress_shows(jobs: JobManager, session: Session) 
 
 def test_close_interrupts_and_the_request_starts_anew(open_manager: Open, session: Session) -> None:
     dead = open_manager(concurrent_jobs=1)
-    policy = replace(wide(session), request_id="r-1")
-    first = dead.submit(payout_sweep_work(policy, SWEPT, "{}"))
+    policy = wide(session)
+    first = dead.submit(payout_sweep_work(policy, SWEPT, "{}"), "r-1")
     dead.close(SECONDS)
     jobs = open_manager()
     interrupted = jobs.get(first.number)
     assert interrupted.state is JobState.INTERRUPTED
     assert interrupted.request.kind is JobKind.PAYOUT_SWEEP
-    again = jobs.submit(payout_sweep_work(policy, SWEPT, "{}"))
+    again = jobs.submit(payout_sweep_work(policy, SWEPT, "{}"), "r-1")
     assert again.number != first.number
     jobs.cancel(again.number)

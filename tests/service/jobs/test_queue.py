@@ -52,12 +52,12 @@ def test_a_full_queue(open_manager: Open, gate: Gate) -> None:
     jobs = open_manager(concurrent_jobs=1, limits=QueueLimits(2))
     submit(jobs, to("running"))
     gate.wait_for(1)
-    waiting = [submit(jobs, to(f"waiting{i}", request_id=f"r-{i}")) for i in range(2)]
+    waiting = [submit(jobs, to(f"waiting{i}"), f"r-{i}") for i in range(2)]
     with pytest.raises(BusyError) as raised:
         submit(jobs, to("too_many"))
     assert raised.value.code == "QUEUE_FULL"
     # A known request needs no room, and a job that leaves makes some.
-    assert submit(jobs, to("waiting0", request_id="r-0")).number == waiting[0].number
+    assert submit(jobs, to("waiting0"), "r-0").number == waiting[0].number
     jobs.cancel(waiting[0].number)
     submit(jobs, to("now_there_is_room"))
 

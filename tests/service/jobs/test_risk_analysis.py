@@ -321,8 +321,8 @@ def test_cancelled(jobs: JobManager, session: Session) -> None:
 
 
 def test_the_same_request_again_is_the_same_job(jobs: JobManager) -> None:
-    work = risk_analysis_work(asked(request_id="r-1"), '{"request_id":"r-1"}', stored_policy)
-    first = jobs.submit(work)
-    assert jobs.submit(work).number == first.number
+    work = risk_analysis_work(asked(), "{}", stored_policy)
+    first = jobs.submit(work, "r-1")
+    assert jobs.submit(work, "r-1").number == first.number
     with pytest.raises(ConflictError):
-        jobs.submit(replace(work, document='{"request_id":"r-1","records":true}'))
+        jobs.submit(replace(work, document='{"records":true}'), "r-1")

@@ -42,10 +42,10 @@ from tableveil.policy import (
 )
 from tableveil.requests.classification import ClassificationRequest, Classifier
 from tableveil.requests.frontier import FrontierGrid
-from tableveil.requests.utility import UtilityRequest
 from tableveil.runtime import FailureKind, Job, JobManager
 from tableveil.state.frontiers import Frontier
-from tableveil.state.jobs import JobKind, JobPhase
+from tableveil.state.jobs import JobPhase
+from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
 from tableveil.state.utility_reports import Stored
 
@@ -346,7 +346,7 @@ def test_reports_run_the_query_again_as_long_as_it_has_the_same_rows(
     released = ended(jobs, release_work(POLICY, documented(POLICY)))
     assert released.failure is None
     assert released.result is not None
-    utility = utility_report_work(UtilityRequest(released.result, ""), "{}", stored_policy)
+    utility = utility_report_work(released.result, "{}", stored_policy)
     asked = ClassificationRequest(released.result, ("illness",), classifiers=(Classifier.DECISION_TREE,), folds=2)
     inside = replace(asked, choose_inside_folds=True)
     classifications = [classification_work(request, "{}", stored_policy) for request in (asked, inside)]

@@ -26,9 +26,9 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
-from tableveil.requests.utility import UtilityRequest
 from tableveil.runtime import Job, JobManager
-from tableveil.state.jobs import JobKind, JobState
+from tableveil.state.jobs import JobState
+from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
 from tableveil.state.utility_reports import Stored
 from tableveil.usefulness import ColumnUtility, UtilityReport
@@ -78,7 +78,7 @@ def released(database: Database, run: Callable[..., Release]) -> Callable[..., R
 
 
 def ended(jobs: JobManager, release: int, request_id: str = "") -> Job:
-    number = jobs.submit(utility_report_work(UtilityRequest(release, request_id), "{}", stored_policy)).number
+    number = jobs.submit(utility_report_work(release, "{}", stored_policy), request_id).number
     deadline = time.monotonic() + SECONDS
     *_, last = jobs.watch(number, lambda: time.monotonic() > deadline)
     assert last.state.ended, last
@@ -140,12 +140,12 @@ def test_the_source_must_be_as_it_was(jobs: JobManager, session: Session, releas
 
 def test_a_release_that_is_not_there(jobs: JobManager, released: Callable[..., Release]) -> None:
     with pytest.raises(NotFoundError):
-        jobs.submit(utility_report_work(UtilityRequest(77), "{}", stored_policy))
+        jobs.submit(utility_report_work(77, "{}", stored_policy))
     first = released()
     again = replace(POLICY, release=replace(POLICY.release, if_exists=IfExists.REPLACE), repeat_reason="again")
     released(again)
     with pytest.raises(ConflictError):
-        jobs.submit(utility_report_work(UtilityRequest(first.number), "{}", stored_policy))
+        jobs.submit(utility_report_work(first.number, "{}", stored_policy))
 
 
 def test_the_same_request_is_one_job(jobs: JobManager, released: Callable[..., Release]) -> None:

@@ -14,7 +14,6 @@ from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.lookups import Releases
 from tableveil.pipelines.utility_report import utility_report_work
 from tableveil.policy import IfExists, ReleaseKind, ReleaseTarget, TableReference
-from tableveil.requests.utility import UtilityRequest
 from tableveil.runtime import JobManager
 from tableveil.state.jobs import JobState
 from tests.migrated import opened
@@ -147,7 +146,7 @@ def test_not_while_a_job_uses_it(open_manager: Open, gate: Gate) -> None:
     users: list[Callable[[], int]] = [
         lambda: submit(one, replacing).number,
         lambda: submit(one, to("other", source=TableReference("", "main", "released"))).number,
-        lambda: one.submit(utility_report_work(UtilityRequest(RELEASE, ""), "{}", stored_policy)).number,
+        lambda: one.submit(utility_report_work(RELEASE, "{}", stored_policy)).number,
     ]
     for use in users:
         user = use()

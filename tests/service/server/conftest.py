@@ -28,7 +28,7 @@ from tableveil.server.endpoint import DESCRIPTORS, Endpoint
 from tableveil.server.methods import declared
 from tableveil.server.settings import STREAM_IDLE_SECONDS
 from tableveil.server.stores import Stores
-from tableveil.state.jobs import JobKind
+from tableveil.state.kinds import JobKind
 from tests import authenticated
 
 Start = Callable[..., Endpoint]
@@ -125,8 +125,8 @@ def stores(
     return Stores(
         releases,
         hierarchies,
-        risk_analyses,
         {
+            JobKind.RISK_ANALYSIS: risk_analyses,
             JobKind.FRONTIER: frontiers,
             JobKind.PAYOUT_SWEEP: payout_sweeps,
             JobKind.CLASSIFICATION: classifications,

@@ -11,7 +11,8 @@ import pytest
 from tableveil.errors import NotFoundError
 from tableveil.policy import TableReference
 from tableveil.runtime import Job
-from tableveil.state.jobs import JobKind, JobState, Request
+from tableveil.state.jobs import JobState, Request
+from tableveil.state.kinds import JobKind
 from tableveil.v1 import classification_service_pb2 as v1
 from tableveil.v1 import classification_service_pb2_grpc
 from tests.service.classification_samples import classification
@@ -28,12 +29,12 @@ def stub(channel: grpc.Channel) -> Stub:
 def test_submit(stub: Stub, jobs: Mock) -> None:
     request = Request(4, "r-1", "{}", "", SOURCE, "", "", datetime(2024, 1, 1), JobKind.CLASSIFICATION)
     jobs.submit.return_value = Job(request, JobState.SUCCEEDED, result=9)
-    asked = v1.ClassificationRequest(release="releases/3", classes=["ill"], request_id="r-1")
-    job = stub.AssessClassifiers(v1.AssessClassifiersRequest(classification=asked)).job
+    asked = v1.ClassificationRequest(release="releases/3", classes=["ill"])
+    job = stub.AssessClassifiers(v1.AssessClassifiersRequest(classification=asked, request_id="r-1"))
     assert (job.name, job.result) == ("jobs/4", "classifications/9")
-    work, _ = jobs.submit.call_args.args
-    document = '{"classes":["ill"],"release":"releases/3","request_id":"r-1"}'
-    assert (work.release, work.request_id, work.document) == (3, "r-1", document)
+    work, request_id, _ = jobs.submit.call_args.args
+    document = '{"classes":["ill"],"release":"releases/3"}'
+    assert (work.release, request_id, work.document) == (3, "r-1", document)
 
 
 def test_bad_requests_do_not_reach_the_manager(stub: Stub, jobs: Mock) -> None:
@@ -45,7 +46,7 @@ def test_bad_requests_do_not_reach_the_manager(stub: Stub, jobs: Mock) -> None:
 
 def test_get(stub: Stub, classifications: Mock) -> None:
     classifications.get.return_value = classification()
-    found = stub.GetClassification(v1.GetClassificationRequest(name="classifications/2")).classification
+    found = stub.GetClassification(v1.GetClassificationRequest(name="classifications/2"))
     assert classifications.get.call_args.args == (2,)
     assert (found.name, len(found.assessments)) == ("classifications/2", 2)
     classifications.get.side_effect = NotFoundError.of("CLASSIFICATION_NOT_FOUND", "name", "it", "one")

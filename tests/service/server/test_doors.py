@@ -57,7 +57,7 @@ def anonymous(start: Start) -> Iterator[grpc.Channel]:
         yield channel
 
 
-def call(channel: grpc.Channel, metadata: Metadata) -> job_service_pb2.GetJobResponse:
+def call(channel: grpc.Channel, metadata: Metadata) -> job_service_pb2.Job:
     stub = job_service_pb2_grpc.JobServiceStub(channel)
     return stub.GetJob(job_service_pb2.GetJobRequest(name="jobs/1"), metadata=metadata)
 

@@ -15,7 +15,8 @@ from tableveil.errors import Checked, Fault, NotFoundError
 from tableveil.policy import TableReference
 from tableveil.runtime import Job
 from tableveil.state.frontiers import Frontier, Point
-from tableveil.state.jobs import JobKind, JobState, Request
+from tableveil.state.jobs import JobState, Request
+from tableveil.state.kinds import JobKind
 from tableveil.v1 import faults_pb2, frontier_service_pb2_grpc
 from tableveil.v1 import frontier_service_pb2 as v1
 from tests.service.client import samples
@@ -32,10 +33,10 @@ def stub(channel: grpc.Channel) -> frontier_service_pb2_grpc.FrontierServiceStub
 def test_submit(stub: frontier_service_pb2_grpc.FrontierServiceStub, jobs: Mock) -> None:
     jobs.submit.return_value = Job(Request(4, "r-1", "{}", "", SOURCE, "", "", AT, JobKind.FRONTIER), JobState.QUEUED)
     request = v1.SubmitFrontierRequest(policy=samples.policy(), k=[3, 2], suppression_limits=["0.1"])
-    job = stub.SubmitFrontier(request).job
+    job = stub.SubmitFrontier(request)
     assert (job.name, job.request_id, job.source.table) == ("jobs/4", "r-1", "people")
     assert not job.HasField("target")
-    work, _ = jobs.submit.call_args.args
+    work, _, _ = jobs.submit.call_args.args
     assert work.options == '{"k":[2,3],"suppression_limits":["0.1"]}'
     assert '"column":"sex"' in work.document
     assert "released" not in work.document
@@ -46,8 +47,8 @@ def test_a_job_that_succeeded_names_its_frontier(
 ) -> None:
     request = Request(4, "", "{}", "", SOURCE, "", "", AT, JobKind.FRONTIER)
     jobs.submit.return_value = Job(request, JobState.SUCCEEDED, result=9)
-    job = stub.SubmitFrontier(v1.SubmitFrontierRequest(policy=samples.policy())).job
-    assert (job.frontier, job.release) == ("frontiers/9", "")
+    job = stub.SubmitFrontier(v1.SubmitFrontierRequest(policy=samples.policy()))
+    assert (job.kind, job.result) == ("frontiers", "frontiers/9")
 
 
 def test_faults_of_message_and_database_at_once(
@@ -74,7 +75,7 @@ def failure_of(error: grpc.RpcError) -> faults_pb2.Failure:
 def test_get(stub: frontier_service_pb2_grpc.FrontierServiceStub, frontiers: Mock) -> None:
     points = (Point(2, Decimal("0.1"), None, True, None),)
     frontiers.get.return_value = Frontier(9, 4, AT, SOURCE, "", 10, ("sex",), "2", 1, "numpy", 0.5, 1.0, "{}", points)
-    frontier = stub.GetFrontier(v1.GetFrontierRequest(name="frontiers/9")).frontier
+    frontier = stub.GetFrontier(v1.GetFrontierRequest(name="frontiers/9"))
     assert frontiers.get.call_args.args == (9,)
     assert (frontier.name, [point.k for point in frontier.points]) == ("frontiers/9", [2])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import cast
@@ -36,7 +35,7 @@ def stub(channel: grpc.Channel) -> job_service_pb2_grpc.JobServiceStub:
 
 @pytest.fixture
 def policy() -> policy_pb2.Policy:
-    policy = policy_pb2.Policy(rows_are_people=True, request_id="req")
+    policy = policy_pb2.Policy(rows_are_people=True)
     policy.source.table = "t"
     policy.release.name = "released"
     attribute = policy.attributes.add(column="age", role=policy_pb2.ROLE_QUASI_IDENTIFIER)
@@ -47,12 +46,12 @@ def policy() -> policy_pb2.Policy:
 
 def test_submit(stub: job_service_pb2_grpc.JobServiceStub, jobs: Mock, policy: policy_pb2.Policy) -> None:
     jobs.submit.return_value = job(7)
-    assert stub.SubmitJob(v1.SubmitJobRequest(policy=policy)).job.name == "jobs/7"
-    work, _ = jobs.submit.call_args.args
+    assert stub.SubmitJob(v1.SubmitJobRequest(policy=policy, request_id="req")).name == "jobs/7"
+    work, request_id, _ = jobs.submit.call_args.args
     assert isinstance(work.released, Policy)
     assert work.released.privacy_models == (KAnonymity(5),)
     assert work.document == canonical_json(policy)
-    assert json.loads(work.document)["request_id"] == "req"
+    assert request_id == "req"
 
 
 def test_submit_refuses_with_all_faults(
@@ -87,8 +86,8 @@ def test_check_answers_with_faults(
 def test_get_and_cancel(stub: job_service_pb2_grpc.JobServiceStub, jobs: Mock) -> None:
     jobs.get.return_value = job(7)
     jobs.cancel.return_value = job(7, JobState.CANCELLED)
-    assert stub.GetJob(v1.GetJobRequest(name="jobs/7")).job.state == v1.JOB_STATE_QUEUED
-    assert stub.CancelJob(v1.CancelJobRequest(name="jobs/7")).job.state == v1.JOB_STATE_CANCELLED
+    assert stub.GetJob(v1.GetJobRequest(name="jobs/7")).state == v1.JOB_STATE_QUEUED
+    assert stub.CancelJob(v1.CancelJobRequest(name="jobs/7")).state == v1.JOB_STATE_CANCELLED
     assert (jobs.get.call_args.args, jobs.cancel.call_args.args) == ((7,), (7,))
 
 

@@ -13,7 +13,8 @@ from tableveil.errors import Checked, Fault, NotFoundError
 from tableveil.game.sweep import Among, Method, SweepPoint
 from tableveil.policy import BreakEven, TableReference
 from tableveil.runtime import Job
-from tableveil.state.jobs import JobKind, JobState, Request
+from tableveil.state.jobs import JobState, Request
+from tableveil.state.kinds import JobKind
 from tableveil.state.payout_sweeps import PayoutSweep
 from tableveil.v1 import payout_service_pb2 as v1
 from tableveil.v1 import payout_service_pb2_grpc
@@ -34,10 +35,10 @@ def test_submit(stub: payout_service_pb2_grpc.PayoutServiceStub, jobs: Mock) -> 
     request = Request(4, "r-1", "{}", "", SOURCE, "", "", AT, JobKind.PAYOUT_SWEEP)
     jobs.submit.return_value = Job(request, JobState.SUCCEEDED, result=9)
     asked = v1.SubmitPayoutSweepRequest(policy=playing(), gains=["3", "2"], if_method_known=True)
-    job = stub.SubmitPayoutSweep(asked).job
+    job = stub.SubmitPayoutSweep(asked)
     assert (job.name, job.request_id, job.result) == ("jobs/4", "r-1", "payoutSweeps/9")
     assert not job.HasField("target")
-    work, _ = jobs.submit.call_args.args
+    work, _, _ = jobs.submit.call_args.args
     assert work.options == '{"gains":["2","3"],"if_method_known":true}'
     assert '"column":"sex"' in work.document
     assert "released" not in work.document
@@ -59,7 +60,7 @@ def test_get(stub: payout_service_pb2_grpc.PayoutServiceStub, payout_sweeps: Moc
         9, 4, AT, SOURCE, "", "", 10, 20, ("sex",), NUMBER, NUMBER, BreakEven.KEEP, False, "2", 2, 0.5, 1.0, "{}",
         (point,),
     )  # fmt: skip
-    sweep = stub.GetPayoutSweep(v1.GetPayoutSweepRequest(name="payoutSweeps/9")).payout_sweep
+    sweep = stub.GetPayoutSweep(v1.GetPayoutSweepRequest(name="payoutSweeps/9"))
     assert payout_sweeps.get.call_args.args == (9,)
     assert (sweep.name, [point.gain for point in sweep.points]) == ("payoutSweeps/9", ["5"])
 

@@ -67,7 +67,7 @@ def test_the_policy_comes_with_one_release_and_not_with_lists(
 ) -> None:
     releases.get.return_value = release(3)
     releases.page.return_value = [release(3), release(2)]
-    assert stub.GetRelease(v1.GetReleaseRequest(name="releases/3")).release.policy.repeat_reason == "once more"
+    assert stub.GetRelease(v1.GetReleaseRequest(name="releases/3")).policy.repeat_reason == "once more"
     page = stub.ListReleases(v1.ListReleasesRequest(page_size=1))
     assert [found.name for found in page.releases] == ["releases/3"]
     assert not page.releases[0].HasField("policy")

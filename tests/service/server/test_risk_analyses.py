@@ -14,7 +14,8 @@ import pytest
 from tableveil.errors import NotFoundError
 from tableveil.policy import TableReference
 from tableveil.runtime import Job
-from tableveil.state.jobs import JobKind, JobState, Request
+from tableveil.state.jobs import JobState, Request
+from tableveil.state.kinds import JobKind
 from tableveil.v1 import risk_service_pb2 as v1
 from tableveil.v1 import risk_service_pb2_grpc
 from tests.service.risk_samples import risk_analysis
@@ -31,15 +32,11 @@ def stub(channel: grpc.Channel) -> Stub:
 def test_submit(stub: Stub, jobs: Mock) -> None:
     request = Request(4, "r-1", "{}", "", SOURCE, "", "", datetime(2024, 1, 1), JobKind.RISK_ANALYSIS)
     jobs.submit.return_value = Job(request, JobState.SUCCEEDED, result=9)
-    asked = v1.RiskRequest(release="releases/3", request_id="r-1")
-    job = stub.SubmitRiskAnalysis(v1.SubmitRiskAnalysisRequest(risk=asked)).job
+    asked = v1.RiskRequest(release="releases/3")
+    job = stub.SubmitRiskAnalysis(v1.SubmitRiskAnalysisRequest(risk=asked, request_id="r-1"))
     assert (job.name, job.result) == ("jobs/4", "riskAnalyses/9")
-    work, _ = jobs.submit.call_args.args
-    assert (work.release, work.request_id, work.document) == (
-        3,
-        "r-1",
-        '{"release":"releases/3","request_id":"r-1"}',
-    )
+    work, request_id, _ = jobs.submit.call_args.args
+    assert (work.release, request_id, work.document) == (3, "r-1", '{"release":"releases/3"}')
 
 
 def test_bad_requests_do_not_reach_the_manager(stub: Stub, jobs: Mock) -> None:
@@ -51,7 +48,7 @@ def test_bad_requests_do_not_reach_the_manager(stub: Stub, jobs: Mock) -> None:
 
 def test_get(stub: Stub, risk_analyses: Mock) -> None:
     risk_analyses.get.return_value = risk_analysis()
-    found = stub.GetRiskAnalysis(v1.GetRiskAnalysisRequest(name="riskAnalyses/2")).risk_analysis
+    found = stub.GetRiskAnalysis(v1.GetRiskAnalysisRequest(name="riskAnalyses/2"))
     assert risk_analyses.get.call_args.args == (2,)
     assert (found.name, len(found.measures)) == ("riskAnalyses/2", 3)
 

@@ -11,7 +11,8 @@ import pytest
 from tableveil.errors import NotFoundError
 from tableveil.policy import TableReference
 from tableveil.runtime import Job
-from tableveil.state.jobs import JobKind, JobState, Request
+from tableveil.state.jobs import JobState, Request
+from tableveil.state.kinds import JobKind
 from tableveil.v1 import utility_service_pb2 as v1
 from tableveil.v1 import utility_service_pb2_grpc
 from tests.service.utility_samples import utility_report
@@ -28,12 +29,12 @@ def test_submit(stub: Stub, jobs: Mock) -> None:
     source = TableReference("clinic", "main", "people")
     request = Request(4, "r-1", "{}", "", source, "", "", datetime(2024, 1, 1), JobKind.UTILITY_REPORT)
     jobs.submit.return_value = Job(request, JobState.SUCCEEDED, result=9)
-    asked = v1.UtilityRequest(release="releases/3", request_id="r-1")
-    job = stub.SubmitUtilityReport(v1.SubmitUtilityReportRequest(utility=asked)).job
+    asked = v1.UtilityRequest(release="releases/3")
+    job = stub.SubmitUtilityReport(v1.SubmitUtilityReportRequest(utility=asked, request_id="r-1"))
     assert (job.name, job.result) == ("jobs/4", "utilityReports/9")
-    work, _ = jobs.submit.call_args.args
-    assert (work.release, work.request_id) == (3, "r-1")
-    assert work.document == '{"release":"releases/3","request_id":"r-1"}'
+    work, request_id, _ = jobs.submit.call_args.args
+    assert (work.release, request_id) == (3, "r-1")
+    assert work.document == '{"release":"releases/3"}'
 
 
 @pytest.mark.parametrize("release", ["", "3", "jobs/3"])
@@ -47,7 +48,7 @@ def test_bad_requests_do_not_reach_the_manager(stub: Stub, jobs: Mock, release: 
 def test_get(stub: Stub, utility_reports: Mock) -> None:
     stored = utility_report()
     utility_reports.get.return_value = stored
-    found = stub.GetUtilityReport(v1.GetUtilityReportRequest(name="utilityReports/2")).utility_report
+    found = stub.GetUtilityReport(v1.GetUtilityReportRequest(name="utilityReports/2"))
     assert utility_reports.get.call_args.args == (2,)
     assert (found.name, found.job, found.release) == ("utilityReports/2", "jobs/4", "releases/3")
     for message, column in zip(found.columns, stored.report.columns, strict=True):

@@ -13,7 +13,8 @@ from tableveil.policy import TableReference
 from tableveil.requests.frontier import FrontierGrid
 from tableveil.state import jobs
 from tableveil.state.frontiers import FRONTIERS, Found, Frontier, Point
-from tableveil.state.jobs import JobKind, JobState, Outcome, Request
+from tableveil.state.jobs import JobState, Outcome, Request
+from tableveil.state.kinds import JobKind
 
 AT = datetime(2024, 2, 29, 12, 30, 15, 123456)
 SOURCE = TableReference("test", "main", 'it"s; a table')
@@ -78,5 +79,5 @@ def test_what_was_asked_comes_back_as_it_was(ledger: Ledger) -> None:
 
 def test_a_request_id_is_one_for_releases_and_another_for_frontiers(ledger: Ledger) -> None:
     release, computed = (request(ledger, kind, request_id="r-7") for kind in (JobKind.RELEASE, JobKind.FRONTIER))
-    assert jobs.find_request(ledger, "r-7") == release
+    assert jobs.find_request(ledger, "r-7", JobKind.RELEASE) == release
     assert jobs.find_request(ledger, "r-7", JobKind.FRONTIER) == computed

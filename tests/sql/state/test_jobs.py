@@ -11,6 +11,7 @@ from tableveil.errors import TableveilError
 from tableveil.policy import TableReference
 from tableveil.state import jobs
 from tableveil.state.jobs import Event, JobPhase, JobState, Outcome, Request
+from tableveil.state.kinds import JobKind
 
 AT = datetime(2024, 2, 29, 12, 30, 15, 123456)
 
@@ -28,22 +29,22 @@ def test_a_request_comes_back_as_it_was(ledger: Ledger) -> None:
     (found,) = jobs.find_all(ledger, [asked.number])
     assert found.request == asked
     assert (found.started_at, found.last_event, found.outcome) == (None, None, None)
-    assert jobs.find_request(ledger, "r-1") == asked
-    assert jobs.find_request(ledger, "r-2") is None
+    assert jobs.find_request(ledger, "r-1", JobKind.RELEASE) == asked
+    assert jobs.find_request(ledger, "r-2", JobKind.RELEASE) is None
     assert jobs.find_all(ledger, [asked.number + 1]) == []
 
 
 def test_many_requests_have_no_request_id(ledger: Ledger) -> None:
     first, second = request(ledger), request(ledger)
     assert first.number != second.number
-    assert jobs.find_request(ledger, "") is None
+    assert jobs.find_request(ledger, "", JobKind.RELEASE) is None
 
 
 def test_a_request_id_names_its_latest_job(ledger: Ledger) -> None:
     first = request(ledger, "r-1")
-    assert jobs.find_request(ledger, "r-1") == first
+    assert jobs.find_request(ledger, "r-1", JobKind.RELEASE) == first
     second = request(ledger, "r-1")
-    assert jobs.find_request(ledger, "r-1") == second
+    assert jobs.find_request(ledger, "r-1", JobKind.RELEASE) == second
 
 
 def test_first_and_last_event_and_outcome(ledger: Ledger) -> None:

@@ -49,8 +49,12 @@ class JobVerbs(HierarchyVerbs):
         others = judged_without_csv(policy, found.faults)
         return Checked((*faults, *(fault for fault in others if fault not in faults)), found.warnings)
 
-    def submit(self, policy: policy_pb2.Policy, base_directory: Path = Path()) -> job_service_pb2.Job:
+    def submit(
+        self, policy: policy_pb2.Policy, base_directory: Path = Path(), request_id: str = ""
+    ) -> job_service_pb2.Job:
         """Checks the policy, stores its CSV hierarchies, and queues a job for it.
+
+        With a `request_id`, the same policy again means the first job.
 
         Raises:
             InvalidError: With all faults of the policy.
@@ -64,9 +68,8 @@ class JobVerbs(HierarchyVerbs):
             )
         prepared = self._store(policy, levels)
         try:
-            return self._jobs.SubmitJob(
-                job_service_pb2.SubmitJobRequest(policy=prepared), timeout=SECONDS_TO_ANSWER
-            ).job
+            request = job_service_pb2.SubmitJobRequest(policy=prepared, request_id=request_id)
+            return self._jobs.SubmitJob(request, timeout=SECONDS_TO_ANSWER)
         except grpc.RpcError as error:
             failure = failure_in(error)
             if failure is None or not failure.omitted_faults:
@@ -77,7 +80,7 @@ class JobVerbs(HierarchyVerbs):
     def get_job(self, job: str) -> job_service_pb2.Job:
         """The job as it is now."""
         request = job_service_pb2.GetJobRequest(name=resource_name(JOBS, job))
-        return self._ask(self._jobs.GetJob, request).job
+        return self._ask(self._jobs.GetJob, request)
 
     def list_jobs(self) -> Iterator[job_service_pb2.Job]:
         """All jobs, newest first, fetched as they are read."""
@@ -87,12 +90,12 @@ class JobVerbs(HierarchyVerbs):
     def cancel_job(self, job: str) -> job_service_pb2.Job:
         """Asks the job to stop; a job whose release is being committed completes."""
         request = job_service_pb2.CancelJobRequest(name=resource_name(JOBS, job))
-        return self._ask(self._jobs.CancelJob, request).job
+        return self._ask(self._jobs.CancelJob, request)
 
     def resubmit_job(self, job: str) -> job_service_pb2.Job:
         """Queues a new job with the request of one that has ended; its request id names the new one from now on."""
         request = job_service_pb2.ResubmitJobRequest(name=resource_name(JOBS, job))
-        return self._ask(self._jobs.ResubmitJob, request).job
+        return self._ask(self._jobs.ResubmitJob, request)
 
     def delete_job(self, job: str) -> None:
         """Deletes a job that has ended, with its result; a job that made a release stays."""
@@ -103,7 +106,7 @@ class JobVerbs(HierarchyVerbs):
         name = resource_name(JOBS, job)
         return watch(
             lambda: self._jobs.WatchJob(job_service_pb2.WatchJobRequest(name=name)),
-            lambda: self._jobs.GetJob(job_service_pb2.GetJobRequest(name=name), timeout=SECONDS_TO_ANSWER).job,
+            lambda: self._jobs.GetJob(job_service_pb2.GetJobRequest(name=name), timeout=SECONDS_TO_ANSWER),
             self._error_of,
             self._closed.wait,
         )

@@ -26,7 +26,7 @@ class ReleaseVerbs(Connection):
     def get_release(self, release: str) -> release_service_pb2.Release:
         """The release and its evidence."""
         request = release_service_pb2.GetReleaseRequest(name=resource_name(RELEASES, release))
-        return self._ask(self._releases.GetRelease, request).release
+        return self._ask(self._releases.GetRelease, request)
 
     def list_releases(self) -> Iterator[release_service_pb2.Release]:
         """All releases, newest first, fetched as they are read."""
@@ -37,7 +37,7 @@ class ReleaseVerbs(Connection):
         """Drops the public objects of a current release; its evidence stays, with the reason."""
         name = resource_name(RELEASES, release)
         request = release_service_pb2.WithdrawReleaseRequest(name=name, reason=reason)
-        return self._ask(self._releases.WithdrawRelease, request).release
+        return self._ask(self._releases.WithdrawRelease, request)
 
     def read(self, release: str, name: str) -> pa.RecordBatchReader:
         """A public object of the release as a stream of batches, in constant memory; close it to stop early."""

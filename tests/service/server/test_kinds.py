@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import get_type_hints
 
 import pytest
 from google.protobuf.message import Message
 
-from tableveil.cli import releases
-from tableveil.client import names
+from tableveil.cli.commands import SHOWN
+from tableveil.client.verbs.analyses import collection_of
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.policy import TableReference
 from tableveil.runtime.model import Job
-from tableveil.server.submissions import SUBMISSIONS, work_again
-from tableveil.state.jobs import JobKind, JobState, Request
-from tableveil.state.kinds import KINDS
+from tableveil.server.kinds import SUBMISSIONS, work_again
+from tableveil.state.jobs import JobState, Request
+from tableveil.state.kinds import KINDS, JobKind
 from tests.service.server.test_caller import LONG
 
 REQUESTS = {type(request): request for request, called in LONG.values() if called == "submit"}
@@ -28,8 +29,10 @@ def asked(kind: JobKind, document: str, options: str = "", state: JobState = Job
 def test_every_kind_is_everywhere() -> None:
     assert {*JobKind} == {*KINDS} == {*SUBMISSIONS}
     collections = {stored.collection for stored in KINDS.values()}
-    assert collections <= {value for name, value in vars(names).items() if name.isupper()}
-    assert collections == {names.RELEASES, *releases._SHOWN}
+    assert collections == {"releases", *SHOWN}
+    for kind in JobKind:
+        made = get_type_hints(SUBMISSIONS[kind].to_proto)["return"]
+        assert collection_of(made) == KINDS[kind].collection
 
 
 @pytest.mark.parametrize("kind", JobKind)

@@ -1,10 +1,10 @@
-"""The table of job kinds: how a client's request becomes the work of a job, at first and when it is resubmitted."""
+"""The table of job kinds: how a request becomes the work of a job, also when resubmitted, and a result a message."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from google.protobuf import json_format
@@ -13,16 +13,20 @@ from google.protobuf.message import Message
 from tableveil.control import Control
 from tableveil.convert import (
     canonical_json,
-    classification_request_from_proto,
-    frontier_from_proto,
     job_to_proto,
-    payout_sweep_from_proto,
     policy_from_proto,
-    risk_request_from_proto,
+    release_to_proto,
+    result_number,
     stored_policy,
-    utility_request_from_proto,
 )
+from tableveil.convert.arrow_pieces import arrow_pieces
+from tableveil.convert.classifications import classification_request_from_proto, classification_to_proto
+from tableveil.convert.frontiers import frontier_from_proto, frontier_to_proto
+from tableveil.convert.payout_sweeps import payout_sweep_from_proto, payout_sweep_to_proto
+from tableveil.convert.risk_analyses import risk_analysis_to_proto, risk_request_from_proto
+from tableveil.convert.utility_reports import utility_report_to_proto, utility_request_from_proto
 from tableveil.errors import ConflictError, Fault, InvalidError
+from tableveil.lookups import RiskAnalyses
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.classification import classification_work
 from tableveil.pipelines.frontier import frontier_work
@@ -33,13 +37,13 @@ from tableveil.pipelines.work import Work
 from tableveil.policy import Policy
 from tableveil.runtime import JobManager
 from tableveil.runtime.model import Job
-from tableveil.state.jobs import JobKind
+from tableveil.state.kinds import JobKind
 from tableveil.v1.classification_service_pb2 import AssessClassifiersRequest
 from tableveil.v1.frontier_service_pb2 import SubmitFrontierRequest
 from tableveil.v1.job_service_pb2 import Job as JobMessage
 from tableveil.v1.job_service_pb2 import SubmitJobRequest
 from tableveil.v1.payout_service_pb2 import SubmitPayoutSweepRequest
-from tableveil.v1.risk_service_pb2 import SubmitRiskAnalysisRequest
+from tableveil.v1.risk_service_pb2 import ReadRecordRisksRequest, ReadRecordRisksResponse, SubmitRiskAnalysisRequest
 from tableveil.v1.utility_service_pb2 import SubmitUtilityReportRequest
 
 Asked = TypeVar("Asked", bound=Message)
@@ -56,9 +60,10 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Submission(Generic[Asked]):
-    """How jobs of a kind are submitted.
+    """How jobs of a kind are submitted, and how their results are sent.
 
-    The job keeps one field of the request as its `document`; the other fields are its options.
+    The job keeps one field of the request as its `document`; the other fields are its options. `streams` are the
+    methods that send a result in pieces, by their names.
     """
 
     request: type[Asked]
@@ -66,6 +71,8 @@ class Submission(Generic[Asked]):
     read: Callable[[Asked], Read]
     code: str
     refusal: str
+    to_proto: Callable[[Any], Message]
+    streams: Mapping[str, Callable[[Any, Any], Iterator[Message]]] = field(default_factory=dict)
 
 
 def _release(request: SubmitJobRequest) -> Read:
@@ -97,32 +104,45 @@ def _utility_report(request: SubmitUtilityReportRequest) -> Read:
     return Read(utility_report_work(*utility_request_from_proto(request.utility), stored_policy), [])
 
 
+def _record_risks(analyses: RiskAnalyses, request: ReadRecordRisksRequest) -> Iterator[ReadRecordRisksResponse]:
+    """Rows as gRPC's flow control lets them go; a client that is gone ends the generator."""
+    with analyses.read_records(result_number(JobKind.RISK_ANALYSIS, request.name)) as reader:
+        for piece in arrow_pieces(reader):
+            yield ReadRecordRisksResponse(arrow_ipc=piece)
+
+
 SUBMISSIONS: Mapping[JobKind, Submission[Any]] = {
-    JobKind.RELEASE: Submission(SubmitJobRequest, "policy", _release, "POLICY_INVALID", "the policy is invalid"),
+    JobKind.RELEASE: Submission(
+        *(SubmitJobRequest, "policy", _release),
+        *("POLICY_INVALID", "the policy is invalid", release_to_proto),
+    ),
     JobKind.FRONTIER: Submission(
-        SubmitFrontierRequest, "policy", _frontier, "POLICY_INVALID", "the frontier cannot be computed as asked"
+        *(SubmitFrontierRequest, "policy", _frontier),
+        *("POLICY_INVALID", "the frontier cannot be computed as asked", frontier_to_proto),
     ),
     JobKind.PAYOUT_SWEEP: Submission(
         *(SubmitPayoutSweepRequest, "policy", _payout_sweep),
-        *("POLICY_INVALID", "the payout sweep cannot be computed as asked"),
+        *("POLICY_INVALID", "the payout sweep cannot be computed as asked", payout_sweep_to_proto),
     ),
     JobKind.RISK_ANALYSIS: Submission(
-        SubmitRiskAnalysisRequest, "risk", _risk_analysis, "RISK_INVALID", "the risks cannot be analyzed as asked"
+        *(SubmitRiskAnalysisRequest, "risk", _risk_analysis),
+        *("RISK_INVALID", "the risks cannot be analyzed as asked", risk_analysis_to_proto),
+        streams={"ReadRecordRisks": _record_risks},
     ),
     JobKind.CLASSIFICATION: Submission(
         *(AssessClassifiersRequest, "classification", _classification),
-        *("CLASSIFICATION_INVALID", "classifiers cannot be assessed as asked"),
+        *("CLASSIFICATION_INVALID", "classifiers cannot be assessed as asked", classification_to_proto),
     ),
     JobKind.UTILITY_REPORT: Submission(
         *(SubmitUtilityReportRequest, "utility", _utility_report),
-        *("UTILITY_INVALID", "the release cannot be compared as asked"),
+        *("UTILITY_INVALID", "the release cannot be compared as asked", utility_report_to_proto),
     ),
 }
 
 _BY_REQUEST = {submission.request: submission for submission in SUBMISSIONS.values()}
 
 
-def submit(jobs: JobManager, request: Message, control: Control) -> JobMessage:
+def submit(jobs: JobManager, request: Any, control: Control) -> JobMessage:
     """Submits the job for a request.
 
     Raises:
@@ -135,11 +155,11 @@ def submit(jobs: JobManager, request: Message, control: Control) -> JobMessage:
         faults += jobs.check(read.policy, control, rows=False).faults
     if read.work is None or faults:
         raise InvalidError.about(submission.code, submission.refusal, faults)
-    return job_to_proto(jobs.submit(read.work, control))
+    return job_to_proto(jobs.submit(read.work, request.request_id, control))
 
 
 def work_again(job: Job) -> Work:
-    """The work of a job that has ended, to be repeated, with its request id.
+    """The work of a job that has ended, to be repeated.
 
     Raises:
         ConflictError: the job has not ended.

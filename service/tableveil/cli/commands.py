@@ -1,0 +1,49 @@
+"""The tables of commands, and of the results that `show` shows."""
+
+from __future__ import annotations
+
+MODULES = {
+    "serve": "serve",
+    "load": "load",
+    "tables": "described",
+    "describe": "described",
+    "run": "run",
+    "submit": "policies",
+    "check-policy": "policies",
+    "jobs": "jobs",
+    "watch": "jobs",
+    "cancel": "jobs",
+    "resubmit": "jobs",
+    "delete": "jobs",
+    "frontier": "frontier",
+    "sweep": "sweep",
+    "risk": "risk",
+    "draft-policy": "draft",
+    "classify": "classify",
+    "utility": "utility",
+    "releases": "releases",
+    "show": "releases",
+    "export": "releases",
+    "withdraw": "releases",
+    "hierarchies": "hierarchies",
+    "doctor": "doctor",
+    "backup": "backup",
+    "restore": "backup",
+    "certificates": "certificates",
+    "health": "health",
+    "audit": "audit",
+    "demo": "demo",
+}
+"""The module of each command. They are loaded when they are needed: a list of jobs should not wait for DuckDB."""
+
+SHOWN = {
+    "frontiers": "frontier",
+    "payoutSweeps": "sweep",
+    "riskAnalyses": "risk",
+    "classifications": "classify",
+    "utilityReports": "utility",
+}
+"""By collection of results, the module with its `show_result`."""
+
+COUNTED = {"classifications": "classifiers trained", "utilityReports": "columns compared"}
+"""By collection, the unit of a job's progress where there are no transformations."""
