@@ -17,7 +17,15 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from tableveil.cli.main import cli
 from tableveil.client import Client, UnreachableError
-from tableveil.errors import BusyError, CancelledError, ConflictError, InternalError, InvalidError, TableveilError
+from tableveil.errors import (
+    BusyError,
+    CancelledError,
+    ConflictError,
+    InternalError,
+    InvalidError,
+    TableveilError,
+    UnauthenticatedError,
+)
 from tableveil.v1 import job_service_pb2
 from tests import authenticated
 from tests.e2e import samples
@@ -69,8 +77,16 @@ def test_a_backup_from_which_another_server_goes_on(serve: Serve, tmp_path: Path
     assert result.exit_code == 0, result.stderr
     assert "1 unfinished" in result.stdout
     assert CliRunner().invoke(cli, command).exit_code == 6
+    assert "1 suspended" in result.stdout
 
+    token = CliRunner().invoke(cli, ["tokens", "create", "admin", "--database", str(restored)]).stdout
     server = serve(restored)
+    with Client(server.address) as client, pytest.raises(UnauthenticatedError):
+        client.get_job(running.name)
+    with Client(server.address, token) as client:
+        suspended = [found.name for found in client.list_tokens() if found.suspended]
+        assert suspended == ["tokens/1"]
+        client.confirm_token("tokens/1")
     with Client(server.address) as client:
         assert client.get_job(running.name).state == job_service_pb2.JOB_STATE_INTERRUPTED
         assert client.get_release(released.result).job == released.name

@@ -30,6 +30,7 @@ MODULES = {
     "backup": "backup",
     "restore": "backup",
     "certificates": "certificates",
+    "tokens": "tokens",
     "health": "health",
     "audit": "audit",
     "demo": "demo",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tableveil.client.verbs.access import AccessVerbs
 from tableveil.client.verbs.administration import AdministrationVerbs
 from tableveil.client.verbs.analyses import AnalysisVerbs
 from tableveil.client.verbs.hierarchies import HierarchyVerbs
@@ -10,7 +11,7 @@ from tableveil.client.verbs.releases import ReleaseVerbs
 from tableveil.client.verbs.tables import TableVerbs
 
 
-class Client(JobVerbs, ReleaseVerbs, AnalysisVerbs, HierarchyVerbs, TableVerbs, AdministrationVerbs):
+class Client(JobVerbs, ReleaseVerbs, AnalysisVerbs, HierarchyVerbs, TableVerbs, AdministrationVerbs, AccessVerbs):
     """A connection to a Tableveil server; use it as a context manager, or close it.
 
     Jobs and releases are named as the service names them (`jobs/3`), or by number (`3`). Every method raises the

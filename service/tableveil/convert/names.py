@@ -41,6 +41,11 @@ def result_number(kind: JobKind, name: str) -> int:
     return _parse(KINDS[kind].collection, name, "name")
 
 
+def token_number(name: str) -> int:
+    """The number in a token's name."""
+    return _parse("tokens", name, "name")
+
+
 def _parse(collection: str, name: str, field: str) -> int:
     prefix, _, number = name.partition("/")
     if prefix != collection or not _NUMBER.fullmatch(number):

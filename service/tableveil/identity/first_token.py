@@ -11,7 +11,7 @@ from tableveil.errors import InternalError, shortened
 from tableveil.identity.secret import new_secret, token_file
 from tableveil.identity.tokens import Tokens
 
-PRINCIPAL, NAME = "admin", "first"
+PRINCIPAL, LABEL = "admin", "first"
 
 
 def make_first_token(tokens: Tokens, database: Path, roles: Collection[str]) -> Path | None:
@@ -25,7 +25,7 @@ def make_first_token(tokens: Tokens, database: Path, roles: Collection[str]) -> 
     secret, path = new_secret(), token_file(database)
     # First the file: a token in the ledger that nobody can read would be lost, a file without one is replaced.
     _write(path, secret)
-    tokens.create(PRINCIPAL, NAME, roles, None, secret)
+    tokens.create(PRINCIPAL, LABEL, roles, None, secret)
     return path
 
 

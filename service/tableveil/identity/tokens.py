@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from tableveil.backend import Database
-from tableveil.errors import ConflictError, InvalidError, NotFoundError, TableveilError, shortened
+from tableveil.errors import InvalidError, NotFoundError, TableveilError, shortened
 from tableveil.identity.principal import AuthenticatedBy, Credentials, Principal, Unauthenticated
 from tableveil.identity.secret import digest_of, is_well_formed, new_secret
 from tableveil.state import tokens as store
@@ -67,29 +67,23 @@ class Tokens:
         return not self._by_digest
 
     def create(
-        self, principal: str, name: str, roles: Collection[str], lifetime: timedelta | None, secret: str | None = None
+        self, principal: str, label: str, roles: Collection[str], lifetime: timedelta | None, secret: str | None = None
     ) -> tuple[Token, str]:
         """A new token of a principal, and its text, which nobody can tell later.
 
         Without a lifetime it never expires. A secret that is given has to be a new one.
 
         Raises:
-            InvalidError: the principal, the name or the lifetime cannot be so.
-            ConflictError: the principal has a valid token of that name.
+            InvalidError: the principal, the label or the lifetime cannot be so.
         """
-        _check(principal, name, lifetime)
+        _check(principal, label, lifetime)
         secret = secret or new_secret()
         with self._changing:
             at = now()
-            for token in self._by_digest.values():
-                if (token.principal, token.name) == (principal, name) and not token.refusal(at):
-                    found = f"{shortened(name)}, which is the name of tokens/{token.number}"
-                    hint = "Choose another name, or revoke that one first."
-                    raise ConflictError.of("TOKEN_EXISTS", "name", found, "a name that no valid token has", hint)
             with self._database.ledger() as ledger, ledger.transaction():
                 number = TOKENS.next_number(ledger)
                 until = None if lifetime is None else at + lifetime
-                token = Token(number, principal, name, digest_of(secret), tuple(sorted(roles)), at, until)
+                token = Token(number, principal, label, digest_of(secret), tuple(sorted(roles)), at, until)
                 TOKENS.insert(ledger, [token])
             self._by_digest[token.digest] = token
         return token, secret
@@ -155,8 +149,8 @@ class Tokens:
                 return
 
 
-def _check(principal: str, name: str, lifetime: timedelta | None) -> None:
-    for field, text in (("principal", principal), ("name", name)):
+def _check(principal: str, label: str, lifetime: timedelta | None) -> None:
+    for field, text in (("principal", principal), ("label", label)):
         if not _NAME.fullmatch(text):
             expected = "1 to 200 printable characters, none of them a space"
             raise InvalidError.of("TOKEN_INVALID", field, shortened(text), expected)

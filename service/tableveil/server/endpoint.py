@@ -11,6 +11,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from tableveil.runtime import JobManager
+from tableveil.server.access_service import AccessService
 from tableveil.server.address import bind, with_port
 from tableveil.server.admin_service import AdminService
 from tableveil.server.doors import Doors
@@ -34,6 +35,8 @@ from tableveil.server.stores import Stores
 from tableveil.server.table_service import TableService
 from tableveil.state.kinds import JobKind
 from tableveil.v1 import (
+    access_service_pb2,
+    access_service_pb2_grpc,
     admin_service_pb2,
     admin_service_pb2_grpc,
     draft_service_pb2,
@@ -49,7 +52,14 @@ from tableveil.v1 import (
 
 logger = logging.getLogger("tableveil.server")
 
-_MODULES = (admin_service_pb2, release_service_pb2, hierarchy_service_pb2, table_service_pb2, draft_service_pb2)
+_MODULES = (
+    access_service_pb2,
+    admin_service_pb2,
+    release_service_pb2,
+    hierarchy_service_pb2,
+    table_service_pb2,
+    draft_service_pb2,
+)
 
 DESCRIPTORS = (
     *(service for module in _MODULES for service in module.DESCRIPTOR.services_by_name.values()),
@@ -109,6 +119,7 @@ class Endpoint:
         table_service_pb2_grpc.add_TableServiceServicer_to_server(
             TableService(stores.tables, stores.loads, checks, Slots(LOADS_AT_ONCE, "running loads")), server
         )
+        access_service_pb2_grpc.add_AccessServiceServicer_to_server(AccessService(stores.tokens), server)
         self._health = health.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)

@@ -81,6 +81,7 @@ class TableveilServer:
                 results,
                 upkeep=Upkeep(database, settings.backup_directory, jobs.at_work),
                 drafts=Drafts(database),
+                tokens=tokens,
                 tables=Tables(database),
                 loads=Loads(database, jobs, settings.load_directories),
             )

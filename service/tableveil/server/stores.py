@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tableveil.identity.tokens import Tokens
 from tableveil.lookups import (
     Hierarchies,
     Releases,
@@ -28,3 +29,4 @@ class Stores:
     tables: Tables
     loads: Loads
     drafts: Drafts
+    tokens: Tokens

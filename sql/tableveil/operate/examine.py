@@ -56,8 +56,19 @@ def examine_state(session: Session, at_work: Callable[[], Collection[int]] = tup
     yield _name(session)
     yield _jobs(session, at_work)
     yield _ledger(session)
+    yield from _suspended(session)
     yield from examine_releases(session)
     yield _orphans(session)
+
+
+def _suspended(session: Session) -> Iterator[Finding]:
+    number = session.value("SELECT count(*) FROM tableveil.tokens WHERE suspended AND revoked_at IS NULL")
+    if number:
+        advice = (
+            "Stop the server, make a token with `tableveil tokens create admin --database FILE`, start it, look "
+            "through `tableveil tokens list`, and revoke or confirm each token."
+        )
+        yield Finding(Level.WARNING, "tokens", f"{number} suspended, since this is a restored database", advice)
 
 
 def _access(path: Path) -> Finding:

@@ -11,6 +11,7 @@ from tableveil.backend import Database, Session, Settings, catalog, identifier, 
 from tableveil.errors import InternalError, InvalidError, TableveilError, shortened
 from tableveil.state import jobs, ledger_gaps
 from tableveil.state.migrate import SCHEMA, fingerprint_key, migrations
+from tableveil.state.suspension import suspend
 
 PARTS = (
     "guarantees",
@@ -71,13 +72,16 @@ def take_over(database: Path, newer: Path) -> None:
         with session.transaction():
             _check(session, newer)
             _copy_entries(session)
+            suspend(session.ledger)
         session.execute(f"DETACH {_NEWER}")
 
 
-def note_copy(database: Path, made_at: datetime) -> None:
-    """Lets a file that was copied by other means know that it is a copy."""
+def note_copy(database: Path, made_at: datetime | None) -> None:
+    """Suspends the rights in a copy; one that was made by other means learns that it is one, and since when."""
     with _written(database) as session, session.transaction():
-        ledger_gaps.insert_unknown(session.ledger, render(identifier(session.catalog)), made_at)
+        suspend(session.ledger)
+        if made_at is not None:
+            ledger_gaps.insert_unknown(session.ledger, render(identifier(session.catalog)), made_at)
 
 
 @contextmanager

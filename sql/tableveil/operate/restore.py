@@ -100,8 +100,8 @@ def _complete_ledger(copy: Path, backup: Path, newer: Path | None) -> None:
             return
         gap = ledger_gaps.latest(session.ledger)
         is_noted = gap is not None and gap.after >= last_known(session)
-    if not is_noted:
-        note_copy(copy, datetime.fromtimestamp(backup.stat().st_mtime, UTC).replace(tzinfo=None))
+    made_at = datetime.fromtimestamp(backup.stat().st_mtime, UTC).replace(tzinfo=None)
+    note_copy(copy, None if is_noted else made_at)
 
 
 def _newer_ledgers(session: Session, backup: Path, database: Path) -> Iterator[Finding]:

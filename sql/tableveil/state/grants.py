@@ -76,9 +76,3 @@ def suspended_releases(ledger: Ledger) -> list[int]:
     """The releases that nobody reads as an analyst until they are confirmed."""
     rows = ledger.rows("SELECT release FROM tableveil.suspended_releases ORDER BY release")
     return [number for (number,) in rows]
-
-
-def suspend(ledger: Ledger) -> None:
-    """Suspends all grants and releases: a restored backup must not give back rights that were revoked since."""
-    ledger.execute("UPDATE tableveil.grants SET suspended = true")
-    ledger.execute("INSERT OR IGNORE INTO tableveil.suspended_releases SELECT number FROM tableveil.releases")

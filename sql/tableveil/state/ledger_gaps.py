@@ -7,6 +7,7 @@ from datetime import datetime
 
 from tableveil.backend import Ledger
 from tableveil.state import jobs
+from tableveil.state.suspension import suspend
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +38,17 @@ def last_release(ledger: Ledger) -> int:
 
 
 def insert(ledger: Ledger, until: int) -> None:
-    """Notes that releases up to a number were made and are not in the ledger."""
+    """Notes that releases up to a number were made and are not in the ledger, and suspends all rights."""
+    suspend(ledger)
     ledger.execute("INSERT INTO tableveil.ledger_gaps VALUES (?, ?, ?)", [last_release(ledger), until, jobs.now()])
 
 
 def insert_unknown(ledger: Ledger, copy: str, made_at: datetime) -> None:
-    """Notes in a copy of a database, by its name, that it does not know what was released after it was made."""
+    """Notes in a copy of a database, by its name, that it does not know what was released after it was made.
+
+    Tokens, grants and releases in it are suspended.
+    """
+    suspend(ledger, copy)
     ledger.execute(
         f"INSERT INTO {copy}.tableveil.ledger_gaps "
         f"SELECT coalesce(max(number), 0), NULL, ? FROM {copy}.tableveil.releases",

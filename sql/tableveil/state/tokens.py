@@ -19,7 +19,7 @@ class Token:
 
     number: int
     principal: str
-    name: str
+    label: str
     digest: str
     roles: tuple[str, ...]
     created_at: datetime
@@ -59,6 +59,7 @@ def note_uses(ledger: Ledger, uses: Mapping[int, datetime]) -> None:
     """Notes when tokens were last used, in one statement."""
     values = ", ".join(["(?, ?::TIMESTAMP)"] * len(uses))
     ledger.execute(
-        f"UPDATE tableveil.tokens SET last_used_at = at FROM (VALUES {values}) AS uses(token, at) WHERE number = token",
+        f"UPDATE tableveil.tokens SET last_used_at = used_at FROM (VALUES {values}) AS uses(token, used_at) "
+        "WHERE number = token",
         [value for use in uses.items() for value in use],
     )

@@ -11,8 +11,8 @@ import pytest
 from tableveil import backend
 from tableveil.access import Access, Role, Scope, Wanted
 from tableveil.errors import ConflictError, DeniedError, InvalidError, NotFoundError
-from tableveil.state import grants as store
 from tableveil.state.migrate import migrate
+from tableveil.state.suspension import suspend
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def test_suspended_grants_count_once_they_are_confirmed_or_stand_in_the_file(
     auditors = Wanted("auditors", True, Role.AUDITOR, Scope())
     access.follow([auditors], "grants.yaml")
     with database.ledger() as ledger:
-        store.suspend(ledger)
+        suspend(ledger)
         ledger.execute("INSERT INTO tableveil.suspended_releases VALUES (7)")
     restored = Access(database)
     assert not restored.allows(ANN, Role.STEWARD, Scope("a"))

@@ -13,6 +13,7 @@ import pytest
 from tableveil.access import Role
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.own_token import OwnToken
+from tableveil.identity.tokens import Tokens
 from tableveil.lookups import (
     Hierarchies,
     Releases,
@@ -109,6 +110,11 @@ def drafts() -> Mock:
 
 
 @pytest.fixture
+def tokens() -> Mock:
+    return double(Tokens)
+
+
+@pytest.fixture
 def stores(
     releases: Mock,
     hierarchies: Mock,
@@ -121,6 +127,7 @@ def stores(
     drafts: Mock,
     tables: Mock,
     loads: Mock,
+    tokens: Mock,
 ) -> Stores:
     return Stores(
         releases,
@@ -134,6 +141,7 @@ def stores(
         },
         upkeep=upkeep,
         drafts=drafts,
+        tokens=tokens,
         tables=tables,
         loads=loads,
     )

@@ -69,7 +69,7 @@ CREATE TABLE tableveil.audit_entries (
 CREATE TABLE tableveil.tokens (
     number BIGINT PRIMARY KEY,
     principal VARCHAR NOT NULL,
-    name VARCHAR NOT NULL,
+    label VARCHAR NOT NULL,
     digest VARCHAR NOT NULL,
     roles VARCHAR[] NOT NULL,
     created_at TIMESTAMP NOT NULL,

@@ -1,0 +1,141 @@
+"""The command `tokens`: creating, listing, revoking and confirming them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+
+import click
+
+from tableveil.cli import wording
+from tableveil.cli.tables import listing
+from tableveil.cli.verb import LIMIT, Session, verb
+from tableveil.v1 import access_pb2
+from tableveil.v1 import access_service_pb2 as v1
+
+_ROLES = {wording.enum_word(name, "ACCESS_ROLE_"): number for name, number in access_pb2.AccessRole.items() if number}
+
+
+@click.group()
+def tokens() -> None:
+    """Give callers tokens, and take them back."""
+
+
+@tokens.command()
+@click.argument("principal")
+@click.option("--label", default="token", show_default=True, help="Tells the principal's tokens apart.")
+@click.option(
+    "--role",
+    multiple=True,
+    type=click.Choice([*_ROLES]),
+    help="A role on the whole server; may be repeated.",
+)
+@click.option("--days", type=click.IntRange(1, 366), default=90, show_default=True, help="How long it is valid.")
+@click.option(
+    "--database",
+    type=click.Path(exists=True, path_type=Path, dir_okay=False),
+    help="The database of a server that is stopped: for when no admin has a token. Without --role, it has all roles.",
+)
+@verb
+def create(
+    session: Session, principal: str, label: str, role: tuple[str, ...], days: int, database: Path | None
+) -> None:
+    """Make a token for PRINCIPAL, a person or a program, and write it to stdout.
+
+    This is the only time that it is shown.
+    """
+    lifetime = timedelta(days=days)
+    if database is None:
+        roles = [_ROLES[one] for one in role]
+        made = session.client.create_token(principal, label, roles, lifetime)
+    else:
+        made = _created_in(database, principal, label, role or tuple(_ROLES), lifetime)
+    if session.output.as_json:
+        session.output.json(made)
+        return
+    token = made.token
+    until = wording.moment(token.expire_time)
+    session.output.tell(f"{token.name} of {wording.printable(principal)} is valid until {until}; it is shown only now.")
+    click.echo(made.secret)
+
+
+@tokens.command(name="list")
+@LIMIT
+@verb
+def list_tokens(session: Session, limit: int) -> None:
+    """List tokens, newest first."""
+    found = list(islice(session.client.list_tokens(), limit))
+    if session.output.as_json:
+        session.output.json(v1.ListTokensResponse(tokens=found))
+        return
+    columns = ("token", "principal", "label", "roles", "created", "expires", "last used", "state")
+    session.output.show(listing(columns, [_row(token) for token in found], "No tokens."))
+
+
+@tokens.command()
+@click.argument("token", nargs=-1, required=True)
+@verb
+def revoke(session: Session, token: Sequence[str]) -> None:
+    """Refuse calls with these tokens from now on; their open streams end within seconds."""
+    for name in token:
+        revoked = session.client.revoke_token(name)
+        if session.output.as_json:
+            session.output.json(v1.RevokeTokenResponse(token=revoked))
+        else:
+            session.output.show(f"{revoked.name} of {wording.printable(revoked.principal)} is revoked.")
+
+
+@tokens.command()
+@click.argument("token", nargs=-1, required=True)
+@verb
+def confirm(session: Session, token: Sequence[str]) -> None:
+    """Accept tokens again that a restore suspended; look first whether one was revoked since the backup."""
+    for name in token:
+        confirmed = session.client.confirm_token(name)
+        if session.output.as_json:
+            session.output.json(v1.ConfirmTokenResponse(token=confirmed))
+        else:
+            session.output.show(f"{confirmed.name} of {wording.printable(confirmed.principal)} is confirmed.")
+
+
+def _created_in(
+    database: Path, principal: str, label: str, roles: Sequence[str], lifetime: timedelta
+) -> v1.CreateTokenResponse:
+    # DuckDB takes longer to load than most commands take.
+    from tableveil.backend import Database, Settings
+    from tableveil.convert.tokens import token_to_proto
+    from tableveil.identity.tokens import Tokens
+    from tableveil.release import notice_older_ledger
+    from tableveil.state.migrate import migrate
+
+    with closing(Database(Settings(database))) as opened:
+        with opened.ledger() as ledger:
+            migrate(ledger)
+            # Otherwise the next start would suspend this token with those that a restore brought back.
+            notice_older_ledger(opened.path, ledger)
+        with closing(Tokens(opened)) as tokens_of:
+            token, secret = tokens_of.create(principal, label, [role.upper() for role in roles], lifetime)
+    return v1.CreateTokenResponse(token=token_to_proto(token), secret=secret)
+
+
+def _row(token: v1.Token) -> tuple[str, ...]:
+    if token.HasField("revoke_time"):
+        state = "revoked"
+    elif token.suspended:
+        state = "suspended"
+    else:
+        state = ""
+    roles = [word for word, number in _ROLES.items() if number in token.roles]
+    return (
+        token.name,
+        wording.printable(token.principal),
+        wording.printable(token.label),
+        ", ".join(roles),
+        wording.moment(token.create_time),
+        wording.moment(token.expire_time) if token.HasField("expire_time") else "never",
+        wording.moment(token.last_use_time) if token.HasField("last_use_time") else "never",
+        state,
+    )

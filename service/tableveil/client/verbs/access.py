@@ -1,0 +1,48 @@
+"""Tokens of principals."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from datetime import timedelta
+
+from tableveil.client.connection import Connection
+from tableveil.client.names import TOKENS, resource_name
+from tableveil.v1 import access_pb2
+from tableveil.v1 import access_service_pb2 as v1
+from tableveil.v1.access_service_pb2_grpc import AccessServiceStub
+
+
+class AccessVerbs(Connection):
+    """Verbs about callers; they need the role admin."""
+
+    def _open_stubs(self) -> None:
+        super()._open_stubs()
+        self._access = AccessServiceStub(self._channel)
+
+    def create_token(
+        self,
+        principal: str,
+        label: str,
+        roles: Collection[access_pb2.AccessRole.ValueType] = (),
+        lifetime: timedelta | None = None,
+    ) -> v1.CreateTokenResponse:
+        """A new token of a principal, whose text nobody can tell later; without a lifetime for the usual time."""
+        request = v1.CreateTokenRequest(principal=principal, label=label, roles=roles)
+        if lifetime is not None:
+            request.lifetime.FromTimedelta(lifetime)
+        return self._ask(self._access.CreateToken, request)
+
+    def list_tokens(self) -> Iterator[v1.Token]:
+        """All tokens, newest first."""
+        for page in self._pages(self._access.ListTokens, v1.ListTokensRequest()):
+            yield from page.tokens
+
+    def revoke_token(self, token: str) -> v1.Token:
+        """Lets a token be refused from now on."""
+        request = v1.RevokeTokenRequest(name=resource_name(TOKENS, token))
+        return self._ask(self._access.RevokeToken, request).token
+
+    def confirm_token(self, token: str) -> v1.Token:
+        """Lets a token be accepted again that a restore suspended."""
+        request = v1.ConfirmTokenRequest(name=resource_name(TOKENS, token))
+        return self._ask(self._access.ConfirmToken, request).token
