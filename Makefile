@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-dagster lint bench bench-search bench-privacy bench-game bench-classification \
-	bench-microaggregation bench-operate bench-people campaign protos clean
+	bench-microaggregation bench-local bench-operate bench-people campaign protos clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 

@@ -21,6 +21,7 @@ from benchmarks.game.pruning import pruning
 from benchmarks.game.reference_cases import reference_cases as game_cases
 from benchmarks.game.risk import risk
 from benchmarks.large import DEFAULT_ROWS, large
+from benchmarks.local.large import large as local_large
 from benchmarks.local.numbers import comparators as local_comparators
 from benchmarks.local.numbers import models as local_models
 from benchmarks.local.numbers import tables as local_tables
@@ -84,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "privacy": [*(functools.partial(section, options.shared) for section in PRIVACY), ordered],
         "game": [lambda: game_cases(options.shared), nation, state, pruning, risk],
         "classification": [functools.partial(section, options.shared) for section in CLASSIFICATION],
-        "local": [functools.partial(section, options.shared) for section in LOCAL],
+        "local": [*(functools.partial(section, options.shared) for section in LOCAL), local_large],
         "operate": [load, watchers, memory, risk, guessed_risk, soak],
         "people": [lambda: known_again(options.shared), cost_of_sketch, strictness, cost_of_effective_k],
         "microaggregation": [against_plain, near_mdav, scaling, closeness_low, closeness_high, closeness_large],
