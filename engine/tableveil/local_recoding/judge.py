@@ -75,6 +75,19 @@ class Judge:
         lost = self._problem.privacy.lost(self._classes(rows, sets, counts))
         return possible if lost is None else possible & (lost < counts)
 
+    def may_suppress_others(self, classes: NDArray[np.int64]) -> bool:
+        """Whether combinations without a class may be suppressed as the policy shows them; they may be none."""
+        may_show = self._problem.may_show_others
+        return may_show is None or may_show(self.released(classes))
+
+    def released(self, classes: NDArray[np.int64]) -> EquivalenceClasses:
+        """The classes with their details, in the order of their numbers; none of them knows its labels."""
+        rows = np.flatnonzero(classes != SUPPRESSED)
+        rows = rows[np.argsort(classes[rows], kind="stable")]
+        sets = np.unique(classes[rows], return_inverse=True)[1]
+        counts = np.bincount(sets, self._problem.counts[rows]).astype(np.int64)
+        return self._classes(rows, sets, counts)
+
     def _judged(self, rows: Integers, sets: Integers, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
         rule = self._problem.privacy
         if rule.looks_at_labels:
@@ -112,11 +125,7 @@ class Judge:
 
 def released_classes(problem: LocalProblem, recoding: LocalRecoding) -> EquivalenceClasses:
     """The released classes with their details, in the order of their numbers; none of them knows its labels."""
-    rows = np.flatnonzero(recoding.classes != SUPPRESSED)
-    rows = rows[np.argsort(recoding.classes[rows], kind="stable")]
-    sets = recoding.classes[rows]
-    counts = np.bincount(sets, problem.counts[rows], len(recoding.levels)).astype(np.int64)
-    return Judge(problem)._classes(rows, sets, counts)
+    return Judge(problem).released(recoding.classes)
 
 
 def _levels_of(problem: LocalProblem, rows: Integers, starts: Integers) -> NDArray[np.int64]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tableveil.classes import SensitiveColumn, SensitiveRows
+from tableveil.classes import EquivalenceClasses, SensitiveColumn, SensitiveRows
 from tableveil.hierarchy import AttributeLevels
 from tableveil.lattice import Transformation
 from tableveil.privacy import ReleaseRule
@@ -63,6 +63,8 @@ class LocalProblem:
         population: The population's records per combination.
         most_levels: At how many different levels a quasi-identifier may be released, by position; 1 holds it at one
             level for all records.
+        may_show_others: If suppressed records are shown without labels: whether all but the records of these classes
+            may be.
     """
 
     levels: tuple[AttributeLevels, ...]
@@ -76,6 +78,7 @@ class LocalProblem:
     sensitive: tuple[tuple[SensitiveColumn, SensitiveRows], ...] = ()
     population: NDArray[np.int64] | None = None
     most_levels: Mapping[int, int] = field(default_factory=dict)
+    may_show_others: Callable[[EquivalenceClasses], bool] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,8 @@ class _Recoding:
             except Stopped:
                 self._control.raise_if_cancelled()
             left = left[classes[left] == SUPPRESSED]
-        if int(problem.counts[left].sum()) > problem.suppressible:
+        too_many = int(problem.counts[left].sum()) > problem.suppressible
+        if too_many or not self._judge.may_suppress_others(classes):
             classes[left] = (
                 int(classes.max(initial=SUPPRESSED)) + 1 + np.unique(labels.components()[left], return_inverse=True)[1]
             )
@@ -184,14 +185,14 @@ class _Recoding:
         for number in count():
             self._tell("improvement")
             classes, before = best.classes.copy(), best.score
-            suppressible = self._problem.suppressible - int(self._problem.counts[classes == SUPPRESSED].sum())
+            movable, suppressible = self._movable(classes)
             try:
                 if len(classes) <= LARGEST_TOGETHER:
-                    whole = whole or self._part(labels, np.arange(len(classes)), classes, suppressible)
+                    whole = whole or self._part(labels, movable, classes, suppressible)
                     whole.improve(classes, WORTH * before)
                 else:
                     for rows in _neighbourhoods(labels, classes, number):
-                        part = self._part(labels, rows, classes, suppressible)
+                        part = self._part(labels, np.intersect1d(rows, movable), classes, suppressible)
                         part.improve(classes, WORTH * before * len(rows) / len(classes))
                         suppressible = part.exchanges.suppressible
             finally:
@@ -204,6 +205,16 @@ class _Recoding:
                 whole = None
             if before - best.score <= WORTH * abs(before):
                 return
+
+    def _movable(self, classes: NDArray[np.int64]) -> tuple[NDArray[np.intp], int]:
+        """The combinations that exchanges may move, and how many more of their records they may suppress.
+
+        Suppressed records that are shown hold together: none joins or leaves them.
+        """
+        if self._problem.may_show_others is not None:
+            return np.flatnonzero(classes != SUPPRESSED), 0
+        suppressed = int(self._problem.counts[classes == SUPPRESSED].sum())
+        return np.arange(len(classes)), self._problem.suppressible - suppressed
 
     def _part(self, labels: Labels, rows: NDArray[np.intp], classes: NDArray[np.int64], suppressible: int) -> _Part:
         numbers = np.unique(classes[rows][classes[rows] != SUPPRESSED])
@@ -231,7 +242,8 @@ class _Recoding:
         if (classes != together).any():
             partition = _Partition.of(problem, allowed, classes)
         suppressed = int(problem.counts[partition.classes == SUPPRESSED].sum())
-        return partition if suppressed <= problem.suppressible else None
+        within = suppressed <= problem.suppressible and self._judge.may_suppress_others(partition.classes)
+        return partition if within else None
 
     def _tell(self, phase: str) -> None:
         self._report(LocalProgress(phase, None if self._best is None else self._best.score))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tableveil.errors import Fault, nearest, shortened
-from tableveil.policy.privacy import CLASS_LOCAL, PRIVACY_FIELDS
+from tableveil.policy.privacy import CLASS_LOCAL, PRIVACY_FIELDS, KMap
 from tableveil.policy.quality import FIELDS, EntropyModel, LossModel, PrecisionModel
 
 if TYPE_CHECKING:
@@ -45,8 +45,9 @@ def check_local_recoding(policy: Policy) -> Iterator[Fault]:
             yield Fault("local_recoding", f"local_recoding with {name}", "one of them", "Remove one of them.")
     if policy.aggregated and policy.microaggregation is None:
         yield Fault("local_recoding", "local_recoding with aggregated columns", "one of them", "Remove one of them.")
-    if policy.suppressed_records == "KEEP":
-        yield Fault("suppressed_records.handling", "KEEP", "DROP or BLANK, because of local_recoding")
+    if policy.suppressed_records == "KEEP" and any(isinstance(model, KMap) for model in policy.privacy_models):
+        hint = "Nobody has defined yet which people may be suppressed records where labels overlap."
+        yield Fault("suppressed_records.handling", "KEEP", "DROP or BLANK, because of local_recoding with k_map", hint)
     search = policy.search
     for name, given in (("levels", search.levels), ("linked", search.linked), ("seed", search.seed)):
         if given:

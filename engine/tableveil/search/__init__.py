@@ -4,7 +4,7 @@ from tableveil.search.anytime import anytime
 from tableveil.search.exact import exact
 from tableveil.search.infeasible import Infeasible, Refusal, why_infeasible
 from tableveil.search.outcome import Candidate, SearchOutcome
-from tableveil.search.problem import Problem
+from tableveil.search.problem import Problem, may_be_kept
 from tableveil.search.strategy import search
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "SearchOutcome",
     "anytime",
     "exact",
+    "may_be_kept",
     "search",
     "why_infeasible",
 ]

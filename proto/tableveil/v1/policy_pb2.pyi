@@ -953,8 +953,8 @@ class Policy(_message.Message):
         """Gives every class of records levels of its own, instead of one transformation for all: far less is lost at the same
         privacy. Labels of a column may overlap then. Default: one transformation for all records. Refused: privacy models
         other than k_anonymity, k_map, estimated_k_map and models of one sensitive column that judge a class by its own
-        records; quality models other than `loss`, `precision` and `entropy`; `KEEP`; `record_level`, `microaggregation`,
-        `game` and aggregated columns; `levels`, `linked`, `seed` and strategies of `search`.
+        records; quality models other than `loss`, `precision` and `entropy`; `KEEP` with k_map; `record_level`,
+        `microaggregation`, `game` and aggregated columns; `levels`, `linked`, `seed` and strategies of `search`.
         """
 
     def __init__(

@@ -41,15 +41,17 @@ from tableveil.policy import (
     LossModel,
     Policy,
     PrecisionModel,
+    SuppressedRecords,
     described,
     policy_warnings,
 )
 from tableveil.policy import LocalRecoding as LocalRecodingOptions
+from tableveil.privacy import suppressed_pool, with_pool
 from tableveil.privacy.guarantees import guarantees
 from tableveil.quality.aggregate import Aggregation
 from tableveil.release import ReleasePlan, check_one_meaning, mixed_levels
 from tableveil.release.plan import OwnLevels
-from tableveil.search import Problem, SearchOutcome, search, why_infeasible
+from tableveil.search import Problem, SearchOutcome, may_be_kept, search, why_infeasible
 from tableveil.state.releases import Proof
 
 SHARE_FOR_INCUMBENT = 0.2
@@ -83,6 +85,10 @@ class LocalRecodingMethod:
             job.control.limit(None)
         released = released_classes(problem, found)
         _check_judged(counts, counter, released)
+        if _shows_suppressed(counts.policy) and counter.records > released.counts.sum():
+            pool = suppressed_pool(counter, released, _all(released))
+            _check_judged(counts, counter, pool)
+            released = with_pool(released, pool)
         plan = plan_of(counts, _own_levels(rows.combinations, found))
         losses = own_losses(_own(plan), plan.records)
         score, scored = _score(counts.policy, problem, found, losses)
@@ -118,6 +124,11 @@ def _problem(
         counter.marginals().counts,
         counter.withheld,
     )
+    privacy = privacy_for(choosing_models(policy), policy, counts.base, counter)
+
+    def may_show_others(classes: EquivalenceClasses) -> bool:
+        return may_be_kept(privacy, counter, classes, _all(classes))
+
     return LocalProblem(
         levels=combinations.levels,
         codes=np.column_stack(combinations.codes),
@@ -125,13 +136,22 @@ def _problem(
         costs=costs,
         lowest=counts.lattice.bottom,
         highest=counts.lattice.top,
-        privacy=privacy_for(choosing_models(policy), policy, counts.base, counter),
+        privacy=privacy,
         # Withheld records are suppressed in any case.
         suppressible=policy.suppressible(counter.records) - counter.withheld,
         sensitive=rows.sensitive,
         population=None if counts.base.population is None else combinations.people,
         most_levels={columns.index(column): most for column, most in options.most_levels},
+        may_show_others=may_show_others if _shows_suppressed(policy) else None,
     )
+
+
+def _shows_suppressed(policy: Policy) -> bool:
+    return policy.suppressed_records is SuppressedRecords.KEEP
+
+
+def _all(classes: EquivalenceClasses) -> NDArray[np.bool_]:
+    return np.ones(len(classes.counts), np.bool_)
 
 
 def _recoded(
@@ -176,7 +196,7 @@ def _full_domain(job: JobContext, counts: Counted, counter: ClassCounter) -> tup
         privacy_for(choosing_models(policy), policy, counts.base, counter),
         quality_for(by_sum, counts.base, counter, suppressible),
         suppressible,
-        False,
+        _shows_suppressed(policy),
     )
     limit = policy.search.time_limit_seconds
     seconds = MOST_SECONDS_FOR_INCUMBENT

@@ -28,10 +28,13 @@ def stage_own_levels(session: Session, own: OwnLevels) -> None:
         session.stage(OWN_LEVELS, query)
 
 
-def with_own_levels(query: exp.Select, codes: Mapping[int, exp.Expr]) -> exp.Select:
-    """The released rows, joined to their levels by their codes; quasi-identifiers of a single code may be left out."""
+def with_own_levels(query: exp.Select, codes: Mapping[int, exp.Expr], join: str = "INNER") -> exp.Select:
+    """The released rows, joined to their levels by their codes; quasi-identifiers of a single code may be left out.
+
+    `join` may be ANTI, for the rows that are suppressed.
+    """
     same = (exp.EQ(this=column(f"c{j}", OWN_LEVELS), expression=code) for j, code in codes.items())
-    return query.join(table(OWN_LEVELS), on=conjunction(same))
+    return query.join(table(OWN_LEVELS), on=conjunction(same), join_type=join)
 
 
 def label_at_own_level(labels: Mapping[int, exp.Expr], attribute: int) -> exp.Expr:

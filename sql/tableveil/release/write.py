@@ -251,7 +251,10 @@ def _suppressed_rows(plan: ReleasePlan) -> Iterator[exp.Select]:
         yield exp.select(*shown).from_(plan.source.table("source")).where(exp.or_(*withheld))
     if (~plan.kept).any():
         query, groups = _joined_rows(plan, with_groups=True)
-        query = _of_classes(plan, query, groups, SUPPRESSED, "SEMI")
+        if plan.own_levels is not None:
+            query = with_own_levels(query, groups, "ANTI")
+        else:
+            query = _of_classes(plan, query, groups, SUPPRESSED, "SEMI")
         yield query.where(*(exp.Not(this=condition) for condition in withheld)).select(*shown)
 
 

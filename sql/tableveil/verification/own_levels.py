@@ -70,7 +70,7 @@ def _name_labels(session: Session, i: int, labels: Labels, written: Written) -> 
     several = session.value(f"SELECT count(*) FROM names_{i} WHERE NOT one_meaning")
     # No level of its own stands for a level: of what is released, all labels must be known.
     strange = session.value(
-        f"SELECT count(*) FROM judged_classes AS c WHERE NOT EXISTS (SELECT 1 FROM names_{i} AS n "
+        f"SELECT count(*) FROM judged_classes AS c WHERE NOT c.pool AND NOT EXISTS (SELECT 1 FROM names_{i} AS n "
         f"WHERE n.label IS NOT DISTINCT FROM CAST(c.q{i} AS VARCHAR))"
     )
     problems = []
@@ -92,7 +92,7 @@ def _read_labels(session: Session, written: Written) -> None:
     keys = range(len(written.labels))
     found = ", ".join(f"n{i}.id AS i{i}, n{i}.level AS l{i}" for i in keys)
     joins = " ".join(f"JOIN names_{i} AS n{i} ON n{i}.label IS NOT DISTINCT FROM CAST(c.q{i} AS VARCHAR)" for i in keys)
-    session.stage("said", f"SELECT c.*, {found} FROM judged_classes AS c {joins}")
+    session.stage("said", f"SELECT c.*, {found} FROM judged_classes AS c {joins} WHERE NOT c.pool")
 
 
 def _read_combinations(session: Session, policy: Policy, written: Written) -> None:

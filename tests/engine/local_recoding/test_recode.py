@@ -201,6 +201,23 @@ def test_a_deadline_keeps_no_part_that_is_too_small(suppressible: int) -> None:
         assert not suppressible
 
 
+@pytest.mark.parametrize("least", [1, 7, 10_000])
+def test_suppressed_records_that_are_shown_hold_together(least: int) -> None:
+    problem = replace(random_problem(60, seed=4), highest=(2, 1, 1), suppressible=90)
+    records = int(problem.counts.sum())
+
+    def may_show(classes: EquivalenceClasses) -> bool:
+        return records - int(classes.counts.sum()) == 0 or records - int(classes.counts.sum()) >= least
+
+    try:
+        found = recode(replace(problem, may_show_others=may_show), Control())
+    except InfeasibleError:
+        assert least == 10_000
+        return
+    holds(problem, found)
+    assert problem.counts[found.classes == SUPPRESSED].sum() >= least
+
+
 def test_no_records_are_no_classes() -> None:
     found = recode(problem_of((FOUR,), [], [], k=2), Control())
     assert (found.classes.tolist(), found.levels.tolist(), found.score) == ([], [], 0)

@@ -342,6 +342,30 @@ def test_it_can_be_stopped_and_limited(database: Database, session: Session, run
     assert session.rows("SELECT 1 FROM duckdb_tables() WHERE table_name LIKE 'other%'") == []
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_suppressed_rows_are_shown_as_one_class_that_holds(
+    database: Database, session: Session, run: Run, seed: int
+) -> None:
+    people = drawn(20 + seed, 150)
+    create(session, people)
+    models = (KAnonymity(4), EntropyLDiversity("illness", Decimal("1.8")))
+    finest = tuple(replace(a, maximum_level=1) if a.hierarchy else a for a in POLICY.attributes)
+    policy = replace(
+        POLICY,
+        attributes=finest,
+        suppression_limit=Decimal("0.6"),
+        suppressed_records=SuppressedRecords.KEEP,
+        marker_column="gone",
+        privacy_models=models,
+    )
+    release = run(database, policy)
+    shown = session.rows("SELECT letter, age, illness FROM out WHERE gone")
+    assert len(shown) == release.suppressed_records > 0
+    assert {row[:2] for row in shown} == {(None, None)}
+    source = Counter(illness for *_, illness in people)
+    assert all(holds(model, [illness for *_, illness in shown], source) for model in models)
+
+
 def test_suppressed_rows_are_blank(database: Database, session: Session, run: Run) -> None:
     create(session, drawn(9, 100))
     policy = replace(
