@@ -14,6 +14,7 @@ from tableveil.verification.people import check_people, counts_people
 from tableveil.verification.record_level import check_record_level
 from tableveil.verification.safe_harbor import check_safe_harbor
 from tableveil.verification.text import SLACK, folded, quoted
+from tableveil.verification.unchanged import check_unchanged
 from tableveil.verification.values import check_values
 from tableveil.verification.written import Written
 
@@ -132,10 +133,14 @@ def _check_privacy(
         problems = check_record_level(session, policy, source_records, written)
     elif policy.local_recoding is not None:
         problems = read_own_levels(session, policy, written, count_people=counts_people(policy))
-        problems = problems or check_people(session, policy, source_records, written)
+        problems = problems or [
+            *check_people(session, policy, source_records, written),
+            *check_unchanged(session, policy, marker, written),
+        ]
         drop_own_levels(session, written)
     else:
         problems = check_people(session, policy, source_records, written)
+        problems += check_unchanged(session, policy, marker, written)
     problems += check_values(session, policy, quasi_identifiers, marker, written)
     problems += check_safe_harbor(session, policy, written)
     problems += check_aggregated(session, policy, quasi_identifiers, marker, written)

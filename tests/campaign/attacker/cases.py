@@ -300,7 +300,9 @@ class _Drawing:
                     models.append({"k_anonymity": {"k": random.randint(2, 5)}})
                 policy["quality_model"] = self._quality(peopled)
                 policy["search"] = {"strategy": random.choice(["AUTO", "EXACT", "BEST_FIRST", "ANYTIME"])}
-                looking = {"column" in parameters for model in models for parameters in model.values()}
+                # Inclusion is not chosen by.
+                choosing = [model for model in models if "inclusion" not in model]
+                looking = {"column" in parameters for model in choosing for parameters in model.values()}
                 blind = "classification" not in policy["quality_model"]
                 if blind and looking == {False, True} and random.random() < 0.3:
                     policy["search"]["choose"] = "QUASI_IDENTIFIERS_ONLY"

@@ -6,20 +6,25 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
+from importlib import import_module
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from tableveil.backend import Database, Session
-from tableveil.errors import InvalidError
+from tableveil.errors import InternalError, InvalidError
 from tableveil.hierarchy import InlineLevels
 from tableveil.policy import (
+    Aggregate,
     AggregateFunction,
     Aggregation,
     AttributePolicy,
     DistinctLDiversity,
     KAnonymity,
+    LocalRecoding,
+    LossModel,
     Microaggregation,
     Policy,
     ReleaseTarget,
@@ -28,6 +33,7 @@ from tableveil.policy import (
     SuppressedRecords,
     TableReference,
 )
+from tableveil.release.disclosure import Measured
 from tableveil.state.releases import Release
 from tests.campaign.attacker.fitting import fitting
 
@@ -249,3 +255,52 @@ def test_random_tables(database: Database, session: Session, run: Run, seed: int
         suppression_limit=Decimal(1),
     )
     assert list(reached(run(database, policy)).values()) == brute_force(rows, k)
+
+
+AS_GENERALIZED: dict[str, dict[str, Any]] = {
+    "dropped": {},
+    "shown": {"suppressed_records": SuppressedRecords.KEEP, "marker_column": "suppressed"},
+    "own levels": {"local_recoding": LocalRecoding(), "quality_model": LossModel(Aggregate.ARITHMETIC_MEAN)},
+}
+
+
+@pytest.mark.parametrize("kind", AS_GENERALIZED)
+def test_the_verification_counts_again(
+    database: Database, session: Session, run: Run, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Without the check before the release is written, the verification refuses what that check would refuse."""
+
+    def refused_ones(name: str) -> list[int]:
+        found = []
+        for seed in range(4):
+            policy = _drawn(session, seed, f"{name}_{seed}")
+            try:
+                run(database, replace(policy, **AS_GENERALIZED[kind]))
+            except (InvalidError, InternalError) as error:
+                found += [seed] if "leave" in str(error) else [-1]
+        return found
+
+    refused_before = refused_ones("checked")
+    monkeypatch.setattr(import_module("tableveil.release.publish"), "check_effective_k", lambda *_: Measured((), ()))
+    assert refused_ones("unchecked") == refused_before
+    assert 0 < len(refused_before) < 4
+    assert -1 not in refused_before
+
+
+def _drawn(session: Session, seed: int, name: str) -> Policy:
+    """A random table, and a policy with one or two columns, one of which may tell of ages."""
+    chance = Random(seed)
+    ages = chance.choices(range(20, 100), k=25)
+    rows = [(age := chance.choice(ages), age // chance.choice((3, 7, 50)), chance.randrange(5)) for _ in range(300)]
+    frame = pa.table([list(values) for values in zip(*rows, strict=True)], names=["age", "tells", "dice"])
+    session.execute("DROP TABLE IF EXISTS people")
+    with session.relation("rows_", frame):
+        session.execute("CREATE TABLE people AS FROM rows_")
+    return replace(
+        POLICY,
+        attributes=(replace(AGE, minimum_level=0), *insensitive("dice", *(["tells"] if seed % 2 else []))),
+        privacy_models=(KAnonymity((3, 20, 6, 9)[seed]),),
+        suppression_limit=Decimal(1),
+        release=replace(POLICY.release, name=name),
+        repeat_reason="a test",
+    )

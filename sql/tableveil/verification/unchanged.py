@@ -1,0 +1,178 @@
+"""Checks columns that are released unchanged: counts again how many rows of a class they leave for everybody.
+
+The classes are those of the written rows; whose labels these are, and which values go together, the source shows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.backend import Session
+from tableveil.policy import Policy, Role
+from tableveil.verification.text import quoted, spelled
+from tableveil.verification.written import OWN_LEVELS, Labels, Written
+
+MOST_COMPARED = 20_000_000
+"""The most own values times rows of their class that are compared; beyond it, the release looked at a part of them."""
+
+POOL = -1
+
+
+def check_unchanged(session: Session, policy: Policy, marker: str, written: Written) -> list[str]:
+    """Whether the unacknowledged insensitive columns together leave k rows; `judged_classes` has the classes.
+
+    For local recoding it needs the tables of `read_own_levels`. Aggregated columns are not looked at again.
+    """
+    names = [a.column for a in policy.attributes if a.role is Role.INSENSITIVE and not a.acknowledged]
+    k = policy.k
+    if k is None or not names or written.members is not None or policy.record_level is not None:
+        return []
+    pooled = bool(session.value("SELECT count(*) FROM judged_classes WHERE pool"))
+    session.stage("unchanged", _records(policy, names, written, pooled=pooled))
+    session.stage("held", _rows(names, marker, written))
+    least = min(
+        (left for j in range(len(written.labels)) if (left := _least(session, j, len(names))) is not None), default=k
+    )
+    for made in ("unchanged", "held"):
+        session.execute(f"DROP TABLE temp.main.{made}")
+    return [f"unchanged columns leave {least} rows of a class, fewer than k = {k}"] if least < k else []
+
+
+def _records(policy: Policy, names: list[str], written: Written, *, pooled: bool) -> str:
+    """The source's records: their `class`, own values `o<j>` under labels `l<j>`, and values `v<i>` of the columns."""
+    keys = range(len(written.labels))
+    joins, selected, withheld = [], [], ["FALSE"]
+    for j, known in enumerate(written.labels):
+        own = f"p.{quoted(known.column)}"
+        joins.append(f"LEFT JOIN {quoted(known.table)} AS d{j} ON d{j}.value IS NOT DISTINCT FROM {own}")
+        label = _label(j, known, written)
+        selected += [
+            f"hash({own}) AS o{j}",
+            f"{'0::UBIGINT' if pooled else f'hash({label})'} AS l{j}",
+            f"{label} AS q{j}",
+        ]
+        if known.withholds:
+            withheld.append(f"{own} IS NULL")
+    selected += [f"hash({spelled(f'p.{quoted(name)}', written.type_of(name))}) AS v{i}" for i, name in enumerate(names)]
+    if policy.local_recoding is None:
+        classes, same = "judged_classes", [f"c.q{j} IS NOT DISTINCT FROM s.q{j}" for j in keys]
+    else:
+        classes, same = "said", [f"c.i{j} = s.i{j}" for j in keys]
+        chosen = " AND ".join(f"o.c{labels.position} = d{j}.code" for j, labels in enumerate(written.labels))
+        joins += [f"LEFT JOIN meanings_{j} AS m{j} ON m{j}.code = d{j}.code" for j in keys]
+        joins.append(f"LEFT JOIN temp.main.{OWN_LEVELS} AS o ON {chosen}")
+        selected += [f"m{j}.ids[o.l{labels.position}] AS i{j}" for j, labels in enumerate(written.labels)]
+    query = f"SELECT {', '.join(selected)}, {' OR '.join(withheld)} AS withheld FROM {written.source_rows} AS p"
+    kept = ", ".join(f"s.{part}{j}" for j in keys for part in "ol")
+    values = "".join(f", s.v{i}" for i in range(len(names)))
+    return (
+        f"SELECT coalesce(c.class, {POOL}) AS class, {kept}{values} FROM ({query} {' '.join(joins)}) AS s "
+        f"LEFT JOIN {classes} AS c ON NOT c.pool AND NOT s.withheld AND {' AND '.join(same)}"
+    )
+
+
+def _label(j: int, known: Labels, written: Written) -> str:
+    if known.level:
+        return written.label(known, known.level, f"d{j}")
+    return f"CAST(p.{quoted(known.column)} AS {written.type_of(known.column)})"
+
+
+def _rows(names: list[str], marker: str, written: Written) -> str:
+    """How often each class has each combination of the columns' values, by the written rows."""
+    pool = quoted(marker) if marker else "FALSE"
+    same = " AND ".join(f"c.q{j} IS NOT DISTINCT FROM r.{quoted(k.column)}" for j, k in enumerate(written.labels))
+    values = ", ".join(f"hash(r.{quoted(name)}) AS v{i}" for i, name in enumerate(names))
+    return (
+        f"SELECT c.class, {values}, count(*) AS n FROM {quoted(*written.rows)} AS r "
+        f"JOIN judged_classes AS c ON c.pool = {pool} AND (c.pool OR {same}) GROUP BY ALL"
+    )
+
+
+def _least(session: Session, j: int, columns: int) -> int | None:
+    """The least number of rows that one quasi-identifier's values leave; None if it hides nothing, or too much."""
+    session.stage(
+        "known",
+        f"SELECT class, o{j} AS o, any_value(l{j}) AS l, count(*) AS n, "
+        "count(*) OVER (PARTITION BY class) AS different FROM unchanged WHERE class IN (SELECT class FROM held) "
+        "GROUP BY class, o",
+    )
+    compared = session.value(
+        "SELECT coalesce(sum(size * different), 0) FROM ("
+        "SELECT sum(n) AS size, count(*) AS different FROM known WHERE different > 1 GROUP BY class)"
+    )
+    left = None
+    if 0 < compared <= MOST_COMPARED:
+        fits, joins = [], []
+        for i in range(columns):
+            session.stage(
+                f"pairs_{i}", f"SELECT l{j} AS l, o{j} AS o, v{i} AS v, count(*) AS n FROM unchanged GROUP BY ALL"
+            )
+            fits.append(_fits(i, independent=_independent(session, i)))
+            joins.append(
+                f"LEFT JOIN pairs_{i} AS p{i} ON p{i}.o = known.o AND p{i}.v = held.v{i} "
+                f"LEFT JOIN (SELECT v, sum(n) AS n FROM pairs_{i} GROUP BY v) AS t{i} ON t{i}.v = held.v{i} "
+                f"LEFT JOIN (SELECT l, v, sum(n) AS n FROM pairs_{i} GROUP BY ALL) AS u{i} "
+                f"ON u{i}.l = known.l AND u{i}.v = held.v{i}"
+            )
+        left = session.value(
+            f"SELECT min(rows) FROM (SELECT coalesce(sum(held.n) FILTER ({' AND '.join(fits)}), 0) AS rows FROM known "
+            "JOIN (SELECT o, sum(n) AS own FROM pairs_0 GROUP BY o) USING (o) "
+            "JOIN (SELECT l, sum(n) AS size FROM pairs_0 GROUP BY l) USING (l) "
+            f"JOIN held USING (class) {' '.join(joins)} WHERE different > 1 GROUP BY class, known.o)"
+        )
+        for i in range(columns):
+            session.execute(f"DROP TABLE temp.main.pairs_{i}")
+    session.execute("DROP TABLE temp.main.known")
+    return left
+
+
+def _fits(i: int, *, independent: bool) -> str:
+    """Whether a value of a column fits an own value: their pair is no accident, or missing by chance."""
+    often = f"(p{i}.n * 100 >= own OR p{i}.n * 10 * (SELECT sum(n) FROM pairs_{i}) >= own::HUGEINT * t{i}.n)"
+    missing = f"coalesce(own::HUGEINT * u{i}.n, 0) < 5 * size" if independent else "FALSE"
+    return f"CASE WHEN p{i}.n IS NULL THEN {missing} ELSE {often} END"
+
+
+def _independent(session: Session, i: int) -> bool:
+    """Whether own values go with as many values as chance would make, and half of these would be too few to be chance.
+
+    Source: hypergeometric probabilities of a value among the records with an own value, under each label.
+    """
+    found = session.arrays(
+        f"SELECT l, size, own, count(*) AS times, sum(seen) AS seen FROM (SELECT l, o, sum(n)::BIGINT AS own, "
+        f"count(*) AS seen, sum(sum(n)) OVER (PARTITION BY l)::BIGINT AS size FROM pairs_{i} GROUP BY l, o) "
+        "WHERE own <= size - own GROUP BY ALL"
+    )
+    totals = session.arrays(
+        f"SELECT l, n, count(*) AS times FROM (SELECT l, sum(n)::BIGINT AS n FROM pairs_{i} GROUP BY l, v) GROUP BY ALL"
+    )
+    expected, half, variance = 0.0, 0.0, 0.0
+    for label in np.unique(found["l"]):
+        here, there = found["l"] == label, totals["l"] == label
+        own, total = found["own"][here][:, None], totals["n"][there][None, :]
+        size = int(found["size"][here][0])
+        weight = found["times"][here][:, None] * totals["times"][there][None, :]
+        chance = _present(own, total, size)
+        expected += float((weight * chance).sum())
+        variance += float((weight * chance * (1 - chance)).sum())
+        half += float((weight * _present(own, 2 * total, size)).sum()) / 2
+    error = float(np.sqrt(variance))
+    return bool(found["seen"].sum() >= expected - 2 * error and expected > half and expected - half >= 4 * error)
+
+
+def _present(own: NDArray[np.int64], total: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+    """The probability that some of the `own` records have the value of `total` ones."""
+    others = np.maximum(size - total, 0)
+    left = np.maximum(others - own, 0)
+    absent = np.exp(_factorial(others) - _factorial(left) + _factorial(size - own) - _factorial(np.array([size])))
+    present: NDArray[np.float64] = np.where(others < own, 1.0, np.clip(1 - absent, 0, 1))
+    return present
+
+
+def _factorial(n: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The logarithms of factorials: of small numbers as sums, else by Stirling's series."""
+    small = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, 100)))])
+    m = np.maximum(n, 1).astype(np.float64)
+    series = m * np.log(m) - m + np.log(2 * np.pi * m) / 2 + 1 / (12 * m) - 1 / (360 * m**3) + 1 / (1260 * m**5)
+    return np.where(n < len(small), small[np.minimum(n, len(small) - 1)], series)
