@@ -83,7 +83,8 @@ def test_kills_at_all_phases(serve: Serve, tmp_path: Path) -> None:
     with Client(server.address) as client:
         # The state at the start, and the time of each phase without a kill.
         names = [client.wait(client.submit(samples.message(policy(round_))).name).result for round_ in (1, 3)]
-        seconds = dict(client.get_release(names[-1]).phase_seconds)
+        phases = client.get_release(names[-1]).phase_durations
+        seconds = {phase: took.ToTimedelta().total_seconds() for phase, took in phases.items()}
     # The commit follows, which is no phase of its own.
     seconds["verifying"] += 0.3
 

@@ -5,6 +5,7 @@ The operator's requests to a running server: its status, and a backup of its dat
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -41,6 +42,63 @@ FINDING_LEVEL_WARNING: FindingLevel.ValueType  # 2
 FINDING_LEVEL_PROBLEM: FindingLevel.ValueType  # 3
 """The operator has to act."""
 Global___FindingLevel: _TypeAlias = FindingLevel  # noqa: Y015
+
+@_typing.final
+class GetServerInfoRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetServerInfoRequest: _TypeAlias = GetServerInfoRequest  # noqa: Y015
+
+@_typing.final
+class ServerInfo(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    VERSION_FIELD_NUMBER: _builtins.int
+    DATABASE_VERSION_FIELD_NUMBER: _builtins.int
+    LARGEST_MESSAGE_BYTES_FIELD_NUMBER: _builtins.int
+    LARGEST_PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    STREAM_IDLE_FIELD_NUMBER: _builtins.int
+    PRINCIPAL_FIELD_NUMBER: _builtins.int
+    version: _builtins.str
+    """Tableveil's, such as 0.1.0."""
+    database_version: _builtins.str
+    """DuckDB's."""
+    largest_message_bytes: _builtins.int
+    """Longer messages are refused."""
+    largest_page_size: _builtins.int
+    """Lists return at most so many items in a page."""
+    principal: _builtins.str
+    """The caller."""
+    @_builtins.property
+    def stream_idle(self) -> _duration_pb2.Duration:
+        """A stream that its client neither reads nor writes for so long is ended."""
+
+    def __init__(
+        self,
+        *,
+        version: _builtins.str = ...,
+        database_version: _builtins.str = ...,
+        largest_message_bytes: _builtins.int = ...,
+        largest_page_size: _builtins.int = ...,
+        stream_idle: _duration_pb2.Duration | None = ...,
+        principal: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["stream_idle", b"stream_idle"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["database_version", b"database_version", "largest_message_bytes", b"largest_message_bytes", "largest_page_size", b"largest_page_size", "principal", b"principal", "stream_idle", b"stream_idle", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ServerInfo: _TypeAlias = ServerInfo  # noqa: Y015
 
 @_typing.final
 class GetServerStatusRequest(_message.Message):
@@ -162,14 +220,15 @@ class Backup(_message.Message):
     SIZE_BYTES_FIELD_NUMBER: _builtins.int
     TABLES_FIELD_NUMBER: _builtins.int
     ROWS_FIELD_NUMBER: _builtins.int
-    SECONDS_FIELD_NUMBER: _builtins.int
+    DURATION_FIELD_NUMBER: _builtins.int
     path: _builtins.str
     """The file, on the server's machine."""
     size_bytes: _builtins.int
     tables: _builtins.int
     rows: _builtins.int
     """Rows of all tables together."""
-    seconds: _builtins.float
+    @_builtins.property
+    def duration(self) -> _duration_pb2.Duration: ...
     def __init__(
         self,
         *,
@@ -177,11 +236,11 @@ class Backup(_message.Message):
         size_bytes: _builtins.int = ...,
         tables: _builtins.int = ...,
         rows: _builtins.int = ...,
-        seconds: _builtins.float = ...,
+        duration: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["duration", b"duration"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["path", b"path", "rows", b"rows", "seconds", b"seconds", "size_bytes", b"size_bytes", "tables", b"tables"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["duration", b"duration", "path", b"path", "rows", b"rows", "size_bytes", b"size_bytes", "tables", b"tables"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -34,6 +34,11 @@ class AdminServiceStub(object):
         Args:
             channel: A grpc.Channel.
         """
+        self.GetServerInfo = channel.unary_unary(
+                '/tableveil.v1.AdminService/GetServerInfo',
+                request_serializer=tableveil_dot_v1_dot_admin__service__pb2.GetServerInfoRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_admin__service__pb2.ServerInfo.FromString,
+                _registered_method=True)
         self.GetServerStatus = channel.unary_unary(
                 '/tableveil.v1.AdminService/GetServerStatus',
                 request_serializer=tableveil_dot_v1_dot_admin__service__pb2.GetServerStatusRequest.SerializeToString,
@@ -48,6 +53,13 @@ class AdminServiceStub(object):
 
 class AdminServiceServicer(object):
     """Missing associated documentation comment in .proto file."""
+
+    def GetServerInfo(self, request, context):
+        """The server's version and limits, and the caller as the server knows it. For everybody with any role.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
 
     def GetServerStatus(self, request, context):
         """Checks the database and the files beside it. Nothing is changed.
@@ -67,6 +79,11 @@ class AdminServiceServicer(object):
 
 def add_AdminServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
+            'GetServerInfo': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetServerInfo,
+                    request_deserializer=tableveil_dot_v1_dot_admin__service__pb2.GetServerInfoRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_admin__service__pb2.ServerInfo.SerializeToString,
+            ),
             'GetServerStatus': grpc.unary_unary_rpc_method_handler(
                     servicer.GetServerStatus,
                     request_deserializer=tableveil_dot_v1_dot_admin__service__pb2.GetServerStatusRequest.FromString,
@@ -87,6 +104,33 @@ def add_AdminServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class AdminService(object):
     """Missing associated documentation comment in .proto file."""
+
+    @staticmethod
+    def GetServerInfo(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.AdminService/GetServerInfo',
+            tableveil_dot_v1_dot_admin__service__pb2.GetServerInfoRequest.SerializeToString,
+            tableveil_dot_v1_dot_admin__service__pb2.ServerInfo.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
 
     @staticmethod
     def GetServerStatus(request,

@@ -14,6 +14,8 @@ GRPC_VERSION: str
 
 class AdminServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
+    GetServerInfo: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.GetServerInfoRequest, _admin_service_pb2.ServerInfo]
+    """The server's version and limits, and the caller as the server knows it. For everybody with any role."""
     GetServerStatus: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.GetServerStatusRequest, _admin_service_pb2.GetServerStatusResponse]
     """Checks the database and the files beside it. Nothing is changed."""
     BackupDatabase: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.BackupDatabaseRequest, _admin_service_pb2.BackupDatabaseResponse]
@@ -22,6 +24,14 @@ class AdminServiceStub:
     """
 
 class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
+    @_abc_1.abstractmethod
+    def GetServerInfo(
+        self,
+        request: _admin_service_pb2.GetServerInfoRequest,
+        context: _grpc.ServicerContext,
+    ) -> _admin_service_pb2.ServerInfo:
+        """The server's version and limits, and the caller as the server knows it. For everybody with any role."""
+
     @_abc_1.abstractmethod
     def GetServerStatus(
         self,

@@ -5,6 +5,7 @@ Classifier assessments: how well classifiers that are trained on a release predi
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -219,7 +220,7 @@ class ClassificationReport(_message.Message):
     PUBLISHED_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
     REQUEST_FIELD_NUMBER: _builtins.int
-    SECONDS_FIELD_NUMBER: _builtins.int
+    DURATION_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """classifications/{id}"""
     job: _builtins.str
@@ -236,8 +237,6 @@ class ClassificationReport(_message.Message):
     folds: _builtins.int
     published: _builtins.str
     """The table of the figures beside the release, if it was asked for."""
-    seconds: _builtins.float
-    """Seconds from the job's start."""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
@@ -252,6 +251,10 @@ class ClassificationReport(_message.Message):
 
     @_builtins.property
     def request(self) -> Global___ClassificationRequest: ...
+    @_builtins.property
+    def duration(self) -> _duration_pb2.Duration:
+        """From the job's start."""
+
     def __init__(
         self,
         *,
@@ -269,11 +272,11 @@ class ClassificationReport(_message.Message):
         published: _builtins.str = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
         request: Global___ClassificationRequest | None = ...,
-        seconds: _builtins.float = ...,
+        duration: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "request", b"request", "source", b"source"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "duration", b"duration", "request", b"request", "source", b"source"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["assessments", b"assessments", "create_time", b"create_time", "folds", b"folds", "job", b"job", "name", b"name", "published", b"published", "records", b"records", "release", b"release", "request", b"request", "sampled_records", b"sampled_records", "seconds", b"seconds", "source", b"source", "source_fingerprint", b"source_fingerprint", "suppressed_records", b"suppressed_records", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["assessments", b"assessments", "create_time", b"create_time", "duration", b"duration", "folds", b"folds", "job", b"job", "name", b"name", "published", b"published", "records", b"records", "release", b"release", "request", b"request", "sampled_records", b"sampled_records", "source", b"source", "source_fingerprint", b"source_fingerprint", "suppressed_records", b"suppressed_records", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -5,6 +5,7 @@ Frontiers: the loss that each k and each suppression limit would allow. A job co
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -145,8 +146,8 @@ class Frontier(_message.Message):
     LATTICE_SIZE_FIELD_NUMBER: _builtins.int
     TRANSFORMATIONS_CHECKED_FIELD_NUMBER: _builtins.int
     COUNTER_FIELD_NUMBER: _builtins.int
-    SEARCH_SECONDS_FIELD_NUMBER: _builtins.int
-    SECONDS_FIELD_NUMBER: _builtins.int
+    SEARCH_DURATION_FIELD_NUMBER: _builtins.int
+    DURATION_FIELD_NUMBER: _builtins.int
     POLICY_FIELD_NUMBER: _builtins.int
     SOURCE_FINGERPRINT_FIELD_NUMBER: _builtins.int
     name: _builtins.str
@@ -160,9 +161,6 @@ class Frontier(_message.Message):
     """Transformations whose classes were counted, for all points together."""
     counter: _builtins.str
     """The counter of the classes: duckdb or numpy."""
-    search_seconds: _builtins.float
-    seconds: _builtins.float
-    """Seconds from the job's start."""
     source_fingerprint: _builtins.str
     """HMAC of the source's rows under the database's secret key, in hexadecimal."""
     @_builtins.property
@@ -176,6 +174,12 @@ class Frontier(_message.Message):
     @_builtins.property
     def points(self) -> _containers.RepeatedCompositeFieldContainer[Global___FrontierPoint]:
         """By k, then by suppression limit, both ascending."""
+
+    @_builtins.property
+    def search_duration(self) -> _duration_pb2.Duration: ...
+    @_builtins.property
+    def duration(self) -> _duration_pb2.Duration:
+        """From the job's start."""
 
     @_builtins.property
     def policy(self) -> _policy_pb2.Policy:
@@ -194,14 +198,14 @@ class Frontier(_message.Message):
         lattice_size: _builtins.str = ...,
         transformations_checked: _builtins.int = ...,
         counter: _builtins.str = ...,
-        search_seconds: _builtins.float = ...,
-        seconds: _builtins.float = ...,
+        search_duration: _duration_pb2.Duration | None = ...,
+        duration: _duration_pb2.Duration | None = ...,
         policy: _policy_pb2.Policy | None = ...,
         source_fingerprint: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "policy", b"policy", "source", b"source"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "duration", b"duration", "policy", b"policy", "search_duration", b"search_duration", "source", b"source"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["counter", b"counter", "create_time", b"create_time", "job", b"job", "lattice_size", b"lattice_size", "name", b"name", "points", b"points", "policy", b"policy", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "search_seconds", b"search_seconds", "seconds", b"seconds", "source", b"source", "source_fingerprint", b"source_fingerprint", "transformations_checked", b"transformations_checked"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["counter", b"counter", "create_time", b"create_time", "duration", b"duration", "job", b"job", "lattice_size", b"lattice_size", "name", b"name", "points", b"points", "policy", b"policy", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "search_duration", b"search_duration", "source", b"source", "source_fingerprint", b"source_fingerprint", "transformations_checked", b"transformations_checked"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

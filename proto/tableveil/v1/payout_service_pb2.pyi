@@ -5,6 +5,7 @@ Payout sweeps: the publisher's payout for every gain of an attack. A job compute
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -215,8 +216,8 @@ class PayoutSweep(_message.Message):
     POINTS_FIELD_NUMBER: _builtins.int
     LATTICE_SIZE_FIELD_NUMBER: _builtins.int
     TRANSFORMATIONS_COUNTED_FIELD_NUMBER: _builtins.int
-    SWEEP_SECONDS_FIELD_NUMBER: _builtins.int
-    SECONDS_FIELD_NUMBER: _builtins.int
+    SWEEP_DURATION_FIELD_NUMBER: _builtins.int
+    DURATION_FIELD_NUMBER: _builtins.int
     POLICY_FIELD_NUMBER: _builtins.int
     SOURCE_FINGERPRINT_FIELD_NUMBER: _builtins.int
     POPULATION_FINGERPRINT_FIELD_NUMBER: _builtins.int
@@ -237,9 +238,6 @@ class PayoutSweep(_message.Message):
     """Number of transformations in the lattice, as a decimal (it may not fit 64 bits)."""
     transformations_counted: _builtins.int
     """Transformations whose classes were counted, for all points together."""
-    sweep_seconds: _builtins.float
-    seconds: _builtins.float
-    """Seconds from the job's start."""
     source_fingerprint: _builtins.str
     """HMAC of the source's rows under the database's secret key, in hexadecimal."""
     population_fingerprint: _builtins.str
@@ -255,6 +253,12 @@ class PayoutSweep(_message.Message):
     @_builtins.property
     def points(self) -> _containers.RepeatedCompositeFieldContainer[Global___PayoutPoint]:
         """By method, then by whom the adversary looks among, then by gain, ascending."""
+
+    @_builtins.property
+    def sweep_duration(self) -> _duration_pb2.Duration: ...
+    @_builtins.property
+    def duration(self) -> _duration_pb2.Duration:
+        """From the job's start."""
 
     @_builtins.property
     def policy(self) -> _policy_pb2.Policy:
@@ -277,15 +281,15 @@ class PayoutSweep(_message.Message):
         points: _abc.Iterable[Global___PayoutPoint] | None = ...,
         lattice_size: _builtins.str = ...,
         transformations_counted: _builtins.int = ...,
-        sweep_seconds: _builtins.float = ...,
-        seconds: _builtins.float = ...,
+        sweep_duration: _duration_pb2.Duration | None = ...,
+        duration: _duration_pb2.Duration | None = ...,
         policy: _policy_pb2.Policy | None = ...,
         source_fingerprint: _builtins.str = ...,
         population_fingerprint: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_population_records", b"_population_records", "create_time", b"create_time", "policy", b"policy", "population_records", b"population_records", "source", b"source"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_population_records", b"_population_records", "create_time", b"create_time", "duration", b"duration", "policy", b"policy", "population_records", b"population_records", "source", b"source", "sweep_duration", b"sweep_duration"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_population_records", b"_population_records", "adversary_cost", b"adversary_cost", "break_even", b"break_even", "create_time", b"create_time", "if_method_known", b"if_method_known", "job", b"job", "lattice_size", b"lattice_size", "name", b"name", "points", b"points", "policy", b"policy", "population_fingerprint", b"population_fingerprint", "population_records", b"population_records", "publisher_benefit", b"publisher_benefit", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "seconds", b"seconds", "source", b"source", "source_fingerprint", b"source_fingerprint", "sweep_seconds", b"sweep_seconds", "transformations_counted", b"transformations_counted"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_population_records", b"_population_records", "adversary_cost", b"adversary_cost", "break_even", b"break_even", "create_time", b"create_time", "duration", b"duration", "if_method_known", b"if_method_known", "job", b"job", "lattice_size", b"lattice_size", "name", b"name", "points", b"points", "policy", b"policy", "population_fingerprint", b"population_fingerprint", "population_records", b"population_records", "publisher_benefit", b"publisher_benefit", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "source", b"source", "source_fingerprint", b"source_fingerprint", "sweep_duration", b"sweep_duration", "transformations_counted", b"transformations_counted"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__population_records: _TypeAlias = _typing.Literal["population_records"]  # noqa: Y015
     _WhichOneofArgType__population_records: _TypeAlias = _typing.Literal["_population_records", b"_population_records"]  # noqa: Y015

@@ -23,12 +23,13 @@ _sym_db = _symbol_database.Default()
 
 
 from google.api import resource_pb2 as google_dot_api_dot_resource__pb2
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"tableveil/v1/release_service.proto\x12\x0ctableveil.v1\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/policy.proto\"!\n\x11GetReleaseRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"<\n\x13ListReleasesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"X\n\x14ListReleasesResponse\x12\'\n\x08releases\x18\x01 \x03(\x0b\x32\x15.tableveil.v1.Release\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"4\n\x11ReadObjectRequest\x12\x0f\n\x07release\x18\x01 \x01(\t\x12\x0e\n\x06object\x18\x02 \x01(\t\"\'\n\x12ReadObjectResponse\x12\x11\n\tarrow_ipc\x18\x01 \x01(\x0c\"6\n\x16WithdrawReleaseRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\xf0\x08\n\x07Release\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03job\x18\x02 \x01(\t\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x06source\x18\x04 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12+\n\x06target\x18\x05 \x01(\x0b\x32\x1b.tableveil.v1.ReleaseTarget\x12,\n\x07objects\x18\x06 \x03(\x0b\x32\x1b.tableveil.v1.ReleaseObject\x12\x0f\n\x07records\x18\x07 \x01(\x03\x12\x1a\n\x12suppressed_records\x18\x08 \x01(\x03\x12\x0f\n\x07\x63lasses\x18\t \x01(\x03\x12\r\n\x05score\x18\n \x01(\x01\x12\x31\n\nattributes\x18\x0b \x03(\x0b\x32\x1d.tableveil.v1.AttributeResult\x12\"\n\x05proof\x18\x0c \x01(\x0b\x32\x13.tableveil.v1.Proof\x12\'\n\x0brisk_before\x18\r \x01(\x0b\x32\x12.tableveil.v1.Risk\x12&\n\nrisk_after\x18\x0e \x01(\x0b\x32\x12.tableveil.v1.Risk\x12$\n\x06policy\x18\x0f \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\x10\n\x08warnings\x18\x10 \x03(\t\x12\x1a\n\x12source_fingerprint\x18\x11 \x01(\t\x12\x35\n\x08versions\x18\x12 \x03(\x0b\x32#.tableveil.v1.Release.VersionsEntry\x12>\n\rphase_seconds\x18\x13 \x03(\x0b\x32\'.tableveil.v1.Release.PhaseSecondsEntry\x12\x0f\n\x07seconds\x18\x14 \x01(\x01\x12\x0f\n\x07\x63urrent\x18\x15 \x01(\x08\x12\x15\n\rquality_model\x18\x16 \x01(\t\x12.\n\x0b\x65xplanation\x18\x17 \x01(\x0b\x32\x19.tableveil.v1.Explanation\x12+\n\nguarantees\x18\x18 \x03(\x0b\x32\x17.tableveil.v1.Guarantee\x12\x31\n\rwithdraw_time\x18\x19 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\x0fwithdraw_reason\x18\x1a \x01(\t\x12\x14\n\x0ckept_objects\x18\x1b \x03(\t\x12\x33\n\rsource_tables\x18\x1c \x03(\x0b\x32\x1c.tableveil.v1.TableReference\x1a/\n\rVersionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1a\x33\n\x11PhaseSecondsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x01:\x02\x38\x01:=\xea\x41:\n\x11tableveil/Release\x12\x12releases/{release}*\x08releases2\x07release\"Z\n\rReleaseObject\x12\x0c\n\x04name\x18\x01 \x01(\t\x12-\n\x04kind\x18\x02 \x01(\x0e\x32\x1f.tableveil.v1.ReleaseObjectKind\x12\x0c\n\x04rows\x18\x03 \x01(\x03\"\xf2\x01\n\x0f\x41ttributeResult\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\r\n\x05level\x18\x02 \x01(\x05\x12\x11\n\ttop_level\x18\x03 \x01(\x05\x12\x0c\n\x04loss\x18\x04 \x01(\x01\x12\x17\n\x0f\x64istinct_before\x18\x05 \x01(\x03\x12\x16\n\x0e\x64istinct_after\x18\x06 \x01(\x03\x12\x11\n\thierarchy\x18\x07 \x01(\t\x12\x11\n\x04part\x18\x08 \x01(\x01H\x00\x88\x01\x01\x12*\n\x06levels\x18\t \x03(\x0b\x32\x1a.tableveil.v1.LevelRecords\x12\x13\n\x0b\x61ggregation\x18\n \x01(\tB\x07\n\x05_part\".\n\x0cLevelRecords\x12\r\n\x05level\x18\x01 \x01(\x05\x12\x0f\n\x07records\x18\x02 \x01(\x03\"\x86\x03\n\x05Proof\x12\x0f\n\x07optimal\x18\x01 \x01(\x08\x12\x13\n\x0blower_bound\x18\x02 \x01(\x01\x12\x0b\n\x03gap\x18\x03 \x01(\x01\x12\x14\n\x0clattice_size\x18\x04 \x01(\t\x12\x1f\n\x17transformations_checked\x18\x05 \x01(\x03\x12/\n\x06pruned\x18\x06 \x03(\x0b\x32\x1f.tableveil.v1.Proof.PrunedEntry\x12*\n\nrunners_up\x18\x07 \x03(\x0b\x32\x16.tableveil.v1.RunnerUp\x12\x0f\n\x07\x63ounter\x18\x08 \x01(\t\x12\x0f\n\x07seconds\x18\t \x01(\x01\x12\x10\n\x08strategy\x18\n \x01(\t\x12\x15\n\rtimes_counted\x18\x0b \x01(\x03\x12\x10\n\x08\x63ounting\x18\x0c \x01(\t\x12\x19\n\x0c\x62\x65st_seconds\x18\r \x01(\x01H\x00\x88\x01\x01\x1a-\n\x0bPrunedEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x0f\n\r_best_seconds\"u\n\x0b\x45xplanation\x12\'\n\x06itself\x18\x01 \x01(\x0b\x32\x17.tableveil.v1.Neighbour\x12+\n\nneighbours\x18\x02 \x03(\x0b\x32\x17.tableveil.v1.Neighbour\x12\x10\n\x08\x63omplete\x18\x03 \x01(\x08\"\xf6\x01\n\tNeighbour\x12\x0f\n\x07\x63olumns\x18\x01 \x03(\t\x12\x0c\n\x04step\x18\x02 \x01(\x05\x12\x12\n\x05level\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07\x63lasses\x18\x04 \x01(\x03\x12\x18\n\x10rejected_classes\x18\x05 \x01(\x03\x12\x1a\n\x12suppressed_records\x18\x06 \x01(\x03\x12\x1a\n\x12records_over_limit\x18\x07 \x01(\x03\x12\x12\n\x05score\x18\x08 \x01(\x01H\x01\x88\x01\x01\x12+\n\nrejections\x18\t \x03(\x0b\x32\x17.tableveil.v1.RejectionB\x08\n\x06_levelB\x08\n\x06_score\"\x7f\n\tRejection\x12\x15\n\rprivacy_model\x18\x01 \x01(\t\x12\x0f\n\x07\x63lasses\x18\x02 \x01(\x03\x12\x0f\n\x07records\x18\x03 \x01(\x03\x12\x14\n\x0conly_classes\x18\x04 \x01(\x03\x12\x14\n\x0conly_records\x18\x05 \x01(\x03\x12\r\n\x05\x62inds\x18\x06 \x01(\x08\"{\n\tGuarantee\x12\r\n\x05model\x18\x01 \x01(\t\x12\x0e\n\x06\x63olumn\x18\x02 \x01(\t\x12\x11\n\tparameter\x18\x03 \x01(\t\x12\x13\n\x06\x62\x65\x66ore\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x12\n\x05\x61\x66ter\x18\x05 \x01(\x01H\x01\x88\x01\x01\x42\t\n\x07_beforeB\x08\n\x06_after\"E\n\x08RunnerUp\x12\x0e\n\x06levels\x18\x01 \x03(\x05\x12\r\n\x05score\x18\x02 \x01(\x01\x12\x1a\n\x12suppressed_records\x18\x03 \x01(\x03\"\xa8\x01\n\x04Risk\x12\x0f\n\x07records\x18\x01 \x01(\x03\x12\x0f\n\x07\x63lasses\x18\x02 \x01(\x03\x12\x0f\n\x07highest\x18\x03 \x01(\x01\x12\x0f\n\x07\x61verage\x18\x04 \x01(\x01\x12\x0e\n\x06lowest\x18\x05 \x01(\x01\x12\x16\n\x0eunique_records\x18\x06 \x01(\x03\x12\x34\n\x0frecords_at_risk\x18\x07 \x03(\x0b\x32\x1b.tableveil.v1.RecordsAtRisk\"3\n\rRecordsAtRisk\x12\x11\n\tthreshold\x18\x01 \x01(\t\x12\x0f\n\x07records\x18\x02 \x01(\x03*\xe5\x01\n\x11ReleaseObjectKind\x12#\n\x1fRELEASE_OBJECT_KIND_UNSPECIFIED\x10\x00\x12\x1c\n\x18RELEASE_OBJECT_KIND_ROWS\x10\x01\x12\x1f\n\x1bRELEASE_OBJECT_KIND_CLASSES\x10\x02\x12\x1c\n\x18RELEASE_OBJECT_KIND_RISK\x10\x03\x12&\n\"RELEASE_OBJECT_KIND_RISK_HISTOGRAM\x10\x04\x12&\n\"RELEASE_OBJECT_KIND_CLASSIFICATION\x10\x05\x32\x91\x03\n\x0eReleaseService\x12V\n\nGetRelease\x12\x1f.tableveil.v1.GetReleaseRequest\x1a\x15.tableveil.v1.Release\"\x10\xda\xdd\x18\x0c\n\x04\x03\x04\x05\x06\x12\x04name\x12\x61\n\x0cListReleases\x12!.tableveil.v1.ListReleasesRequest\x1a\".tableveil.v1.ListReleasesResponse\"\n\xda\xdd\x18\x06\n\x04\x03\x04\x05\x06\x12\x65\n\nReadObject\x12\x1f.tableveil.v1.ReadObjectRequest\x1a .tableveil.v1.ReadObjectResponse\"\x12\xda\xdd\x18\x0e\n\x03\x03\x04\x05\x12\x07release0\x01\x12]\n\x0fWithdrawRelease\x12$.tableveil.v1.WithdrawReleaseRequest\x1a\x15.tableveil.v1.Release\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04nameb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"tableveil/v1/release_service.proto\x12\x0ctableveil.v1\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/policy.proto\"!\n\x11GetReleaseRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"<\n\x13ListReleasesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"X\n\x14ListReleasesResponse\x12\'\n\x08releases\x18\x01 \x03(\x0b\x32\x15.tableveil.v1.Release\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"4\n\x11ReadObjectRequest\x12\x0f\n\x07release\x18\x01 \x01(\t\x12\x0e\n\x06object\x18\x02 \x01(\t\"\'\n\x12ReadObjectResponse\x12\x11\n\tarrow_ipc\x18\x01 \x01(\x0c\"6\n\x16WithdrawReleaseRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"\xad\t\n\x07Release\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03job\x18\x02 \x01(\t\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x06source\x18\x04 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12+\n\x06target\x18\x05 \x01(\x0b\x32\x1b.tableveil.v1.ReleaseTarget\x12,\n\x07objects\x18\x06 \x03(\x0b\x32\x1b.tableveil.v1.ReleaseObject\x12\x0f\n\x07records\x18\x07 \x01(\x03\x12\x1a\n\x12suppressed_records\x18\x08 \x01(\x03\x12\x0f\n\x07\x63lasses\x18\t \x01(\x03\x12\r\n\x05score\x18\n \x01(\x01\x12\x31\n\nattributes\x18\x0b \x03(\x0b\x32\x1d.tableveil.v1.AttributeResult\x12\"\n\x05proof\x18\x0c \x01(\x0b\x32\x13.tableveil.v1.Proof\x12\'\n\x0brisk_before\x18\r \x01(\x0b\x32\x12.tableveil.v1.Risk\x12&\n\nrisk_after\x18\x0e \x01(\x0b\x32\x12.tableveil.v1.Risk\x12$\n\x06policy\x18\x0f \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\x10\n\x08warnings\x18\x10 \x03(\t\x12\x1a\n\x12source_fingerprint\x18\x11 \x01(\t\x12\x35\n\x08versions\x18\x12 \x03(\x0b\x32#.tableveil.v1.Release.VersionsEntry\x12\x42\n\x0fphase_durations\x18\x13 \x03(\x0b\x32).tableveil.v1.Release.PhaseDurationsEntry\x12+\n\x08\x64uration\x18\x14 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07\x63urrent\x18\x15 \x01(\x08\x12\x15\n\rquality_model\x18\x16 \x01(\t\x12.\n\x0b\x65xplanation\x18\x17 \x01(\x0b\x32\x19.tableveil.v1.Explanation\x12+\n\nguarantees\x18\x18 \x03(\x0b\x32\x17.tableveil.v1.Guarantee\x12\x31\n\rwithdraw_time\x18\x19 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\x0fwithdraw_reason\x18\x1a \x01(\t\x12\x14\n\x0ckept_objects\x18\x1b \x03(\t\x12\x33\n\rsource_tables\x18\x1c \x03(\x0b\x32\x1c.tableveil.v1.TableReference\x1a/\n\rVersionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1aP\n\x13PhaseDurationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration:\x02\x38\x01:=\xea\x41:\n\x11tableveil/Release\x12\x12releases/{release}*\x08releases2\x07release\"Z\n\rReleaseObject\x12\x0c\n\x04name\x18\x01 \x01(\t\x12-\n\x04kind\x18\x02 \x01(\x0e\x32\x1f.tableveil.v1.ReleaseObjectKind\x12\x0c\n\x04rows\x18\x03 \x01(\x03\"\xf2\x01\n\x0f\x41ttributeResult\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\r\n\x05level\x18\x02 \x01(\x05\x12\x11\n\ttop_level\x18\x03 \x01(\x05\x12\x0c\n\x04loss\x18\x04 \x01(\x01\x12\x17\n\x0f\x64istinct_before\x18\x05 \x01(\x03\x12\x16\n\x0e\x64istinct_after\x18\x06 \x01(\x03\x12\x11\n\thierarchy\x18\x07 \x01(\t\x12\x11\n\x04part\x18\x08 \x01(\x01H\x00\x88\x01\x01\x12*\n\x06levels\x18\t \x03(\x0b\x32\x1a.tableveil.v1.LevelRecords\x12\x13\n\x0b\x61ggregation\x18\n \x01(\tB\x07\n\x05_part\".\n\x0cLevelRecords\x12\r\n\x05level\x18\x01 \x01(\x05\x12\x0f\n\x07records\x18\x02 \x01(\x03\"\xa5\x03\n\x05Proof\x12\x0f\n\x07optimal\x18\x01 \x01(\x08\x12\x13\n\x0blower_bound\x18\x02 \x01(\x01\x12\x0b\n\x03gap\x18\x03 \x01(\x01\x12\x14\n\x0clattice_size\x18\x04 \x01(\t\x12\x1f\n\x17transformations_checked\x18\x05 \x01(\x03\x12/\n\x06pruned\x18\x06 \x03(\x0b\x32\x1f.tableveil.v1.Proof.PrunedEntry\x12*\n\nrunners_up\x18\x07 \x03(\x0b\x32\x16.tableveil.v1.RunnerUp\x12\x0f\n\x07\x63ounter\x18\x08 \x01(\t\x12+\n\x08\x64uration\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x10\n\x08strategy\x18\n \x01(\t\x12\x15\n\rtimes_counted\x18\x0b \x01(\x03\x12\x10\n\x08\x63ounting\x18\x0c \x01(\t\x12-\n\nbest_after\x18\r \x01(\x0b\x32\x19.google.protobuf.Duration\x1a-\n\x0bPrunedEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"u\n\x0b\x45xplanation\x12\'\n\x06itself\x18\x01 \x01(\x0b\x32\x17.tableveil.v1.Neighbour\x12+\n\nneighbours\x18\x02 \x03(\x0b\x32\x17.tableveil.v1.Neighbour\x12\x10\n\x08\x63omplete\x18\x03 \x01(\x08\"\xf6\x01\n\tNeighbour\x12\x0f\n\x07\x63olumns\x18\x01 \x03(\t\x12\x0c\n\x04step\x18\x02 \x01(\x05\x12\x12\n\x05level\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07\x63lasses\x18\x04 \x01(\x03\x12\x18\n\x10rejected_classes\x18\x05 \x01(\x03\x12\x1a\n\x12suppressed_records\x18\x06 \x01(\x03\x12\x1a\n\x12records_over_limit\x18\x07 \x01(\x03\x12\x12\n\x05score\x18\x08 \x01(\x01H\x01\x88\x01\x01\x12+\n\nrejections\x18\t \x03(\x0b\x32\x17.tableveil.v1.RejectionB\x08\n\x06_levelB\x08\n\x06_score\"\x7f\n\tRejection\x12\x15\n\rprivacy_model\x18\x01 \x01(\t\x12\x0f\n\x07\x63lasses\x18\x02 \x01(\x03\x12\x0f\n\x07records\x18\x03 \x01(\x03\x12\x14\n\x0conly_classes\x18\x04 \x01(\x03\x12\x14\n\x0conly_records\x18\x05 \x01(\x03\x12\r\n\x05\x62inds\x18\x06 \x01(\x08\"{\n\tGuarantee\x12\r\n\x05model\x18\x01 \x01(\t\x12\x0e\n\x06\x63olumn\x18\x02 \x01(\t\x12\x11\n\tparameter\x18\x03 \x01(\t\x12\x13\n\x06\x62\x65\x66ore\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x12\n\x05\x61\x66ter\x18\x05 \x01(\x01H\x01\x88\x01\x01\x42\t\n\x07_beforeB\x08\n\x06_after\"E\n\x08RunnerUp\x12\x0e\n\x06levels\x18\x01 \x03(\x05\x12\r\n\x05score\x18\x02 \x01(\x01\x12\x1a\n\x12suppressed_records\x18\x03 \x01(\x03\"\xa8\x01\n\x04Risk\x12\x0f\n\x07records\x18\x01 \x01(\x03\x12\x0f\n\x07\x63lasses\x18\x02 \x01(\x03\x12\x0f\n\x07highest\x18\x03 \x01(\x01\x12\x0f\n\x07\x61verage\x18\x04 \x01(\x01\x12\x0e\n\x06lowest\x18\x05 \x01(\x01\x12\x16\n\x0eunique_records\x18\x06 \x01(\x03\x12\x34\n\x0frecords_at_risk\x18\x07 \x03(\x0b\x32\x1b.tableveil.v1.RecordsAtRisk\"3\n\rRecordsAtRisk\x12\x11\n\tthreshold\x18\x01 \x01(\t\x12\x0f\n\x07records\x18\x02 \x01(\x03*\xe5\x01\n\x11ReleaseObjectKind\x12#\n\x1fRELEASE_OBJECT_KIND_UNSPECIFIED\x10\x00\x12\x1c\n\x18RELEASE_OBJECT_KIND_ROWS\x10\x01\x12\x1f\n\x1bRELEASE_OBJECT_KIND_CLASSES\x10\x02\x12\x1c\n\x18RELEASE_OBJECT_KIND_RISK\x10\x03\x12&\n\"RELEASE_OBJECT_KIND_RISK_HISTOGRAM\x10\x04\x12&\n\"RELEASE_OBJECT_KIND_CLASSIFICATION\x10\x05\x32\x91\x03\n\x0eReleaseService\x12V\n\nGetRelease\x12\x1f.tableveil.v1.GetReleaseRequest\x1a\x15.tableveil.v1.Release\"\x10\xda\xdd\x18\x0c\n\x04\x03\x04\x05\x06\x12\x04name\x12\x61\n\x0cListReleases\x12!.tableveil.v1.ListReleasesRequest\x1a\".tableveil.v1.ListReleasesResponse\"\n\xda\xdd\x18\x06\n\x04\x03\x04\x05\x06\x12\x65\n\nReadObject\x12\x1f.tableveil.v1.ReadObjectRequest\x1a .tableveil.v1.ReadObjectResponse\"\x12\xda\xdd\x18\x0e\n\x03\x03\x04\x05\x12\x07release0\x01\x12]\n\x0fWithdrawRelease\x12$.tableveil.v1.WithdrawReleaseRequest\x1a\x15.tableveil.v1.Release\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04nameb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,8 +38,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_RELEASE_VERSIONSENTRY']._loaded_options = None
   _globals['_RELEASE_VERSIONSENTRY']._serialized_options = b'8\001'
-  _globals['_RELEASE_PHASESECONDSENTRY']._loaded_options = None
-  _globals['_RELEASE_PHASESECONDSENTRY']._serialized_options = b'8\001'
+  _globals['_RELEASE_PHASEDURATIONSENTRY']._loaded_options = None
+  _globals['_RELEASE_PHASEDURATIONSENTRY']._serialized_options = b'8\001'
   _globals['_RELEASE']._loaded_options = None
   _globals['_RELEASE']._serialized_options = b'\352A:\n\021tableveil/Release\022\022releases/{release}*\010releases2\007release'
   _globals['_PROOF_PRUNEDENTRY']._loaded_options = None
@@ -51,50 +52,50 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RELEASESERVICE'].methods_by_name['ReadObject']._serialized_options = b'\332\335\030\016\n\003\003\004\005\022\007release'
   _globals['_RELEASESERVICE'].methods_by_name['WithdrawRelease']._loaded_options = None
   _globals['_RELEASESERVICE'].methods_by_name['WithdrawRelease']._serialized_options = b'\332\335\030\t\n\001\003\022\004name'
-  _globals['_RELEASEOBJECTKIND']._serialized_start=3339
-  _globals['_RELEASEOBJECTKIND']._serialized_end=3568
-  _globals['_GETRELEASEREQUEST']._serialized_start=166
-  _globals['_GETRELEASEREQUEST']._serialized_end=199
-  _globals['_LISTRELEASESREQUEST']._serialized_start=201
-  _globals['_LISTRELEASESREQUEST']._serialized_end=261
-  _globals['_LISTRELEASESRESPONSE']._serialized_start=263
-  _globals['_LISTRELEASESRESPONSE']._serialized_end=351
-  _globals['_READOBJECTREQUEST']._serialized_start=353
-  _globals['_READOBJECTREQUEST']._serialized_end=405
-  _globals['_READOBJECTRESPONSE']._serialized_start=407
-  _globals['_READOBJECTRESPONSE']._serialized_end=446
-  _globals['_WITHDRAWRELEASEREQUEST']._serialized_start=448
-  _globals['_WITHDRAWRELEASEREQUEST']._serialized_end=502
-  _globals['_RELEASE']._serialized_start=505
-  _globals['_RELEASE']._serialized_end=1641
-  _globals['_RELEASE_VERSIONSENTRY']._serialized_start=1478
-  _globals['_RELEASE_VERSIONSENTRY']._serialized_end=1525
-  _globals['_RELEASE_PHASESECONDSENTRY']._serialized_start=1527
-  _globals['_RELEASE_PHASESECONDSENTRY']._serialized_end=1578
-  _globals['_RELEASEOBJECT']._serialized_start=1643
-  _globals['_RELEASEOBJECT']._serialized_end=1733
-  _globals['_ATTRIBUTERESULT']._serialized_start=1736
-  _globals['_ATTRIBUTERESULT']._serialized_end=1978
-  _globals['_LEVELRECORDS']._serialized_start=1980
-  _globals['_LEVELRECORDS']._serialized_end=2026
-  _globals['_PROOF']._serialized_start=2029
-  _globals['_PROOF']._serialized_end=2419
-  _globals['_PROOF_PRUNEDENTRY']._serialized_start=2357
-  _globals['_PROOF_PRUNEDENTRY']._serialized_end=2402
-  _globals['_EXPLANATION']._serialized_start=2421
-  _globals['_EXPLANATION']._serialized_end=2538
-  _globals['_NEIGHBOUR']._serialized_start=2541
-  _globals['_NEIGHBOUR']._serialized_end=2787
-  _globals['_REJECTION']._serialized_start=2789
-  _globals['_REJECTION']._serialized_end=2916
-  _globals['_GUARANTEE']._serialized_start=2918
-  _globals['_GUARANTEE']._serialized_end=3041
-  _globals['_RUNNERUP']._serialized_start=3043
-  _globals['_RUNNERUP']._serialized_end=3112
-  _globals['_RISK']._serialized_start=3115
-  _globals['_RISK']._serialized_end=3283
-  _globals['_RECORDSATRISK']._serialized_start=3285
-  _globals['_RECORDSATRISK']._serialized_end=3336
-  _globals['_RELEASESERVICE']._serialized_start=3571
-  _globals['_RELEASESERVICE']._serialized_end=3972
+  _globals['_RELEASEOBJECTKIND']._serialized_start=3463
+  _globals['_RELEASEOBJECTKIND']._serialized_end=3692
+  _globals['_GETRELEASEREQUEST']._serialized_start=198
+  _globals['_GETRELEASEREQUEST']._serialized_end=231
+  _globals['_LISTRELEASESREQUEST']._serialized_start=233
+  _globals['_LISTRELEASESREQUEST']._serialized_end=293
+  _globals['_LISTRELEASESRESPONSE']._serialized_start=295
+  _globals['_LISTRELEASESRESPONSE']._serialized_end=383
+  _globals['_READOBJECTREQUEST']._serialized_start=385
+  _globals['_READOBJECTREQUEST']._serialized_end=437
+  _globals['_READOBJECTRESPONSE']._serialized_start=439
+  _globals['_READOBJECTRESPONSE']._serialized_end=478
+  _globals['_WITHDRAWRELEASEREQUEST']._serialized_start=480
+  _globals['_WITHDRAWRELEASEREQUEST']._serialized_end=534
+  _globals['_RELEASE']._serialized_start=537
+  _globals['_RELEASE']._serialized_end=1734
+  _globals['_RELEASE_VERSIONSENTRY']._serialized_start=1542
+  _globals['_RELEASE_VERSIONSENTRY']._serialized_end=1589
+  _globals['_RELEASE_PHASEDURATIONSENTRY']._serialized_start=1591
+  _globals['_RELEASE_PHASEDURATIONSENTRY']._serialized_end=1671
+  _globals['_RELEASEOBJECT']._serialized_start=1736
+  _globals['_RELEASEOBJECT']._serialized_end=1826
+  _globals['_ATTRIBUTERESULT']._serialized_start=1829
+  _globals['_ATTRIBUTERESULT']._serialized_end=2071
+  _globals['_LEVELRECORDS']._serialized_start=2073
+  _globals['_LEVELRECORDS']._serialized_end=2119
+  _globals['_PROOF']._serialized_start=2122
+  _globals['_PROOF']._serialized_end=2543
+  _globals['_PROOF_PRUNEDENTRY']._serialized_start=2498
+  _globals['_PROOF_PRUNEDENTRY']._serialized_end=2543
+  _globals['_EXPLANATION']._serialized_start=2545
+  _globals['_EXPLANATION']._serialized_end=2662
+  _globals['_NEIGHBOUR']._serialized_start=2665
+  _globals['_NEIGHBOUR']._serialized_end=2911
+  _globals['_REJECTION']._serialized_start=2913
+  _globals['_REJECTION']._serialized_end=3040
+  _globals['_GUARANTEE']._serialized_start=3042
+  _globals['_GUARANTEE']._serialized_end=3165
+  _globals['_RUNNERUP']._serialized_start=3167
+  _globals['_RUNNERUP']._serialized_end=3236
+  _globals['_RISK']._serialized_start=3239
+  _globals['_RISK']._serialized_end=3407
+  _globals['_RECORDSATRISK']._serialized_start=3409
+  _globals['_RECORDSATRISK']._serialized_end=3460
+  _globals['_RELEASESERVICE']._serialized_start=3695
+  _globals['_RELEASESERVICE']._serialized_end=4096
 # @@protoc_insertion_point(module_scope)

@@ -5,6 +5,7 @@ Releases: what was written, with its evidence, and its public objects as Arrow."
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -208,20 +209,21 @@ class Release(_message.Message):
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
     @_typing.final
-    class PhaseSecondsEntry(_message.Message):
+    class PhaseDurationsEntry(_message.Message):
         DESCRIPTOR: _descriptor.Descriptor
 
         KEY_FIELD_NUMBER: _builtins.int
         VALUE_FIELD_NUMBER: _builtins.int
         key: _builtins.str
-        value: _builtins.float
+        @_builtins.property
+        def value(self) -> _duration_pb2.Duration: ...
         def __init__(
             self,
             *,
             key: _builtins.str = ...,
-            value: _builtins.float = ...,
+            value: _duration_pb2.Duration | None = ...,
         ) -> None: ...
-        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        _HasFieldArgType: _TypeAlias = _typing.Literal["value", b"value"]  # noqa: Y015
         def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
         _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
@@ -245,8 +247,8 @@ class Release(_message.Message):
     WARNINGS_FIELD_NUMBER: _builtins.int
     SOURCE_FINGERPRINT_FIELD_NUMBER: _builtins.int
     VERSIONS_FIELD_NUMBER: _builtins.int
-    PHASE_SECONDS_FIELD_NUMBER: _builtins.int
-    SECONDS_FIELD_NUMBER: _builtins.int
+    PHASE_DURATIONS_FIELD_NUMBER: _builtins.int
+    DURATION_FIELD_NUMBER: _builtins.int
     CURRENT_FIELD_NUMBER: _builtins.int
     QUALITY_MODEL_FIELD_NUMBER: _builtins.int
     EXPLANATION_FIELD_NUMBER: _builtins.int
@@ -265,8 +267,6 @@ class Release(_message.Message):
     score: _builtins.float
     source_fingerprint: _builtins.str
     """HMAC of the source's rows under the database's secret key, in hexadecimal."""
-    seconds: _builtins.float
-    """Seconds from start to just before the commit."""
     current: _builtins.bool
     """False once withdrawn, or replaced by a later release to the same target."""
     quality_model: _builtins.str
@@ -299,8 +299,12 @@ class Release(_message.Message):
         """Software versions by name."""
 
     @_builtins.property
-    def phase_seconds(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
-        """Seconds per phase."""
+    def phase_durations(self) -> _containers.MessageMap[_builtins.str, _duration_pb2.Duration]:
+        """By phase."""
+
+    @_builtins.property
+    def duration(self) -> _duration_pb2.Duration:
+        """From the job's start to just before the commit."""
 
     @_builtins.property
     def explanation(self) -> Global___Explanation:
@@ -345,8 +349,8 @@ class Release(_message.Message):
         warnings: _abc.Iterable[_builtins.str] | None = ...,
         source_fingerprint: _builtins.str = ...,
         versions: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
-        phase_seconds: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
-        seconds: _builtins.float = ...,
+        phase_durations: _abc.Mapping[_builtins.str, _duration_pb2.Duration] | None = ...,
+        duration: _duration_pb2.Duration | None = ...,
         current: _builtins.bool = ...,
         quality_model: _builtins.str = ...,
         explanation: Global___Explanation | None = ...,
@@ -356,9 +360,9 @@ class Release(_message.Message):
         kept_objects: _abc.Iterable[_builtins.str] | None = ...,
         source_tables: _abc.Iterable[_policy_pb2.TableReference] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "explanation", b"explanation", "policy", b"policy", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "source", b"source", "target", b"target", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "duration", b"duration", "explanation", b"explanation", "policy", b"policy", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "source", b"source", "target", b"target", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "classes", b"classes", "create_time", b"create_time", "current", b"current", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "name", b"name", "objects", b"objects", "phase_seconds", b"phase_seconds", "policy", b"policy", "proof", b"proof", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "seconds", b"seconds", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "classes", b"classes", "create_time", b"create_time", "current", b"current", "duration", b"duration", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "proof", b"proof", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -506,11 +510,11 @@ class Proof(_message.Message):
     PRUNED_FIELD_NUMBER: _builtins.int
     RUNNERS_UP_FIELD_NUMBER: _builtins.int
     COUNTER_FIELD_NUMBER: _builtins.int
-    SECONDS_FIELD_NUMBER: _builtins.int
+    DURATION_FIELD_NUMBER: _builtins.int
     STRATEGY_FIELD_NUMBER: _builtins.int
     TIMES_COUNTED_FIELD_NUMBER: _builtins.int
     COUNTING_FIELD_NUMBER: _builtins.int
-    BEST_SECONDS_FIELD_NUMBER: _builtins.int
+    BEST_AFTER_FIELD_NUMBER: _builtins.int
     optimal: _builtins.bool
     """True: the search ended; the transformation is the best."""
     lower_bound: _builtins.float
@@ -521,15 +525,12 @@ class Proof(_message.Message):
     transformations_checked: _builtins.int
     counter: _builtins.str
     """The counter of the classes: duckdb or numpy."""
-    seconds: _builtins.float
     strategy: _builtins.str
     """Which strategy searched, and why."""
     times_counted: _builtins.int
     """How often classes were counted: for the checks, and for bounds of quality models that ask for more."""
     counting: _builtins.str
     """How the classes were counted, in one sentence."""
-    best_seconds: _builtins.float
-    """Seconds from the start of the search until the best was found."""
     @_builtins.property
     def pruned(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """Transformations excluded without being checked, by reason: their number as a decimal (it may not fit 64 bits)."""
@@ -537,6 +538,12 @@ class Proof(_message.Message):
     @_builtins.property
     def runners_up(self) -> _containers.RepeatedCompositeFieldContainer[Global___RunnerUp]:
         """The best other transformations that were checked. There may be better ones that were not."""
+
+    @_builtins.property
+    def duration(self) -> _duration_pb2.Duration: ...
+    @_builtins.property
+    def best_after(self) -> _duration_pb2.Duration:
+        """From the start of the search until the best was found."""
 
     def __init__(
         self,
@@ -549,19 +556,17 @@ class Proof(_message.Message):
         pruned: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         runners_up: _abc.Iterable[Global___RunnerUp] | None = ...,
         counter: _builtins.str = ...,
-        seconds: _builtins.float = ...,
+        duration: _duration_pb2.Duration | None = ...,
         strategy: _builtins.str = ...,
         times_counted: _builtins.int = ...,
         counting: _builtins.str = ...,
-        best_seconds: _builtins.float | None = ...,
+        best_after: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_best_seconds", b"_best_seconds", "best_seconds", b"best_seconds"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["best_after", b"best_after", "duration", b"duration"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_best_seconds", b"_best_seconds", "best_seconds", b"best_seconds", "counter", b"counter", "counting", b"counting", "gap", b"gap", "lattice_size", b"lattice_size", "lower_bound", b"lower_bound", "optimal", b"optimal", "pruned", b"pruned", "runners_up", b"runners_up", "seconds", b"seconds", "strategy", b"strategy", "times_counted", b"times_counted", "transformations_checked", b"transformations_checked"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["best_after", b"best_after", "counter", b"counter", "counting", b"counting", "duration", b"duration", "gap", b"gap", "lattice_size", b"lattice_size", "lower_bound", b"lower_bound", "optimal", b"optimal", "pruned", b"pruned", "runners_up", b"runners_up", "strategy", b"strategy", "times_counted", b"times_counted", "transformations_checked", b"transformations_checked"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType__best_seconds: _TypeAlias = _typing.Literal["best_seconds"]  # noqa: Y015
-    _WhichOneofArgType__best_seconds: _TypeAlias = _typing.Literal["_best_seconds", b"_best_seconds"]  # noqa: Y015
-    def WhichOneof(self, oneof_group: _WhichOneofArgType__best_seconds) -> _WhichOneofReturnType__best_seconds | None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Proof: _TypeAlias = Proof  # noqa: Y015
 

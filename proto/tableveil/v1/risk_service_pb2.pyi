@@ -5,6 +5,7 @@ Risk analyses: how easily people could be recognized in a table as it is. A job 
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -270,7 +271,7 @@ class RiskAnalysis(_message.Message):
     HAS_RECORD_RISKS_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
     REQUEST_FIELD_NUMBER: _builtins.int
-    SECONDS_FIELD_NUMBER: _builtins.int
+    DURATION_FIELD_NUMBER: _builtins.int
     COMPARED_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """riskAnalyses/{id}"""
@@ -287,8 +288,6 @@ class RiskAnalysis(_message.Message):
     """Largest size of the subsets."""
     has_record_risks: _builtins.bool
     """Whether the risks of each combination of values were kept."""
-    seconds: _builtins.float
-    """Seconds from the job's start."""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
@@ -312,6 +311,10 @@ class RiskAnalysis(_message.Message):
     @_builtins.property
     def request(self) -> Global___RiskRequest: ...
     @_builtins.property
+    def duration(self) -> _duration_pb2.Duration:
+        """From the job's start."""
+
+    @_builtins.property
     def compared(self) -> _containers.RepeatedCompositeFieldContainer[Global___ComparedRisk]:
         """One for each set of `compare`, in the request's order."""
 
@@ -334,12 +337,12 @@ class RiskAnalysis(_message.Message):
         has_record_risks: _builtins.bool = ...,
         warnings: _abc.Iterable[_builtins.str] | None = ...,
         request: Global___RiskRequest | None = ...,
-        seconds: _builtins.float = ...,
+        duration: _duration_pb2.Duration | None = ...,
         compared: _abc.Iterable[Global___ComparedRisk] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_population_size", b"_population_size", "create_time", b"create_time", "population_size", b"population_size", "request", b"request", "source", b"source"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_population_size", b"_population_size", "create_time", b"create_time", "duration", b"duration", "population_size", b"population_size", "request", b"request", "source", b"source"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_population_size", b"_population_size", "attribute_risks", b"attribute_risks", "classes", b"classes", "compared", b"compared", "create_time", b"create_time", "has_record_risks", b"has_record_risks", "job", b"job", "largest_subset", b"largest_subset", "measures", b"measures", "name", b"name", "population_size", b"population_size", "proposals", b"proposals", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "request", b"request", "seconds", b"seconds", "source", b"source", "source_fingerprint", b"source_fingerprint", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_population_size", b"_population_size", "attribute_risks", b"attribute_risks", "classes", b"classes", "compared", b"compared", "create_time", b"create_time", "duration", b"duration", "has_record_risks", b"has_record_risks", "job", b"job", "largest_subset", b"largest_subset", "measures", b"measures", "name", b"name", "population_size", b"population_size", "proposals", b"proposals", "quasi_identifiers", b"quasi_identifiers", "records", b"records", "request", b"request", "source", b"source", "source_fingerprint", b"source_fingerprint", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__population_size: _TypeAlias = _typing.Literal["population_size"]  # noqa: Y015
     _WhichOneofArgType__population_size: _TypeAlias = _typing.Literal["_population_size", b"_population_size"]  # noqa: Y015

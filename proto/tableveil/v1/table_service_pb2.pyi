@@ -5,6 +5,7 @@ Tables of the server's database: listing, describing and loading them."""
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -688,7 +689,7 @@ class Load(_message.Message):
     ROWS_FIELD_NUMBER: _builtins.int
     REJECTED_LINES_FIELD_NUMBER: _builtins.int
     COLUMNS_FIELD_NUMBER: _builtins.int
-    SECONDS_FIELD_NUMBER: _builtins.int
+    DURATION_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     mode: Global___LoadMode.ValueType
     file: _builtins.str
@@ -696,7 +697,6 @@ class Load(_message.Message):
     request_id: _builtins.str
     rows: _builtins.int
     rejected_lines: _builtins.int
-    seconds: _builtins.float
     @_builtins.property
     def table(self) -> _policy_pb2.TableReference: ...
     @_builtins.property
@@ -705,6 +705,8 @@ class Load(_message.Message):
     def columns(self) -> _containers.RepeatedCompositeFieldContainer[Global___ColumnInfo]:
         """The table's columns after the load."""
 
+    @_builtins.property
+    def duration(self) -> _duration_pb2.Duration: ...
     def __init__(
         self,
         *,
@@ -717,11 +719,11 @@ class Load(_message.Message):
         rows: _builtins.int = ...,
         rejected_lines: _builtins.int = ...,
         columns: _abc.Iterable[Global___ColumnInfo] | None = ...,
-        seconds: _builtins.float = ...,
+        duration: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "table", b"table"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "duration", b"duration", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "create_time", b"create_time", "file", b"file", "mode", b"mode", "number", b"number", "rejected_lines", b"rejected_lines", "request_id", b"request_id", "rows", b"rows", "seconds", b"seconds", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "create_time", b"create_time", "duration", b"duration", "file", b"file", "mode", b"mode", "number", b"number", "rejected_lines", b"rejected_lines", "request_id", b"request_id", "rows", b"rows", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -5,6 +5,7 @@ Utility reports: the information that a release keeps of its source. A job compu
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
@@ -146,15 +147,13 @@ class UtilityReport(_message.Message):
     ASSOCIATIONS_FIELD_NUMBER: _builtins.int
     NOTES_FIELD_NUMBER: _builtins.int
     REQUEST_FIELD_NUMBER: _builtins.int
-    SECONDS_FIELD_NUMBER: _builtins.int
+    DURATION_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """utilityReports/{id}"""
     job: _builtins.str
     """jobs/{id}"""
     release: _builtins.str
     """releases/{id}"""
-    seconds: _builtins.float
-    """Seconds from the job's start."""
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
@@ -171,6 +170,10 @@ class UtilityReport(_message.Message):
 
     @_builtins.property
     def request(self) -> Global___UtilityRequest: ...
+    @_builtins.property
+    def duration(self) -> _duration_pb2.Duration:
+        """From the job's start."""
+
     def __init__(
         self,
         *,
@@ -182,11 +185,11 @@ class UtilityReport(_message.Message):
         associations: _abc.Iterable[Global___Association] | None = ...,
         notes: _abc.Iterable[_builtins.str] | None = ...,
         request: Global___UtilityRequest | None = ...,
-        seconds: _builtins.float = ...,
+        duration: _duration_pb2.Duration | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "request", b"request"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "duration", b"duration", "request", b"request"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["associations", b"associations", "columns", b"columns", "create_time", b"create_time", "job", b"job", "name", b"name", "notes", b"notes", "release", b"release", "request", b"request", "seconds", b"seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["associations", b"associations", "columns", b"columns", "create_time", b"create_time", "duration", b"duration", "job", b"job", "name", b"name", "notes", b"notes", "release", b"release", "request", b"request"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
+from google.protobuf.duration_pb2 import Duration
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -79,7 +80,7 @@ def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, Rende
     yield "Was written" if release.HasField("withdraw_time") else "Written", _objects(release)
     if release.current:
         yield "Query it", _queries(release)
-    yield "Time", Text(_time(release.seconds, release.phase_seconds))
+    yield "Time", Text(_time(release.duration, release.phase_durations))
 
 
 def _result(release: release_service_pb2.Release) -> Table:
@@ -201,8 +202,8 @@ def _proof(release: release_service_pb2.Release) -> Table:
         why = _EXCLUDED_BECAUSE.get(reason, wording.printable(reason))
         rows.append(("excluded", f"{wording.large_count(number)}: {why}"))
     rows.append(("counted", wording.printable(proof.counting)))
-    if proof.HasField("best_seconds"):
-        found, whole = wording.seconds(proof.best_seconds), wording.seconds(proof.seconds)
+    if proof.HasField("best_after"):
+        found, whole = wording.duration(proof.best_after), wording.duration(proof.duration)
         rows.append(("best found", f"after {found} of {whole}"))
     return facts(row for row in rows if row[1])
 
@@ -257,11 +258,11 @@ def _queries(release: release_service_pb2.Release) -> RenderableType:
     )
 
 
-def _time(total: float, phases: Mapping[str, float]) -> str:
+def _time(total: Duration, phases: Mapping[str, Duration]) -> str:
     order = {value.name: value.number for value in job_service_pb2.JobPhase.DESCRIPTOR.values}
     in_order = sorted(phases, key=lambda name: (order.get(f"JOB_PHASE_{name.upper()}", len(order)), name))
-    parts = ", ".join(f"{wording.printable(name)} {wording.seconds(phases[name])}" for name in in_order)
-    return f"{wording.seconds(total)}: {parts}" if parts else wording.seconds(total)
+    parts = ", ".join(f"{wording.printable(name)} {wording.duration(phases[name])}" for name in in_order)
+    return f"{wording.duration(total)}: {parts}" if parts else wording.duration(total)
 
 
 def _part(part: int, whole: int) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from tableveil.cli import wording
 from tableveil.cli.doctor import show_findings
 from tableveil.cli.output import Output
 from tableveil.cli.verb import Session, verb
@@ -26,7 +27,7 @@ def backup(session: Session, name: str) -> None:
         output.json(admin_service_pb2.BackupDatabaseResponse(backup=found))
         return
     size = f"{found.size_bytes:,} bytes, {found.tables} tables with {found.rows:,} rows"
-    output.show(f"{found.path}: {size}, in {found.seconds:.1f} seconds.")
+    output.show(f"{found.path}: {size}, in {wording.duration(found.duration)}.")
 
 
 @click.command()

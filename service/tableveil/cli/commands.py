@@ -32,6 +32,7 @@ MODULES = {
     "certificates": "certificates",
     "tokens": "tokens",
     "health": "health",
+    "info": "info",
     "audit": "audit",
     "demo": "demo",
 }

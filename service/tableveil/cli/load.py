@@ -119,7 +119,7 @@ def _report(loaded: table_service_pb2.LoadTableResponse) -> Group:
         ("table", wording.table_name(done.table)),
         ("rows", wording.count(done.rows)),
         ("lines left out", wording.count(done.rejected_lines)),
-        ("time", wording.seconds(done.seconds)),
+        ("time", wording.duration(done.duration)),
     ]
     if loaded.repeated:
         told.append(("note", "loaded before by this request id; nothing was loaded now"))

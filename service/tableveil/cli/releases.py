@@ -21,6 +21,7 @@ from tableveil.cli.tables import listing
 from tableveil.cli.verb import LIMIT, Session, verb
 from tableveil.client import ExportFormat
 from tableveil.client.names import JOBS
+from tableveil.document import to_yaml
 from tableveil.v1 import release_service_pb2
 
 _DATABASE_SUFFIXES = {".duckdb", ".ddb", ".db"}
@@ -58,20 +59,24 @@ def releases(session: Session, limit: int) -> None:
 @click.argument("name", metavar="RELEASE|JOB|…")
 @click.option("--explain", is_flag=True, help="Show why a release has its levels, instead of its account.")
 @click.option("--privacy", is_flag=True, help="Show what a release reaches of every privacy model, asked for or not.")
+@click.option("--policy", is_flag=True, help="Show the policy that a release used, as a document to submit again.")
 @CHART
 @OVERWRITE_CHART
 @verb
-def show(session: Session, name: str, explain: bool, privacy: bool, chart: Path | None, overwrite: bool) -> None:
+def show(
+    session: Session, name: str, explain: bool, privacy: bool, policy: bool, chart: Path | None, overwrite: bool
+) -> None:
     """Show what there is of a name.
 
     A release (3 or releases/3), a job (jobs/3), or the result of any other job, such as frontiers/3.
     """
     output, client = session.output, session.client
     collection = name.rpartition("/")[0]
-    if (explain or privacy) and (collection == JOBS or collection in SHOWN):
-        raise click.UsageError(f"{'--explain' if explain else '--privacy'} is for releases")
-    if explain and privacy:
-        raise click.UsageError("--explain and --privacy show different things: use one of them")
+    parts = [f"--{part}" for part, asked in (("explain", explain), ("privacy", privacy), ("policy", policy)) if asked]
+    if parts and (collection == JOBS or collection in SHOWN):
+        raise click.UsageError(f"{parts[0]} is for releases")
+    if len(parts) > 1:
+        raise click.UsageError(f"{' and '.join(parts)} show different things: use one of them")
     if chart is not None and collection != "payoutSweeps":
         raise click.UsageError("--chart is for payout sweeps")
     if collection in SHOWN:
@@ -87,7 +92,9 @@ def show(session: Session, name: str, explain: bool, privacy: bool, chart: Path 
         return
     release = client.get_release(name)
     if output.as_json:
-        output.json({"release": release})
+        output.json({"policy": release.policy} if policy else {"release": release})
+    elif policy:
+        click.echo(to_yaml(release.policy), nl=False)
     else:
         output.show(_of_release(release, explain, privacy))
 

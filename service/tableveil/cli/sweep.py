@@ -121,7 +121,7 @@ def _payout_sweep(sweep: payout_service_pb2.PayoutSweep) -> RenderableType:
     about += [
         ("maximum", f"{amount(f'{maximum(sweep):f}')}, a benefit of {amount(sweep.publisher_benefit)} per record"),
         ("attack", f"costs {amount(sweep.adversary_cost)}"),
-        ("sweep", f"{counted} of {size} transformations counted in {wording.seconds(sweep.sweep_seconds)}"),
+        ("sweep", f"{counted} of {size} transformations counted in {wording.duration(sweep.sweep_duration)}"),
     ]
     parts: list[RenderableType] = [Text(sweep.name, style="bold"), facts(about)]
     for among, heading in _AMONG.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC
 from decimal import Decimal
 
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from tableveil.v1 import policy_pb2
@@ -63,6 +64,11 @@ def share(part: float | Decimal) -> str:
 def score(value: float) -> str:
     """A score or a bound: `0.2134`, `0.000412`."""
     return f"{value:.4f}" if abs(value) >= 0.01 or value == 0 else f"{value:.3g}"
+
+
+def duration(found: Duration) -> str:
+    """A duration in seconds."""
+    return seconds(found.ToTimedelta().total_seconds())
 
 
 def seconds(value: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tableveil.convert.times import duration
 from tableveil.operate import Backup, Finding
 from tableveil.v1 import admin_service_pb2 as v1
 
@@ -19,5 +20,5 @@ def backup_to_proto(backup: Backup) -> v1.Backup:
         size_bytes=backup.size,
         tables=backup.tables,
         rows=backup.rows,
-        seconds=backup.seconds,
+        duration=duration(backup.seconds),
     )

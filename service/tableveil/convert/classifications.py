@@ -10,7 +10,7 @@ from tableveil.convert.collect import Faults
 from tableveil.convert.enums import CLASSIFIERS
 from tableveil.convert.names import job_name, release_name, release_number, result_name
 from tableveil.convert.tables import table_to_proto
-from tableveil.convert.times import timestamp
+from tableveil.convert.times import duration, timestamp
 from tableveil.errors import Fault, InvalidError
 from tableveil.requests.classification import (
     DEFAULT_FOLDS,
@@ -84,7 +84,7 @@ def classification_to_proto(found: Classification) -> v1.ClassificationReport:
         published=found.published,
         warnings=found.warnings,
         request=json_format.Parse(found.request, v1.ClassificationRequest()),
-        seconds=found.seconds,
+        duration=duration(found.seconds),
     )
 
 

@@ -9,7 +9,7 @@ from tableveil.convert.decimals import decimal_from_text, decimal_to_text
 from tableveil.convert.names import job_name, result_name
 from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.tables import table_to_proto
-from tableveil.convert.times import timestamp
+from tableveil.convert.times import duration, timestamp
 from tableveil.errors import Fault, shortened
 from tableveil.policy import Choose, Policy
 from tableveil.requests.frontier import FrontierGrid, check_grid, check_pairs, k_of
@@ -83,8 +83,8 @@ def frontier_to_proto(frontier: Frontier) -> frontier_service_pb2.Frontier:
         lattice_size=frontier.lattice_size,
         transformations_checked=frontier.checked,
         counter=frontier.counter,
-        search_seconds=frontier.search_seconds,
-        seconds=frontier.seconds,
+        search_duration=duration(frontier.search_seconds),
+        duration=duration(frontier.seconds),
         policy=policy_from_json(frontier.policy),
         source_fingerprint=frontier.source_fingerprint,
     )

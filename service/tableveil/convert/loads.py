@@ -8,7 +8,7 @@ from google.protobuf.json_format import MessageToDict
 
 from tableveil.convert.enums import EnumMap
 from tableveil.convert.tables import table_from_proto, table_to_proto
-from tableveil.convert.times import timestamp
+from tableveil.convert.times import duration, timestamp
 from tableveil.errors import Fault, InvalidError
 from tableveil.loading import CsvEncoding, CsvFormat, FileFormat, ParquetFormat, RejectedLine
 from tableveil.lookups.tables import ListedTable
@@ -117,7 +117,7 @@ def load_to_proto(load: Load) -> v1.Load:
         rows=load.rows,
         rejected_lines=load.rejected_lines,
         columns=[v1.ColumnInfo(name=name, type=type_) for name, type_ in load.columns],
-        seconds=load.seconds,
+        duration=duration(load.seconds),
     )
 
 

@@ -10,7 +10,7 @@ from tableveil.convert.enums import AMONG, BREAK_EVEN, PAYOUT_METHODS
 from tableveil.convert.names import job_name, result_name
 from tableveil.convert.policy_from_proto import policy_from_proto
 from tableveil.convert.tables import table_to_proto
-from tableveil.convert.times import timestamp
+from tableveil.convert.times import duration, timestamp
 from tableveil.errors import Fault, shortened
 from tableveil.game.sweep import SweepPoint
 from tableveil.policy import Policy
@@ -101,8 +101,8 @@ def payout_sweep_to_proto(sweep: PayoutSweep) -> payout_service_pb2.PayoutSweep:
         points=map(_point, sweep.points),
         lattice_size=sweep.lattice_size,
         transformations_counted=sweep.counted,
-        sweep_seconds=sweep.sweep_seconds,
-        seconds=sweep.seconds,
+        sweep_duration=duration(sweep.sweep_seconds),
+        duration=duration(sweep.seconds),
         policy=policy_from_json(sweep.policy),
         source_fingerprint=sweep.source_fingerprint,
         population_fingerprint=sweep.population_fingerprint,

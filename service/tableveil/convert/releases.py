@@ -7,7 +7,7 @@ from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import OBJECT_KINDS, RELEASE_KINDS
 from tableveil.convert.names import job_name, release_name
 from tableveil.convert.tables import table_to_proto
-from tableveil.convert.times import timestamp
+from tableveil.convert.times import duration, timestamp
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
 from tableveil.state.release_attributes import AttributeResult
@@ -50,8 +50,8 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         warnings=release.warnings,
         source_fingerprint=release.source_fingerprint,
         versions=release.versions,
-        phase_seconds=release.phase_seconds,
-        seconds=release.seconds,
+        phase_durations={phase: duration(seconds) for phase, seconds in release.phase_seconds.items()},
+        duration=duration(release.seconds),
         current=release.current,
         withdraw_time=timestamp(release.withdrawal.at if release.withdrawal else None),
         withdraw_reason=release.withdrawal.reason if release.withdrawal else "",
@@ -86,7 +86,7 @@ def _proof(proof: Proof, score: float) -> release_service_pb2.Proof:
         lower_bound=proof.lower_bound,
         gap=score - proof.lower_bound,
         counter=proof.counter,
-        seconds=proof.seconds,
+        duration=duration(proof.seconds),
         strategy=proof.strategy,
         counting=proof.counting,
     )
@@ -108,7 +108,7 @@ def _add_search(message: release_service_pb2.Proof, searched: Searched) -> None:
                 for other in searched.runners_up
             ],
             times_counted=searched.counted,
-            best_seconds=searched.best_seconds,
+            best_after=duration(searched.best_seconds),
         )
     )
 

@@ -11,7 +11,7 @@ from tableveil.convert.collect import Faults
 from tableveil.convert.names import job_name, release_number, result_name
 from tableveil.convert.population import population_from_proto
 from tableveil.convert.tables import table_from_proto, table_to_proto
-from tableveil.convert.times import timestamp
+from tableveil.convert.times import duration, timestamp
 from tableveil.errors import Fault, InvalidError
 from tableveil.policy import DEFAULT_RISK_THRESHOLDS
 from tableveil.requests.risk_analysis import RiskRequest, check_risk_request
@@ -82,7 +82,7 @@ def risk_analysis_to_proto(analysis: RiskAnalysis) -> risk_service_pb2.RiskAnaly
         has_record_risks=analysis.has_record_risks,
         warnings=analysis.warnings,
         request=json_format.Parse(analysis.request, risk_service_pb2.RiskRequest()),
-        seconds=analysis.seconds,
+        duration=duration(analysis.seconds),
         compared=map(_compared, analysis.compared),
     )
 

@@ -1,9 +1,11 @@
-"""Moments: the domain's are UTC without a zone, as DuckDB returns them."""
+"""Moments and durations: the domain's moments are UTC without a zone, as DuckDB returns them."""
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import overload
 
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 
@@ -13,4 +15,19 @@ def timestamp(moment: datetime | None) -> Timestamp | None:
         return None
     message = Timestamp()
     message.FromDatetime(moment)
+    return message
+
+
+@overload
+def duration(seconds: float) -> Duration: ...
+@overload
+def duration(seconds: float | None) -> Duration | None: ...
+
+
+def duration(seconds: float | None) -> Duration | None:
+    """The message for so many seconds, to the microsecond, or None, which leaves a field unset."""
+    if seconds is None:
+        return None
+    message = Duration()
+    message.FromTimedelta(timedelta(seconds=seconds))
     return message

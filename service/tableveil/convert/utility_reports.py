@@ -6,7 +6,7 @@ from google.protobuf import json_format
 
 from tableveil.convert.canonical import canonical_json
 from tableveil.convert.names import job_name, release_name, release_number, result_name
-from tableveil.convert.times import timestamp
+from tableveil.convert.times import duration, timestamp
 from tableveil.state.kinds import JobKind
 from tableveil.state.utility_reports import Stored
 from tableveil.usefulness import Association, ColumnUtility, Spread
@@ -33,7 +33,7 @@ def utility_report_to_proto(stored: Stored) -> utility_service_pb2.UtilityReport
         associations=map(_association, stored.report.associations),
         notes=stored.report.notes,
         request=json_format.Parse(stored.request, utility_service_pb2.UtilityRequest()),
-        seconds=stored.seconds,
+        duration=duration(stored.seconds),
     )
 
 

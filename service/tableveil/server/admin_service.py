@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
+
+import duckdb
 import grpc
 
 from tableveil.convert import backup_to_proto, finding_to_proto
+from tableveil.convert.pages import LARGEST_PAGE_SIZE
+from tableveil.convert.times import duration
 from tableveil.runtime import Upkeep
-from tableveil.server.caller import control_of
+from tableveil.server.caller import caller, control_of
+from tableveil.server.settings import LARGEST_MESSAGE, STREAM_IDLE_SECONDS
 from tableveil.v1 import admin_service_pb2 as v1
 from tableveil.v1 import admin_service_pb2_grpc
 
@@ -16,6 +22,19 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
 
     def __init__(self, upkeep: Upkeep) -> None:
         self._upkeep = upkeep
+
+    def GetServerInfo(  # noqa: N802
+        self, request: v1.GetServerInfoRequest, context: grpc.ServicerContext
+    ) -> v1.ServerInfo:
+        """The facts that a client needs before it begins."""
+        return v1.ServerInfo(
+            version=version("tableveil"),
+            database_version=duckdb.__version__,
+            largest_message_bytes=LARGEST_MESSAGE,
+            largest_page_size=LARGEST_PAGE_SIZE,
+            stream_idle=duration(STREAM_IDLE_SECONDS),
+            principal=caller().name,
+        )
 
     def GetServerStatus(  # noqa: N802
         self, request: v1.GetServerStatusRequest, context: grpc.ServicerContext

@@ -22,7 +22,7 @@ _CODES = {
     FailureKind.INVALID: grpc.StatusCode.INVALID_ARGUMENT,
     FailureKind.NOT_FOUND: grpc.StatusCode.NOT_FOUND,
     FailureKind.INFEASIBLE: grpc.StatusCode.FAILED_PRECONDITION,
-    FailureKind.CONFLICT: grpc.StatusCode.ABORTED,
+    FailureKind.CONFLICT: grpc.StatusCode.FAILED_PRECONDITION,
     FailureKind.BUSY: grpc.StatusCode.RESOURCE_EXHAUSTED,
     FailureKind.CANCELLED: grpc.StatusCode.CANCELLED,
     FailureKind.INTERNAL: grpc.StatusCode.INTERNAL,
@@ -31,15 +31,18 @@ _CODES = {
 }
 
 _CODES_BY_REASON = {
-    "TARGET_EXISTS": grpc.StatusCode.ALREADY_EXISTS,
+    "BACKUP_EXISTS": grpc.StatusCode.ALREADY_EXISTS,
     "REQUEST_ID_REUSED": grpc.StatusCode.ALREADY_EXISTS,
-    # No retry helps: somebody has to act first.
-    "JOB_ACTIVE": grpc.StatusCode.FAILED_PRECONDITION,
-    "JOB_OF_RELEASE": grpc.StatusCode.FAILED_PRECONDITION,
-    "RELEASE_HAS_DEPENDANTS": grpc.StatusCode.FAILED_PRECONDITION,
-    "RELEASE_REPLACED": grpc.StatusCode.FAILED_PRECONDITION,
-    "RELEASE_WITHDRAWN": grpc.StatusCode.FAILED_PRECONDITION,
-    "TABLE_RELEASED": grpc.StatusCode.FAILED_PRECONDITION,
+    "TARGET_EXISTS": grpc.StatusCode.ALREADY_EXISTS,
+    "TOKEN_EXISTS": grpc.StatusCode.ALREADY_EXISTS,
+    # A retry helps against these conflicts, once the other work has ended. Against others somebody has to act first.
+    "FILE_CHANGED": grpc.StatusCode.ABORTED,
+    "LOAD_RUNNING": grpc.StatusCode.ABORTED,
+    "RELEASE_IN_USE": grpc.StatusCode.ABORTED,
+    "SOURCE_CHANGED": grpc.StatusCode.ABORTED,
+    "TABLE_IN_USE": grpc.StatusCode.ABORTED,
+    "TARGET_IN_USE": grpc.StatusCode.ABORTED,
+    "WRITE_CONFLICT": grpc.StatusCode.ABORTED,
     # Another server, or this one restarted, will take it.
     "STOPPING": grpc.StatusCode.UNAVAILABLE,
     # Nobody may do anything unrecorded.

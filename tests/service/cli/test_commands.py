@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.cli.main import cli
+from tableveil.document import read_policy
 from tableveil.v1 import faults_pb2, hierarchy_service_pb2, job_service_pb2, policy_pb2
 from tests.service.cli.conftest import Run
 from tests.service.client import samples
@@ -183,6 +184,15 @@ def test_show_a_release(run: Run, documents: Documents, service: FakeService, na
     [document] = documents("show", name)
     assert document["release"]["proof"]["pruned"] == {"suppression": "4000", "quality": "817"}
     assert document["release"]["policy"]["privacy_models"] == [{"k_anonymity": {"k": 5}}]
+
+
+def test_show_the_policy_that_a_release_used(run: Run, documents: Documents, service: FakeService) -> None:
+    release = service.releases["releases/3"] = samples.release()
+    shown = run("show", "3", "--policy").stdout
+    assert read_policy(shown, "yaml") == (release.policy, [])
+    assert documents("show", "3", "--policy")[0]["policy"]["privacy_models"] == [{"k_anonymity": {"k": 5}}]
+    assert run("show", "3", "--policy", "--explain").exit_code == 2
+    assert "--policy is for releases" in run("show", "frontiers/1", "--policy").stderr
 
 
 def test_show_why(run: Run, service: FakeService) -> None:

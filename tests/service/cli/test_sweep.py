@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from google.protobuf import json_format
 
+from tableveil.convert.times import duration
 from tableveil.v1 import faults_pb2, job_service_pb2, payout_service_pb2, policy_pb2
 from tests.service.cli.conftest import Run
 from tests.service.client import samples
@@ -42,7 +43,7 @@ def sweep(service: FakeService) -> payout_service_pb2.PayoutSweep:
         adversary_cost="4",
         lattice_size="5760",
         transformations_counted=5760,
-        sweep_seconds=1.25,
+        sweep_duration=duration(1.25),
         policy=samples.playing(),
     )
     for method in (1, 3, 5):

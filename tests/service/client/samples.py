@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tableveil.convert.times import duration
 from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2, release_service_pb2
 
 
@@ -95,8 +96,17 @@ def release(name: str = "releases/3", target: str = "released") -> release_servi
         quality_model="loss, geometric mean",
         warnings=["county follows from zip_code."],
         policy=policy(),
-        phase_seconds={"searching": 0.0421, "reading": 1.25, "verifying": 0.5, "counting": 0.31, "writing": 75.2},
-        seconds=77.3,
+        phase_durations={
+            phase: duration(seconds)
+            for phase, seconds in (
+                ("searching", 0.0421),
+                ("reading", 1.25),
+                ("verifying", 0.5),
+                ("counting", 0.31),
+                ("writing", 75.2),
+            )
+        },
+        duration=duration(77.3),
         current=True,
     )
     message.create_time.FromSeconds(1_700_000_000)
@@ -125,8 +135,8 @@ def release(name: str = "releases/3", target: str = "released") -> release_servi
             strategy="exact: 5,184 transformations",
             times_counted=367,
             counting="all 12,345 combinations in numpy",
-            best_seconds=0.012,
-            seconds=0.0421,
+            best_after=duration(0.012),
+            duration=duration(0.0421),
         )
     )
     message.explanation.CopyFrom(

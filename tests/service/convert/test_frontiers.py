@@ -11,6 +11,7 @@ import pytest
 from tableveil.convert import canonical_json, result_name, result_number
 from tableveil.convert import policy_from_proto as read_policy
 from tableveil.convert.frontiers import frontier_from_proto, frontier_to_proto
+from tableveil.convert.times import duration
 from tableveil.errors import InvalidError
 from tableveil.policy import DistinctLDiversity, KAnonymity, TableReference
 from tableveil.requests.frontier import FrontierGrid
@@ -142,7 +143,7 @@ def test_frontier_to_proto() -> None:
     assert message.source == policy_pb2.TableReference(catalog="clinic", schema="main", table="people")
     assert (message.records, message.transformations_checked) == (100, 17)
     assert (message.lattice_size, message.counter) == (frontier.lattice_size, "duckdb")
-    assert (message.search_seconds, message.seconds) == (0.5, 1.5)
+    assert (message.search_duration, message.duration) == (duration(0.5), duration(1.5))
     assert list(message.quasi_identifiers) == ["age", "zip"]
     assert message.policy == samples.policy()
     assert message.source_fingerprint == "abc"

@@ -31,6 +31,7 @@ from tableveil.convert import (
     release_to_proto,
     stored_hierarchy_to_proto,
 )
+from tableveil.convert.times import duration
 from tableveil.errors import Change, Fault, InvalidError, Relaxation
 from tableveil.policy import ReleaseKind, TableReference
 from tableveil.privacy.guarantees import Guarantee
@@ -292,14 +293,17 @@ def test_a_release() -> None:
     assert (message.proof.gap, dict(message.proof.pruned)) == (0.25, {"bound": "4"})
     assert list(message.proof.runners_up[0].levels) == [1, 2]
     assert message.risk_before.records_at_risk[0].threshold == "0.00000005"
-    assert (dict(message.versions), dict(message.phase_seconds)) == ({"tableveil": "0.1.0"}, {"searching": 0.5})
+    assert (dict(message.versions), dict(message.phase_durations)) == (
+        {"tableveil": "0.1.0"},
+        {"searching": duration(0.5)},
+    )
     assert message.policy == POLICY
 
 
 def test_parts_that_are_0_are_told_from_none() -> None:
     message = release_to_proto(RELEASE)
     assert [result.HasField("part") for result in message.attributes] == [True, False]
-    assert message.proof.HasField("best_seconds")
+    assert message.proof.HasField("best_after")
 
 
 def test_the_explanation_of_a_release() -> None:

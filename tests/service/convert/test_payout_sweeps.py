@@ -10,6 +10,7 @@ import pytest
 
 from tableveil.convert import canonical_json, result_name, result_number
 from tableveil.convert.payout_sweeps import payout_sweep_from_proto, payout_sweep_to_proto
+from tableveil.convert.times import duration
 from tableveil.errors import InvalidError
 from tableveil.game.sweep import Among, Method, SweepPoint
 from tableveil.policy import BreakEven, Game, LossModel, TableReference
@@ -141,7 +142,7 @@ def test_payout_sweep_to_proto() -> None:
     assert (message.publisher_benefit, message.adversary_cost) == ("1200", "0.000000001")
     assert (message.break_even, message.if_method_known) == (policy_pb2.BREAK_EVEN_SUPPRESS, True)
     assert (message.lattice_size, message.transformations_counted) == (sweep.lattice_size, 17)
-    assert (message.sweep_seconds, message.seconds) == (0.5, 1.5)
+    assert (message.sweep_duration, message.duration) == (duration(0.5), duration(1.5))
     assert list(message.quasi_identifiers) == ["age", "zip"]
     assert message.policy == playing()
     assert (message.source_fingerprint, message.population_fingerprint) == ("abc", "")

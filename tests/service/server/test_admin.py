@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from importlib.metadata import version
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -10,8 +11,10 @@ import grpc
 import pytest
 
 from tableveil.control import Control
+from tableveil.convert.times import duration
 from tableveil.errors import BusyError
 from tableveil.operate import Backup, Finding, Level
+from tableveil.server.settings import LARGEST_MESSAGE, STREAM_IDLE_SECONDS
 from tableveil.v1 import admin_service_pb2 as v1
 from tableveil.v1 import admin_service_pb2_grpc
 from tests.service.server.test_frontiers import failure_of
@@ -20,6 +23,14 @@ from tests.service.server.test_frontiers import failure_of
 @pytest.fixture
 def stub(channel: grpc.Channel) -> admin_service_pb2_grpc.AdminServiceStub:
     return admin_service_pb2_grpc.AdminServiceStub(channel)
+
+
+def test_the_server_tells_about_itself_and_whom_it_talks_to(stub: admin_service_pb2_grpc.AdminServiceStub) -> None:
+    found = stub.GetServerInfo(v1.GetServerInfoRequest())
+    assert found.version == version("tableveil")
+    assert found.largest_message_bytes == LARGEST_MESSAGE
+    assert found.stream_idle == duration(STREAM_IDLE_SECONDS)
+    assert found.principal == "tester"
 
 
 def test_findings_of_every_level(stub: admin_service_pb2_grpc.AdminServiceStub, upkeep: Mock) -> None:
@@ -37,7 +48,7 @@ def test_findings_of_every_level(stub: admin_service_pb2_grpc.AdminServiceStub, 
 def test_a_backup(stub: admin_service_pb2_grpc.AdminServiceStub, upkeep: Mock) -> None:
     upkeep.back_up.return_value = Backup(Path("/backups/x.duckdb"), 12, 3, 45, 0.5)
     made = stub.BackupDatabase(v1.BackupDatabaseRequest(name="x")).backup
-    assert made == v1.Backup(path="/backups/x.duckdb", size_bytes=12, tables=3, rows=45, seconds=0.5)
+    assert made == v1.Backup(path="/backups/x.duckdb", size_bytes=12, tables=3, rows=45, duration=duration(0.5))
     assert upkeep.back_up.call_args.args[0] == "x"
 
 

@@ -66,7 +66,7 @@ def get_job(channel: grpc.Channel) -> Any:
         (errors.InvalidError, grpc.StatusCode.INVALID_ARGUMENT, "INVALID"),
         (errors.NotFoundError, grpc.StatusCode.NOT_FOUND, "NOT_FOUND"),
         (errors.InfeasibleError, grpc.StatusCode.FAILED_PRECONDITION, "INFEASIBLE"),
-        (errors.ConflictError, grpc.StatusCode.ABORTED, "CONFLICT"),
+        (errors.ConflictError, grpc.StatusCode.FAILED_PRECONDITION, "CONFLICT"),
         (errors.BusyError, grpc.StatusCode.RESOURCE_EXHAUSTED, "BUSY"),
         (errors.CancelledError, grpc.StatusCode.CANCELLED, "CANCELLED"),
         (errors.InternalError, grpc.StatusCode.INTERNAL, "INTERNAL"),
@@ -97,6 +97,7 @@ def test_each_kind_has_its_status(
         (errors.ConflictError("TARGET_EXISTS", "m"), grpc.StatusCode.ALREADY_EXISTS),
         (errors.ConflictError("REQUEST_ID_REUSED", "m"), grpc.StatusCode.ALREADY_EXISTS),
         (errors.ConflictError("JOB_OF_RELEASE", "m"), grpc.StatusCode.FAILED_PRECONDITION),
+        (errors.ConflictError("TARGET_IN_USE", "m"), grpc.StatusCode.ABORTED),
         (errors.BusyError("STOPPING", "m"), grpc.StatusCode.UNAVAILABLE),
     ],
 )

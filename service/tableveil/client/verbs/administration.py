@@ -20,6 +20,10 @@ class AdministrationVerbs(Connection):
 
         check_health(self._channel, self._address, ready)
 
+    def get_server_info(self) -> admin_service_pb2.ServerInfo:
+        """The server's version and limits, and the principal that it takes this client for."""
+        return self._ask(self._admin.GetServerInfo, admin_service_pb2.GetServerInfoRequest())
+
     def get_server_status(self) -> admin_service_pb2.GetServerStatusResponse:
         """The state of the server, its database and the files beside it."""
         return self._ask(self._admin.GetServerStatus, admin_service_pb2.GetServerStatusRequest())

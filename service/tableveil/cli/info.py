@@ -1,0 +1,27 @@
+"""The command `info`: the server's version and limits, and the caller as the server knows it."""
+
+from __future__ import annotations
+
+import click
+
+from tableveil.cli import wording
+from tableveil.cli.tables import facts
+from tableveil.cli.verb import Session, verb
+
+
+@click.command()
+@verb
+def info(session: Session) -> None:
+    """Show the server's version and limits, and whom it takes you for."""
+    found = session.client.get_server_info()
+    if session.output.as_json:
+        session.output.json({"server_info": found})
+        return
+    rows = [
+        ("you are", wording.printable(found.principal)),
+        ("version", f"{wording.printable(found.version)}, on DuckDB {wording.printable(found.database_version)}"),
+        ("largest message", f"{wording.count(found.largest_message_bytes)} bytes"),
+        ("largest page", f"{wording.count(found.largest_page_size)} items"),
+        ("idle streams end after", wording.duration(found.stream_idle)),
+    ]
+    session.output.show(facts(rows))
