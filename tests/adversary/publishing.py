@@ -108,7 +108,7 @@ def in_schema(document: Document, schema: str) -> Document:
 
 def publish_from(path: Path, documents: Sequence[Document], *, export: bool = True) -> list[Published]:
     """Serves the database, releases by the documents, one after another, and exports the releases beside it."""
-    server = TableveilServer(Settings(path, address="127.0.0.1:0", threads=2))
+    server = TableveilServer(Settings(path, ("127.0.0.1:0",), threads=2))
     published = []
     try:
         with Client(server.address) as client:

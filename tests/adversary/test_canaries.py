@@ -93,7 +93,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Account:
     work.create(path)
     injection, outcomes = Injection(), dict[str, list[str]]()
     with pytest.MonkeyPatch.context() as patch, logging_to(io.StringIO()) as log:
-        server = TableveilServer(Settings(path, address="127.0.0.1:0", threads=1))
+        server = TableveilServer(Settings(path, ("127.0.0.1:0",), threads=1))
         try:
             inject(patch, injection)
             with Client(server.address) as client:

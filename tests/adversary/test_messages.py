@@ -121,7 +121,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Account:
         documents[title] = in_schema(document, f"clinic_{number}")
     codes, said, logged = {}, {}, {}
     with logging_to(io.StringIO()) as log:
-        server = TableveilServer(Settings(path, address="127.0.0.1:0", threads=2))
+        server = TableveilServer(Settings(path, ("127.0.0.1:0",), threads=2))
         try:
             with Client(server.address) as client:
                 for title, document in documents.items():

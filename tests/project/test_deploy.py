@@ -36,7 +36,7 @@ def test_the_example_configuration_under_systemd() -> None:
     (command,) = re.findall(r"^ExecStart=\S+/tableveil (.*)$", UNIT.read_text(), re.MULTILINE)
     settings = understood(shlex.split(command), DEPLOY / "config.toml")
     # Directories that the unit makes.
-    assert settings["address"] == "unix:/run/tableveil/socket"
+    assert settings["address"] == ("unix:/run/tableveil/socket",)
     assert settings["database"].parent == Path("/var/lib/tableveil")
     assert settings["backup_directory"] == Path("/var/lib/tableveil/backups")
     assert list(settings["load_directory"]) == [Path("/var/lib/tableveil/incoming")]
@@ -52,7 +52,7 @@ def test_the_container() -> None:
     (command,) = re.findall(r"^CMD (.*)$", last_stage, re.MULTILINE)
     settings = understood(json.loads(command), DEPLOY / "config.toml")
     assert settings["database"] == Path("/data/tables.duckdb")
-    assert settings["address"] == "0.0.0.0:50651"
+    assert settings["address"] == ("0.0.0.0:50651",)
     assert settings["allow_remote"]
     assert settings["plaintext"]
 
@@ -65,7 +65,8 @@ def test_the_pod(manifests: dict[str, Any], tmp_path: Path) -> None:
     settings = understood(container["args"], config)
     mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
     assert str(settings["database"].parent) in mounts
-    port = int(settings["address"].rpartition(":")[2])
+    (address,) = settings["address"]
+    port = int(address.rpartition(":")[2])
     assert [found["containerPort"] for found in container["ports"]] == [port]
     for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
         assert container[probe]["grpc"]["port"] == port

@@ -63,7 +63,7 @@ def _client_of_own_server(database: Path, memory_limit: str | None, threads: int
     os.umask(0o077)
     with TemporaryDirectory(prefix="tableveil-") as directory:
         address = f"unix:{directory}/socket"
-        settings = Settings(database, address, memory_limit=memory_limit, threads=threads, concurrent_jobs=1)
+        settings = Settings(database, (address,), memory_limit=memory_limit, threads=threads, concurrent_jobs=1)
         token = new_secret()
         with closing(TableveilServer(settings, token)), Client(address, token) as client:
             yield client

@@ -11,6 +11,8 @@ from tableveil.cli.configuration import CONFIG
 from tableveil.cli.output import Output
 from tableveil.client import DEFAULT_ADDRESS
 
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
 
 @click.command()
 @CONFIG
@@ -20,9 +22,27 @@ from tableveil.client import DEFAULT_ADDRESS
     type=click.Path(path_type=Path, dir_okay=False),
     help="The DuckDB file that holds the tables; the server alone has it open.",
 )
-@click.option("--address", default=DEFAULT_ADDRESS, show_default=True, help="Where to listen.")
+@click.option(
+    "--address", multiple=True, default=[DEFAULT_ADDRESS], show_default=True, help="Where to listen; may be repeated."
+)
 @click.option("--allow-remote", is_flag=True, help="Allow an address that other machines reach; it needs TLS.")
 @click.option("--plaintext", is_flag=True, help="Allow it without TLS, which a proxy in front of the server ends.")
+@click.option("--tls-certificate", type=_FILE, help="The server's certificate in PEM; then its ports speak TLS.")
+@click.option("--tls-key", type=_FILE, help="The key of the certificate, which others must not be able to read.")
+@click.option("--tls-client-ca", type=_FILE, help="Authorities whose certificate every client of a port needs.")
+@click.option(
+    "--certificate-principal",
+    multiple=True,
+    metavar="NAME=PRINCIPAL",
+    help="Whose a client certificate is, by a name in it, such as dns:etl.clinic.example=etl; may be repeated.",
+)
+@click.option("--socket-mode", default="0600", show_default=True, help="Who may connect to a socket file.")
+@click.option("--socket-group", help="The group of a socket file; the server's user has to be in it.")
+@click.option("--oidc-issuer", help="Accept tokens of this OpenID Connect provider.")
+@click.option("--oidc-audience", help="Their audience: this server.")
+@click.option("--oidc-keys", metavar="FILE_OR_URL", help="The provider's JSON Web Key Set.")
+@click.option("--oidc-name-claim", default="sub", show_default=True, help="The claim that names the principal.")
+@click.option("--oidc-groups-claim", default="groups", show_default=True, help="The claim that lists its groups.")
 @click.option("--memory-limit", metavar="SIZE", help="Memory of the database, such as 2GiB; it spills beyond.")
 @click.option("--spill-limit", metavar="SIZE", help="Disk space for spilling; by default half of the free space.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of the database.")
@@ -90,9 +110,20 @@ from tableveil.client import DEFAULT_ADDRESS
 )
 def serve(
     database: Path,
-    address: str,
+    address: tuple[str, ...],
     allow_remote: bool,
     plaintext: bool,
+    tls_certificate: Path | None,
+    tls_key: Path | None,
+    tls_client_ca: Path | None,
+    certificate_principal: tuple[str, ...],
+    socket_mode: str,
+    socket_group: str | None,
+    oidc_issuer: str | None,
+    oidc_audience: str | None,
+    oidc_keys: str | None,
+    oidc_name_claim: str,
+    oidc_groups_claim: str,
     memory_limit: str | None,
     spill_limit: str | None,
     threads: int | None,
@@ -117,9 +148,20 @@ def serve(
     with Output().reporting():
         settings = Settings(
             database=database,
-            address=address,
+            addresses=address,
             allow_remote=allow_remote,
             plaintext=plaintext,
+            tls_certificate=tls_certificate,
+            tls_key=tls_key,
+            tls_client_ca=tls_client_ca,
+            certificate_principals=certificate_principal,
+            socket_mode=socket_mode,
+            socket_group=socket_group,
+            oidc_issuer=oidc_issuer,
+            oidc_audience=oidc_audience,
+            oidc_keys=oidc_keys,
+            oidc_name_claim=oidc_name_claim,
+            oidc_groups_claim=oidc_groups_claim,
             memory_limit=memory_limit,
             spill_limit=spill_limit,
             threads=threads,

@@ -6,9 +6,9 @@ names, and recorded.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, Protocol, TypeVar, cast
+from typing import Protocol, TypeVar
 
 import grpc
 from google.protobuf.message import Message
@@ -22,6 +22,7 @@ from tableveil.server.failed_calls import failure_of
 from tableveil.server.methods import HEALTH, REFLECTION, MethodAccess
 from tableveil.server.open_streams import OpenStreams
 from tableveil.server.status import status_of
+from tableveil.server.tls import certificate_names
 
 Request = TypeVar("Request", bound=Message)
 
@@ -155,10 +156,9 @@ class Doors:
 def _credentials(context: grpc.ServicerContext) -> Credentials:
     """The proofs that came with a call; raises `Unauthenticated` if there are two tokens, or none that can be read."""
     sent = [value for name, value in context.invocation_metadata() if name == "authorization"]
-    names: Sequence[bytes] = cast(Any, context.auth_context()).get("x509_subject_alternative_name", ())
     bearer = None
     if sent:
         kind, _, bearer = sent[0].partition(" ") if isinstance(sent[0], str) else ("", "", "")
         if len(sent) > 1 or kind.lower() != "bearer" or not bearer.isascii():
             raise Unauthenticated("two tokens" if len(sent) > 1 else "no bearer token")
-    return Credentials(bearer, tuple(name.decode("utf-8", "replace") for name in names), context.peer())
+    return Credentials(bearer, certificate_names(context), context.peer())

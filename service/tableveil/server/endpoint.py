@@ -12,7 +12,7 @@ from grpc_reflection.v1alpha import reflection
 
 from tableveil.runtime import JobManager
 from tableveil.server.access_service import AccessService
-from tableveil.server.address import bind, with_port
+from tableveil.server.address import Listening
 from tableveil.server.admin_service import AdminService
 from tableveil.server.doors import Doors
 from tableveil.server.draft_service import DraftService
@@ -87,11 +87,11 @@ class Endpoint:
         jobs: JobManager,
         stores: Stores,
         doors: Doors,
-        address: str,
+        listening: Listening,
         stream_limit: int,
         idle_seconds: float = STREAM_IDLE_SECONDS,
     ) -> None:
-        """Binds the port; see `bind` for what it raises. `address` is a checked one."""
+        """Listens, as `Listening.bind` does; it was checked."""
         # Streams cannot take all threads, so unary calls and health checks find one at any time.
         self._threads = ThreadPoolExecutor(stream_limit + RESERVED_THREADS, thread_name_prefix="tableveil-call")
         streams = Slots(stream_limit, "open streams")
@@ -101,7 +101,7 @@ class Endpoint:
         )
         self._server = server
         try:
-            self.address = with_port(address, bind(server, address))
+            self.addresses, self.certificates = listening.bind(server)
         except BaseException:
             self._threads.shutdown()
             self._idle.close()

@@ -39,7 +39,7 @@ def run_server(settings: Settings) -> int:
     stop = threading.Event()
     with _on_signals(stop):
         server = TableveilServer(settings)
-        print(f"Tableveil {_version()} serves {settings.database} on {server.address}", flush=True)
+        print(f"Tableveil {_version()} serves {settings.database} on {', '.join(server.addresses)}", flush=True)
         # Another thread may have got the signal: this one, in which Python handles it, has to wake up by itself.
         while works := server.works():
             if stop.wait(WAKING_SECONDS):

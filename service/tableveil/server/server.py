@@ -23,10 +23,10 @@ from tableveil.lookups import (
 )
 from tableveil.pipelines.draft import Drafts
 from tableveil.runtime import JobManager, Loads, QueueLimits, Retention, Upkeep
-from tableveil.server.address import check_address
 from tableveil.server.authorize import ServerWideRoles
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, Endpoint
+from tableveil.server.identities import Identities, check_identities
 from tableveil.server.limited import LimitedCalls
 from tableveil.server.methods import declared
 from tableveil.server.recorded import RecordedCalls
@@ -52,7 +52,9 @@ class TableveilServer:
             TableveilError: a setting is invalid, the database cannot be opened, or the address cannot be used.
         """
         settings.check()
-        check_address(settings.address, settings.allow_remote, settings.plaintext)
+        listening = settings.listening
+        listening.check()
+        check_identities(settings)
         with ExitStack() as opened:
             directories = (*settings.load_directories, *filter(None, (settings.backup_directory,)))
             database = backend.Database(
@@ -68,7 +70,8 @@ class TableveilServer:
                 opened.callback(retention.close)
             tokens = Tokens(database)
             opened.callback(tokens.close)
-            authenticator = tokens if own_token is None else OwnToken(own_token, _OWN)
+            identities = Identities(settings, tokens if own_token is None else OwnToken(own_token, _OWN))
+            opened.callback(identities.close)
             if own_token is None and (path := make_first_token(tokens, database.path, list(Role))) is not None:
                 logger.info("%s has the first token, which has all roles", path)
             results: dict[JobKind, Results[Any]] = {
@@ -89,21 +92,26 @@ class TableveilServer:
             opened.callback(audit.close)
             doors = Doors(
                 declared(DESCRIPTORS),
-                authenticator,
+                identities,
                 ServerWideRoles(),
                 RecordedCalls(audit),
                 LimitedCalls(FairUse(_limits(settings))),
             )
             opened.callback(doors.close)
-            endpoint = Endpoint(jobs, stores, doors, settings.address, settings.stream_limit)
+            endpoint = Endpoint(jobs, stores, doors, listening, settings.stream_limit)
             endpoint.start()
             opened.pop_all()
         self._database, self._jobs, self._retention, self._endpoint = database, jobs, retention, endpoint
         self._tokens, self._doors, self._audit = tokens, doors, audit
-        self.address = endpoint.address
+        self._identities, self.addresses = identities, endpoint.addresses
         self._replaced = False
         if settings.allow_remote:
-            logger.warning("%s may be reached by other machines", self.address)
+            logger.warning("%s may be reached by other machines", ", ".join(self.addresses))
+
+    @property
+    def address(self) -> str:
+        """The first of its addresses."""
+        return self.addresses[0]
 
     def works(self) -> bool:
         """Whether the database can be used; if not, only another process on the same file helps.
@@ -127,6 +135,7 @@ class TableveilServer:
         calls_ended = self._endpoint.stop(CALL_GRACE_SECONDS)
         self._doors.close()
         self._audit.close()
+        self._identities.close()
         self._tokens.close()
         if self._retention is not None:
             self._retention.close()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 from tableveil.errors import Fault, InvalidError, shortened
-
-DEFAULT_ADDRESS = "127.0.0.1:50651"
+from tableveil.server.address import DEFAULT_ADDRESS, Listening
+from tableveil.server.tls import TlsFiles
 
 LARGEST_MESSAGE = 16 * 2**20
 """Bytes of the largest request message; gRPC itself refuses larger ones, with RESOURCE_EXHAUSTED and this number."""
@@ -47,6 +48,8 @@ STOP_LIMIT_SECONDS = 10.0
 CALL_GRACE_SECONDS = 1.0
 """How long calls may go on once all jobs have ended."""
 
+_MODE = re.compile(r"0?[67][0-7]{2}")
+
 
 _COUNTS = (
     *("threads", "concurrent_jobs", "queue_limit", "stream_limit", "keep_days", "calls_per_principal"),
@@ -73,14 +76,28 @@ class Settings:
 
     The audit is written to the `audit_file`, None for one beside the database, and also to the address of a syslog.
 
+    For addresses, TLS and sockets see `Listening`; `certificate_principals` are entries for `principals_of`, and
+    `socket_mode` is octal. Tokens of an OpenID Connect provider are accepted by what `oidc_keys`, a file or URL, holds.
+
     Files may be loaded only from the `load_directories`, and backups written only to the `backup_directory`. Ended jobs
     and their results, except current releases, are deleted after `keep_days`; None keeps them.
     """
 
     database: Path
-    address: str = DEFAULT_ADDRESS
+    addresses: tuple[str, ...] = (DEFAULT_ADDRESS,)
     allow_remote: bool = False
     plaintext: bool = False
+    tls_certificate: Path | None = None
+    tls_key: Path | None = None
+    tls_client_ca: Path | None = None
+    certificate_principals: tuple[str, ...] = ()
+    socket_mode: str = "0600"
+    socket_group: str | None = None
+    oidc_issuer: str | None = None
+    oidc_audience: str | None = None
+    oidc_keys: str | None = None
+    oidc_name_claim: str = "sub"
+    oidc_groups_claim: str = "groups"
     memory_limit: str | None = None
     spill_limit: str | None = None
     threads: int | None = None
@@ -99,9 +116,18 @@ class Settings:
     audit_syslog: str | None = None
     log_format: LogFormat = LogFormat.CONSOLE
 
+    @property
+    def listening(self) -> Listening:
+        """Where the server listens."""
+        tls = None
+        if self.tls_certificate and self.tls_key:
+            tls = TlsFiles(self.tls_certificate, self.tls_key, self.tls_client_ca)
+        mode = int(self.socket_mode, 8)
+        return Listening(self.addresses, self.allow_remote, self.plaintext, tls, mode, self.socket_group)
+
     def check(self) -> None:
-        """Raises `InvalidError` with every number that is too small."""
-        faults = list(self._faults())
+        """Raises `InvalidError` with every number that is too small and options that do not fit each other."""
+        faults = [*self._faults(), *self._faults_of_tls(), *self._faults_of_provider()]
         if faults:
             raise InvalidError.about("SETTINGS_INVALID", "the server cannot start with these settings", faults)
 
@@ -113,3 +139,22 @@ class Settings:
         for directory in self.load_directories:
             if not directory.is_dir():
                 yield Fault("load_directories", shortened(str(directory)), "an existing directory")
+        if not _MODE.fullmatch(self.socket_mode):
+            yield Fault("socket_mode", shortened(self.socket_mode), "a mode such as 0660, by which its owner may write")
+
+    def _faults_of_tls(self) -> Iterator[Fault]:
+        if bool(self.tls_certificate) != bool(self.tls_key):
+            missing, other = ("tls_key", "certificate") if self.tls_certificate else ("tls_certificate", "key")
+            yield Fault(missing, "none", f"the file that belongs to the {other}")
+        if self.tls_client_ca and not self.tls_certificate:
+            yield Fault("tls_client_ca", "no certificate of the server", "tls_certificate and tls_key as well")
+        if self.certificate_principals and not self.tls_client_ca:
+            yield Fault("certificate_principal", "no authority of clients", "tls_client_ca as well")
+        if self.plaintext and self.tls_certificate:
+            yield Fault("plaintext", "a certificate as well", "either TLS here or TLS in a proxy")
+
+    def _faults_of_provider(self) -> Iterator[Fault]:
+        needed = ("oidc_issuer", "oidc_audience", "oidc_keys")
+        missing = [name for name in needed if not getattr(self, name)]
+        if len(missing) < len(needed):
+            yield from (Fault(name, "none", f"all of {', '.join(needed)}, or none of them") for name in missing)

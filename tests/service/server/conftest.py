@@ -23,6 +23,7 @@ from tableveil.lookups import (
 )
 from tableveil.pipelines.draft import Drafts
 from tableveil.runtime import JobManager, Loads, Upkeep
+from tableveil.server.address import Listening
 from tableveil.server.authorize import ServerWideRoles
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, Endpoint
@@ -161,7 +162,7 @@ def start(jobs: Mock, stores: Stores, doors: Doors) -> Iterator[Start]:
     with ExitStack() as stack:
 
         def start(stream_limit: int = 8, idle_seconds: float = STREAM_IDLE_SECONDS) -> Endpoint:
-            endpoint = Endpoint(jobs, stores, doors, "127.0.0.1:0", stream_limit, idle_seconds)
+            endpoint = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), stream_limit, idle_seconds)
             endpoint.start()
             stack.callback(endpoint.stop, 0.0)
             return endpoint
@@ -173,7 +174,7 @@ def start(jobs: Mock, stores: Stores, doors: Doors) -> Iterator[Start]:
 def serve(start: Start) -> Iterator[Serve]:
     """Starts an endpoint and connects to it."""
     with ExitStack() as stack:
-        yield lambda **options: stack.enter_context(authenticated.channel(start(**options).address))
+        yield lambda **options: stack.enter_context(authenticated.channel(start(**options).addresses[0]))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 from tableveil.errors import BusyError, InvalidError
 from tableveil.server import DEFAULT_ADDRESS, Settings
-from tableveil.server.address import check_address
+from tableveil.server.address import Listening
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import Endpoint
 from tableveil.server.stores import Stores
@@ -22,7 +22,7 @@ from tests.file_modes import usual_umask
     "address", [DEFAULT_ADDRESS, "127.1.2.3:1", "localhost:50651", "[::1]:50651", "127.0.0.1:0", "unix:/run/x"]
 )
 def test_this_machine(address: str) -> None:
-    check_address(address, allow_remote=False, plaintext=False)
+    Listening((address,)).check()
 
 
 @pytest.mark.parametrize(
@@ -40,20 +40,23 @@ def test_this_machine(address: str) -> None:
 )
 def test_other_machines_need_the_flag(address: str) -> None:
     with pytest.raises(InvalidError) as raised:
-        check_address(address, allow_remote=False, plaintext=True)
+        Listening((address,), plaintext=True).check()
     assert raised.value.code == "ADDRESS_REMOTE"
     assert "--allow-remote" in raised.value.faults[0].hint
     with pytest.raises(InvalidError) as raised:
-        check_address(address, allow_remote=True, plaintext=False)
+        Listening((address,), allow_remote=True).check()
     assert raised.value.code == "ADDRESS_PLAINTEXT"
     assert "--plaintext" in raised.value.faults[0].hint
-    check_address(address, allow_remote=True, plaintext=True)
+    Listening((address,), allow_remote=True, plaintext=True).check()
 
 
 @pytest.mark.parametrize(
     "address",
     [
         "",
+        "tls:",
+        "tls:127.0.0.1:50651",
+        "tls:unix:/run/x",
         "localhost",
         ":50651",
         "127.0.0.1:",
@@ -73,54 +76,54 @@ def test_other_machines_need_the_flag(address: str) -> None:
 def test_no_address(address: str) -> None:
     for allow_remote in (False, True):
         with pytest.raises(InvalidError) as raised:
-            check_address(address, allow_remote, plaintext=True)
+            Listening((address,), allow_remote, plaintext=True).check()
         assert raised.value.code == "ADDRESS_INVALID"
 
 
 def test_a_port_that_is_taken(jobs: Mock, stores: Stores, doors: Doors) -> None:
-    first = Endpoint(jobs, stores, doors, "127.0.0.1:0", 1)
+    first = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 1)
     first.start()
     try:
         with pytest.raises(BusyError) as raised:
-            Endpoint(jobs, stores, doors, first.address, 1)
+            Endpoint(jobs, stores, doors, Listening((first.addresses[0],)), 1)
     finally:
         first.stop(0.0)
     assert raised.value.code == "ADDRESS_IN_USE"
-    assert first.address in raised.value.message
+    assert first.addresses[0] in raised.value.message
 
 
 def test_a_port_that_another_program_has(jobs: Mock, stores: Stores, doors: Doors) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = f"127.0.0.1:{other.getsockname()[1]}"
         with pytest.raises(BusyError) as raised:
-            Endpoint(jobs, stores, doors, address, 1)
+            Endpoint(jobs, stores, doors, Listening((address,)), 1)
     assert raised.value.code == "ADDRESS_IN_USE"
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "nowhere.invalid"])
 def test_an_address_of_another_machine(jobs: Mock, stores: Stores, doors: Doors, host: str) -> None:
     with pytest.raises(InvalidError) as raised:
-        Endpoint(jobs, stores, doors, f"{host}:50651", 1)
+        Endpoint(jobs, stores, doors, Listening((f"{host}:50651",)), 1)
     assert raised.value.code == "ADDRESS_UNUSABLE"
 
 
 def test_a_socket_file(jobs: Mock, stores: Stores, doors: Doors, tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/tableveil.sock"
     with usual_umask():
-        first = Endpoint(jobs, stores, doors, address, 1)
+        first = Endpoint(jobs, stores, doors, Listening((address,)), 1)
     first.start()
     try:
-        assert first.address == address
+        assert first.addresses[0] == address
         assert stat.S_IMODE((tmp_path / "tableveil.sock").stat().st_mode) == 0o600
         with pytest.raises(BusyError) as raised:
-            Endpoint(jobs, stores, doors, address, 1)
+            Endpoint(jobs, stores, doors, Listening((address,)), 1)
         assert raised.value.code == "ADDRESS_IN_USE"
     finally:
         first.stop(0.0)
     # The socket of a killed server does not block the next.
     with socket.socket(socket.AF_UNIX) as killed:
         killed.bind(f"{tmp_path}/tableveil.sock")
-    again = Endpoint(jobs, stores, doors, address, 1)
+    again = Endpoint(jobs, stores, doors, Listening((address,)), 1)
     again.start()
     again.stop(0.0)
 
@@ -129,19 +132,19 @@ def test_a_socket_file(jobs: Mock, stores: Stores, doors: Doors, tmp_path: Path)
 def test_no_place_for_a_socket_file(jobs: Mock, stores: Stores, doors: Doors, tmp_path: Path, where: str) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(InvalidError) as raised:
-        Endpoint(jobs, stores, doors, f"unix:{tmp_path}/{where}", 1)
+        Endpoint(jobs, stores, doors, Listening((f"unix:{tmp_path}/{where}",)), 1)
     assert raised.value.code == "ADDRESS_UNUSABLE"
     assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_a_port_can_be_had_again_at_once(jobs: Mock, stores: Stores, doors: Doors) -> None:
-    first = Endpoint(jobs, stores, doors, "127.0.0.1:0", 1)
+    first = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 1)
     first.start()
     first.stop(0.0)
-    again = Endpoint(jobs, stores, doors, first.address, 1)
+    again = Endpoint(jobs, stores, doors, Listening((first.addresses[0],)), 1)
     again.start()
     again.stop(0.0)
-    assert again.address == first.address
+    assert again.addresses[0] == first.addresses[0]
 
 
 def test_all_settings_that_are_too_small() -> None:

@@ -18,6 +18,7 @@ from tableveil.client.token import with_token
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.own_token import OwnToken
 from tableveil.identity.secret import new_secret
+from tableveil.server.address import Listening
 from tableveil.server.authorize import ServerWideRoles
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, Endpoint
@@ -53,7 +54,7 @@ REFUSED: list[Metadata] = [
 
 @pytest.fixture
 def anonymous(start: Start) -> Iterator[grpc.Channel]:
-    with grpc.insecure_channel(start().address) as channel:
+    with grpc.insecure_channel(start().addresses[0]) as channel:
         yield channel
 
 
@@ -132,10 +133,10 @@ def test_a_header_of_a_megabyte_harms_nobody(anonymous: grpc.Channel, jobs: Mock
 def test_each_method_is_refused_without_its_roles(jobs: Mock, stores: Stores, role: Role) -> None:
     principal = Principal("clerk", frozenset(), AuthenticatedBy.TOKEN, frozenset({role}))
     with closing(Doors(METHODS, OwnToken(TOKEN, principal), ServerWideRoles())) as doors:
-        endpoint = Endpoint(jobs, stores, doors, "127.0.0.1:0", 4)
+        endpoint = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 4)
         endpoint.start()
         try:
-            with with_token(grpc.insecure_channel(endpoint.address), TOKEN) as channel:
+            with with_token(grpc.insecure_channel(endpoint.addresses[0]), TOKEN) as channel:
                 for method, access in METHODS.items():
                     if role in access.roles:
                         continue

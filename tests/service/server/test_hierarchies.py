@@ -85,7 +85,7 @@ def test_bounds(
 
 @pytest.mark.parametrize("leave", ["cancel", "disconnect"])
 def test_a_client_that_goes_away_leaves_nothing(start: Callable[..., Endpoint], hierarchies: Mock, leave: str) -> None:
-    address = start().address
+    address = start().addresses[0]
     hierarchies.create.return_value = stored("zip")
     for _ in range(50):
         with authenticated.channel(address) as other:

@@ -34,7 +34,7 @@ from tests.e2e import samples
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     database = tmp_path_factory.mktemp("operating") / "clinic.duckdb"
     samples.create(database, people=samples.PEOPLE)
-    settings = Settings(database, "127.0.0.1:0", threads=2, keep_days=1)
+    settings = Settings(database, ("127.0.0.1:0",), threads=2, keep_days=1)
     with closing(TableveilServer(settings)) as server, Client(server.address) as client:
         yield client
 

@@ -37,7 +37,7 @@ from tableveil.server import Settings, run_server
 from tests.authenticated import use_one_token
 use_one_token()
 try:
-    sys.exit(run_server(Settings(Path(sys.argv[1]), sys.argv[2])))
+    sys.exit(run_server(Settings(Path(sys.argv[1]), (sys.argv[2],))))
 except TableveilError as error:
     print(error.code, file=sys.stderr)
     sys.exit(2)
@@ -93,7 +93,7 @@ def test_serves_until_told_to_stop(launch: Launch, tmp_path: Path, number: signa
 
 
 def test_what_keeps_it_from_starting(launch: Launch, tmp_path: Path) -> None:
-    first = TableveilServer(Settings(tmp_path / "clinic.duckdb", "127.0.0.1:0"))
+    first = TableveilServer(Settings(tmp_path / "clinic.duckdb", ("127.0.0.1:0",)))
     try:
         for database, wanted, code in (
             ("other.duckdb", first.address, "ADDRESS_IN_USE"),
@@ -101,7 +101,7 @@ def test_what_keeps_it_from_starting(launch: Launch, tmp_path: Path) -> None:
             ("none/other.duckdb", "127.0.0.1:0", "DATABASE_UNREADABLE"),
         ):
             with pytest.raises(TableveilError) as raised:
-                TableveilServer(Settings(tmp_path / database, wanted))
+                TableveilServer(Settings(tmp_path / database, (wanted,)))
             assert raised.value.code == code
         # Another process has the file.
         process = launch()
@@ -142,7 +142,7 @@ def test_a_database_that_failed_ends_its_server(launch: Launch, tmp_path: Path) 
 
 
 def test_opens_and_closes_in_a_process_of_others(tmp_path: Path) -> None:
-    settings = Settings(tmp_path / "clinic.duckdb", "127.0.0.1:0")
+    settings = Settings(tmp_path / "clinic.duckdb", ("127.0.0.1:0",))
     for _ in range(2):
         server = TableveilServer(settings)
         jobs_at(server.address)
@@ -152,21 +152,21 @@ def test_opens_and_closes_in_a_process_of_others(tmp_path: Path) -> None:
 
 
 def test_what_was_opened_is_closed_if_the_rest_fails(tmp_path: Path) -> None:
-    first = TableveilServer(Settings(tmp_path / "first.duckdb", "127.0.0.1:0"))
+    first = TableveilServer(Settings(tmp_path / "first.duckdb", ("127.0.0.1:0",)))
     second = tmp_path / "second.duckdb"
     try:
         with pytest.raises(BusyError):
-            TableveilServer(Settings(second, first.address))
+            TableveilServer(Settings(second, (first.address,)))
     finally:
         first.close()
-    TableveilServer(Settings(second, "127.0.0.1:0")).close()
+    TableveilServer(Settings(second, ("127.0.0.1:0",))).close()
 
 
 @pytest.mark.parametrize(
     "settings",
     [
-        Settings(Path("x.duckdb"), "0.0.0.0:0"),
-        Settings(Path("x.duckdb"), "nonsense"),
+        Settings(Path("x.duckdb"), ("0.0.0.0:0",)),
+        Settings(Path("x.duckdb"), ("nonsense",)),
         Settings(Path("x.duckdb"), stream_limit=0),
     ],
 )

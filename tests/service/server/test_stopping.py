@@ -117,7 +117,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with a release."""
     path = tmp_path_factory.mktemp("stopping") / "clinic.duckdb"
     work.create(path)
-    server = TableveilServer(Settings(path, address="127.0.0.1:0", threads=1))
+    server = TableveilServer(Settings(path, ("127.0.0.1:0",), threads=1))
     try:
         with Client(server.address) as client:
             client.wait(str(work.JOBS["a release"](client, "released")))
@@ -133,7 +133,7 @@ def serve(database: Path, tmp_path: Path) -> Iterator[Callable[[], TableveilServ
 
     def start() -> TableveilServer:
         path = Path(shutil.copy(database, tmp_path))
-        servers.append(TableveilServer(Settings(path, "127.0.0.1:0", threads=1, concurrent_jobs=len(work.JOBS))))
+        servers.append(TableveilServer(Settings(path, ("127.0.0.1:0",), threads=1, concurrent_jobs=len(work.JOBS))))
         return servers[-1]
 
     yield start

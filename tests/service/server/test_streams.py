@@ -17,6 +17,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from grpc_status import rpc_status
 
 from tableveil.runtime import Job
+from tableveil.server.address import Listening
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import SERVICES, Endpoint
 from tableveil.server.stores import Stores
@@ -170,9 +171,9 @@ def test_watching_the_health_holds_no_slot(serve: Callable[..., grpc.Channel], w
 
 
 def test_health_says_that_the_server_is_stopping(jobs: Mock, stores: Stores, doors: Doors) -> None:
-    endpoint = Endpoint(jobs, stores, doors, "127.0.0.1:0", LIMIT)
+    endpoint = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), LIMIT)
     endpoint.start()
-    with authenticated.channel(endpoint.address) as channel:
+    with authenticated.channel(endpoint.addresses[0]) as channel:
         watch = health_stub(channel).Watch(health_pb2.HealthCheckRequest(service=SERVICES[0]), timeout=SECONDS_TO_TELL)
         assert next(watch).status == SERVING
         assert {check(channel, service) for service in ("", *SERVICES)} == {SERVING}
@@ -187,9 +188,9 @@ def test_health_says_that_the_server_is_stopping(jobs: Mock, stores: Stores, doo
 
 
 def test_stopping_ends_streams(jobs: Mock, stores: Stores, doors: Doors, watched: Watched) -> None:
-    endpoint = Endpoint(jobs, stores, doors, "127.0.0.1:0", LIMIT)
+    endpoint = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), LIMIT)
     endpoint.start()
-    with authenticated.channel(endpoint.address) as channel:
+    with authenticated.channel(endpoint.addresses[0]) as channel:
         (stream,) = watching(channel, 1)
         before = time.monotonic()
         endpoint.stop(0.2)
