@@ -12,6 +12,8 @@ import click
 from tableveil.cli.output import Output
 from tableveil.client import DEFAULT_ADDRESS, Client
 
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
 LIMIT = click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="How many at most.")
 
 
@@ -37,15 +39,35 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
     )
     @click.option(
         "--token-file",
-        type=click.Path(path_type=Path, dir_okay=False),
+        type=_FILE,
         help="The file with your token; or set TABLEVEIL_TOKEN or TABLEVEIL_TOKEN_FILE. By default the one that a "
         "server left here, beside its database.",
     )
+    @click.option("--ca-certificate", type=_FILE, help="Speak TLS: the authorities of the server's certificate.")
+    @click.option("--client-certificate", type=_FILE, help="Your certificate, for a server that needs one.")
+    @click.option("--client-key", type=_FILE, help="Its key.")
     @click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, with the field names of the protos.")
     @functools.wraps(function)
-    def run(server: str, token_file: Path | None, as_json: bool, **options: object) -> None:
+    def run(
+        server: str,
+        token_file: Path | None,
+        ca_certificate: Path | None,
+        client_certificate: Path | None,
+        client_key: Path | None,
+        as_json: bool,
+        **options: object,
+    ) -> None:
         output = Output(as_json)
-        with output.reporting(), Client(server, token_file=token_file) as client:
+        with (
+            output.reporting(),
+            Client(
+                server,
+                token_file=token_file,
+                ca_certificate=ca_certificate,
+                client_certificate=client_certificate,
+                client_key=client_key,
+            ) as client,
+        ):
             function(Session(client, output), **options)
 
     return run

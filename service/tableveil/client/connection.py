@@ -11,6 +11,7 @@ from typing import Protocol, Self, TypeVar
 
 import grpc
 
+from tableveil.client.encryption import find_encryption
 from tableveil.client.failures import UnreachableError, error_of_call
 from tableveil.client.token import find_token, with_token
 from tableveil.errors import BusyError, TableveilError
@@ -53,18 +54,32 @@ class Connection:
     """A connection to a server, whose verbs the classes in `verbs` add; use it as a context manager, or close it."""
 
     def __init__(
-        self, address: str = DEFAULT_ADDRESS, token: str | None = None, *, token_file: Path | None = None
+        self,
+        address: str = DEFAULT_ADDRESS,
+        token: str | None = None,
+        *,
+        token_file: Path | None = None,
+        ca_certificate: Path | None = None,
+        client_certificate: Path | None = None,
+        client_key: Path | None = None,
     ) -> None:
         """Without a token, or a file that has one, it is found as `find_token` says.
 
+        With the authorities that certify the server, it speaks TLS; some servers need a certificate of the client. The
+        files may be named by the environment, as `find_encryption` says.
+
         Raises:
             NotFoundError: there is no such file.
-            InvalidError: what was found is no token.
+            InvalidError: what was found is no token, or a file for TLS cannot work.
         """
         self._address = address
+        self._encryption = find_encryption(address, ca_certificate, client_certificate, client_key)
         self._closed = threading.Event()
         found = find_token(address, token, token_file)
-        channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
+        if self._encryption:
+            channel = grpc.secure_channel(address, self._encryption.credentials(), options=_CHANNEL_OPTIONS)
+        else:
+            channel = grpc.insecure_channel(address, options=_CHANNEL_OPTIONS)
         self._channel = channel if found is None else with_token(channel, found)
         self._open_stubs()
 
@@ -123,4 +138,4 @@ class Connection:
             raise self._error_of(error) from None
 
     def _error_of(self, error: grpc.RpcError) -> TableveilError:
-        return error_of_call(error, self._address)
+        return error_of_call(error, self._address, self._encryption)

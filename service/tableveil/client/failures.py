@@ -11,6 +11,7 @@ from google.protobuf.any_pb2 import Any
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
+from tableveil.client.encryption import Encryption, fault_of_handshake
 from tableveil.errors import (
     BusyError,
     CancelledError,
@@ -122,7 +123,7 @@ def is_broken(error: grpc.RpcError) -> bool:
     return _call(error).code() in _BROKEN and failure_in(error) is None
 
 
-def error_of_call(error: grpc.RpcError, address: str) -> TableveilError:
+def error_of_call(error: grpc.RpcError, address: str, encryption: Encryption | None) -> TableveilError:
     """The error for a failed call to the server at `address`.
 
     Raise it `from None`: the call's own error adds nothing.
@@ -145,6 +146,8 @@ def error_of_call(error: grpc.RpcError, address: str) -> TableveilError:
             "Store large hierarchies on the server (csv or stored) instead of writing them into the policy.",
         )
     if code is grpc.StatusCode.UNAVAILABLE:
+        if (fault := fault_of_handshake(text, address, encryption)) is not None:
+            return UnreachableError.about("NOT_CONNECTED", "the server cannot be reached like this", [fault])
         return UnreachableError.of(
             "UNREACHABLE",
             "server",

@@ -81,6 +81,10 @@ def _signed(
     issuer: x509.Name,
     signer: ec.EllipticCurvePrivateKey,
 ) -> Pair:
+    # Two authorities may have one name: the identifiers of their keys say which is meant.
+    own = x509.SubjectKeyIdentifier.from_public_key(key.public_key())
+    above = x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key())
+    builder = builder.add_extension(own, critical=False).add_extension(above, critical=False)
     return Pair(
         builder.issuer_name(issuer).sign(signer, SHA256()).public_bytes(Encoding.PEM),
         key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),

@@ -18,7 +18,7 @@ class AdministrationVerbs(Connection):
         """Returns if the server lives, with `ready` if it takes calls; raises `UnreachableError` if not."""
         from tableveil.client.health import check_health
 
-        check_health(self._channel, self._address, ready)
+        check_health(self._channel, self._address, self._encryption, ready)
 
     def get_server_info(self) -> admin_service_pb2.ServerInfo:
         """The server's version and limits, and the principal that it takes this client for."""
