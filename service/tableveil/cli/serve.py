@@ -34,9 +34,9 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--certificate-principal",
     multiple=True,
     metavar="NAME=PRINCIPAL",
-    help="Whose a client certificate is, by a name in it, such as dns:etl.clinic.example=etl; may be repeated.",
+    help="The principal of a client certificate, by a name in it, such as dns:etl.clinic.example=etl; may be repeated.",
 )
-@click.option("--socket-mode", default="0600", show_default=True, help="Who may connect to a socket file.")
+@click.option("--socket-mode", default="0600", show_default=True, help="The mode of a socket file.")
 @click.option("--socket-group", help="The group of a socket file; the server's user has to be in it.")
 @click.option("--oidc-issuer", help="Accept tokens of this OpenID Connect provider.")
 @click.option("--oidc-audience", help="Their audience: this server.")

@@ -62,7 +62,7 @@ def find_encryption(
 
 
 def fault_of_handshake(text: str, address: str, encryption: Encryption | None) -> Fault | None:
-    """What the text of a failed connection says about TLS, if it does."""
+    """The fault in TLS that the text of a failed connection tells of, if it does."""
     if _CONNECTING not in text:
         return None
     if refused := _NOT_VERIFIED.search(text):

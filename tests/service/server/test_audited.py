@@ -26,7 +26,7 @@ def entries(path: Path) -> list[AuditEntry]:
 
 def test_a_full_disk_stops_calls_and_not_the_server(tmp_path: Path) -> None:
     with small_disk(tmp_path, 1) as place:
-        settings = Settings(tmp_path / "clinic.duckdb", "127.0.0.1:0", threads=1, audit_file=place / "audit.jsonl")
+        settings = Settings(tmp_path / "clinic.duckdb", ("127.0.0.1:0",), threads=1, audit_file=place / "audit.jsonl")
         with closing(TableveilServer(settings)) as server, Client(server.address) as client:
             filler = fill(place)
             with suppress(BusyError):
@@ -51,7 +51,7 @@ def test_a_full_disk_stops_calls_and_not_the_server(tmp_path: Path) -> None:
 def test_the_record_has_no_values_and_no_secrets(tmp_path: Path) -> None:
     database = tmp_path / "clinic.duckdb"
     with (
-        closing(TableveilServer(Settings(database, "127.0.0.1:0", threads=1))) as server,
+        closing(TableveilServer(Settings(database, ("127.0.0.1:0",), threads=1))) as server,
         Client(server.address) as client,
     ):
         client.load(ROWS, "people")
