@@ -44,7 +44,7 @@ class Runs:
     @property
     def left_behind(self) -> list[str]:
         """Files beside the database and the policy, and in the directory for temporary ones."""
-        kept = {self.database.name, f".{self.database.name}.ledger"}
+        kept = {self.database.name, f".{self.database.name}.ledger", f"{self.database.name}.audit.jsonl"}
         expected = {*kept, "policy.json", self.sockets.name, self.said.name}
         beside = {path.name for path in self.database.parent.iterdir()} - expected
         return sorted(beside | {path.name for path in self.sockets.iterdir()})

@@ -73,8 +73,7 @@ class Audit:
 
     def page(self, wanted: AuditFilter, before: int | None, size: int) -> list[AuditEntry]:
         """The next `size` wanted entries with numbers below `before`, newest first."""
-        with suppress(OSError):
-            self._copies.catch_up()
+        self._copy()
         with self._database.ledger() as ledger:
             return store.page(ledger, wanted, before, size)
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from tableveil.state.audit_entries import AuditEntry, AuditEvent
 
@@ -90,6 +93,14 @@ def read_line(line: bytes) -> AuditEntry:
         return replace(AuditEntry(at, event, resources=resources), **found)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError("it is no entry") from error
+
+
+def read_entries(path: Path) -> Iterator[AuditEntry]:
+    """The entries of a file; lines that are none are left out."""
+    with path.open("rb") as file:
+        for line in file:
+            with suppress(ValueError):
+                yield read_line(line)
 
 
 def _clean(text: str) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
+from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 
 import click
@@ -10,6 +13,9 @@ import click
 from tableveil.cli import wording
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.cli.output import Output
+from tableveil.cli.tables import listing
+from tableveil.cli.verb import LIMIT, Session, verb
+from tableveil.v1 import audit_service_pb2 as v1
 
 
 @click.group()
@@ -44,3 +50,61 @@ def verify_files(files: tuple[Path, ...], head: str, after: str | None, as_json:
                 output.tell("Keep that hash elsewhere: with --head it proves later that nothing was cut off until now.")
     if found.faults:
         sys.exit(ExitCode.FAILED)
+
+
+@audit.command()
+@click.option(
+    "--file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Ask this file, not a server."
+)
+@click.option("--principal", default="", help="Only entries about this principal.")
+@click.option("--method", default="", help="Only calls of this method, such as SubmitJob.")
+@click.option("--code", default="", help="Only calls with this gRPC status, or this reason of failure.")
+@click.option(
+    "--since",
+    type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]),
+    help="Only entries from this time on, which is UTC.",
+)
+@LIMIT
+@verb
+def show(
+    session: Session, file: Path | None, principal: str, method: str, code: str, since: datetime | None, limit: int
+) -> None:
+    """Show entries, newest first. It takes the role auditor, or the file."""
+    if file is not None:
+        entries = _in_file(file, principal, method, code, since, limit)
+    else:
+        at = None if since is None else since.replace(tzinfo=UTC)
+        entries = list(islice(session.client.list_audit_entries(principal, method, code, at), limit))
+    if session.output.as_json:
+        session.output.json(v1.ListAuditEntriesResponse(entries=entries))
+        return
+    columns = ("number", "time", "event", "principal", "method", "about", "outcome", "from")
+    session.output.show(listing(columns, list(map(_row, entries)), "No entries."))
+
+
+def _in_file(
+    file: Path, principal: str, method: str, code: str, since: datetime | None, limit: int
+) -> list[v1.AuditEntry]:
+    """The last wanted entries of a file, newest first; lines that are no entries are for `verify`."""
+    from tableveil.audit.entry import read_entries
+    from tableveil.convert.audit import audit_entry_to_proto
+    from tableveil.state.audit_entries import AuditFilter
+
+    wanted = AuditFilter(principal, method, code, since)
+    last = deque(filter(wanted.wants, read_entries(file)), limit)
+    return list(map(audit_entry_to_proto, reversed(last)))
+
+
+def _row(entry: v1.AuditEntry) -> tuple[str, ...]:
+    about = [*entry.resources, *([entry.job] if entry.job not in ("", *entry.resources) else [])]
+    outcome = entry.reason or entry.code or entry.note
+    return (
+        str(entry.number),
+        wording.moment(entry.time),
+        wording.enum_word(v1.AuditEvent.Name(entry.event), "AUDIT_EVENT_"),
+        wording.short(entry.principal),
+        wording.short(entry.method.rpartition("/")[2]),
+        wording.short(", ".join(about)),
+        wording.short(f"{outcome} ({entry.count:,} times)" if entry.count else outcome),
+        wording.short(entry.peer),
+    )

@@ -5,13 +5,16 @@ from __future__ import annotations
 from tableveil.client.verbs.access import AccessVerbs
 from tableveil.client.verbs.administration import AdministrationVerbs
 from tableveil.client.verbs.analyses import AnalysisVerbs
+from tableveil.client.verbs.audit import AuditVerbs
 from tableveil.client.verbs.hierarchies import HierarchyVerbs
 from tableveil.client.verbs.jobs import JobVerbs
 from tableveil.client.verbs.releases import ReleaseVerbs
 from tableveil.client.verbs.tables import TableVerbs
 
 
-class Client(JobVerbs, ReleaseVerbs, AnalysisVerbs, HierarchyVerbs, TableVerbs, AdministrationVerbs, AccessVerbs):
+class Client(
+    JobVerbs, ReleaseVerbs, AnalysisVerbs, HierarchyVerbs, TableVerbs, AuditVerbs, AdministrationVerbs, AccessVerbs
+):
     """A connection to a Tableveil server; use it as a context manager, or close it.
 
     Jobs and releases are named as the service names them (`jobs/3`), or by number (`3`). Every method raises the

@@ -14,6 +14,7 @@ from tableveil.runtime import JobManager
 from tableveil.server.access_service import AccessService
 from tableveil.server.address import Listening
 from tableveil.server.admin_service import AdminService
+from tableveil.server.audit_service import AuditService
 from tableveil.server.doors import Doors
 from tableveil.server.draft_service import DraftService
 from tableveil.server.hierarchy_service import HierarchyService
@@ -39,6 +40,8 @@ from tableveil.v1 import (
     access_service_pb2_grpc,
     admin_service_pb2,
     admin_service_pb2_grpc,
+    audit_service_pb2,
+    audit_service_pb2_grpc,
     draft_service_pb2,
     draft_service_pb2_grpc,
     hierarchy_service_pb2,
@@ -55,6 +58,7 @@ logger = logging.getLogger("tableveil.server")
 _MODULES = (
     access_service_pb2,
     admin_service_pb2,
+    audit_service_pb2,
     release_service_pb2,
     hierarchy_service_pb2,
     table_service_pb2,
@@ -115,6 +119,7 @@ class Endpoint:
         for kind, results in stores.results.items():
             server.add_generic_rpc_handlers((result_service(kind, jobs, results),))
         draft_service_pb2_grpc.add_DraftServiceServicer_to_server(DraftService(stores.drafts, checks), server)
+        audit_service_pb2_grpc.add_AuditServiceServicer_to_server(AuditService(stores.audit), server)
         admin_service_pb2_grpc.add_AdminServiceServicer_to_server(AdminService(stores.upkeep), server)
         table_service_pb2_grpc.add_TableServiceServicer_to_server(
             TableService(stores.tables, stores.loads, checks, Slots(LOADS_AT_ONCE, "running loads")), server

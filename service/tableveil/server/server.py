@@ -78,6 +78,8 @@ class TableveilServer:
                 kind: Results(database, kind) for kind in JobKind if kind is not JobKind.RELEASE
             }
             results[JobKind.RISK_ANALYSIS] = RiskAnalyses(database)
+            audit = Audit(settings.audit_file or audit_file(database.path), database, settings.audit_syslog)
+            opened.callback(audit.close)
             stores = Stores(
                 Releases(database),
                 Hierarchies(database),
@@ -87,9 +89,8 @@ class TableveilServer:
                 tokens=tokens,
                 tables=Tables(database),
                 loads=Loads(database, jobs, settings.load_directories),
+                audit=audit,
             )
-            audit = Audit(settings.audit_file or audit_file(database.path), database, settings.audit_syslog)
-            opened.callback(audit.close)
             doors = Doors(
                 declared(DESCRIPTORS),
                 identities,

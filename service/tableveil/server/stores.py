@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tableveil.audit import Audit
 from tableveil.identity.tokens import Tokens
 from tableveil.lookups import (
     Hierarchies,
@@ -30,3 +31,4 @@ class Stores:
     loads: Loads
     drafts: Drafts
     tokens: Tokens
+    audit: Audit

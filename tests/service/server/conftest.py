@@ -11,6 +11,7 @@ import grpc
 import pytest
 
 from tableveil.access import Role
+from tableveil.audit import Audit
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.own_token import OwnToken
 from tableveil.identity.tokens import Tokens
@@ -116,6 +117,11 @@ def tokens() -> Mock:
 
 
 @pytest.fixture
+def audit() -> Mock:
+    return double(Audit)
+
+
+@pytest.fixture
 def stores(
     releases: Mock,
     hierarchies: Mock,
@@ -129,6 +135,7 @@ def stores(
     tables: Mock,
     loads: Mock,
     tokens: Mock,
+    audit: Mock,
 ) -> Stores:
     return Stores(
         releases,
@@ -145,6 +152,7 @@ def stores(
         tokens=tokens,
         tables=tables,
         loads=loads,
+        audit=audit,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from tableveil.errors import BusyError
 from tableveil.server import Settings
 from tableveil.server.server import TableveilServer
 from tableveil.state.audit_entries import AuditEntry, AuditEvent
+from tableveil.v1 import audit_service_pb2 as v1
 from tests.small_disk import fill, small_disk
 
 ROWS = pa.table({"name": ["Ada", "Grace"]})
@@ -56,6 +58,13 @@ def test_the_record_has_no_values_and_no_secrets(tmp_path: Path) -> None:
     ):
         client.load(ROWS, "people")
         client.describe_table("people", values=10)
+        newest, *_, oldest = client.list_audit_entries()
+        assert (newest.method.rpartition("/")[2], newest.code) == ("DescribeTable", "OK")
+        assert oldest.event == v1.AUDIT_EVENT_STARTED
+        load = [v1.AuditEvent.Name(entry.event) for entry in client.list_audit_entries(method="LoadTable")]
+        assert load == ["AUDIT_EVENT_END", "AUDIT_EVENT_BEGIN"]
+        assert not list(client.list_audit_entries(code="PERMISSION_DENIED"))
+        assert not list(client.list_audit_entries(since=datetime.now(UTC) + timedelta(days=1)))
     text = audit_file(database).read_text()
     assert "LoadTable" in text
     assert '"resources":["people"]' in text

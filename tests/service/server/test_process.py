@@ -87,9 +87,8 @@ def test_serves_until_told_to_stop(launch: Launch, tmp_path: Path, number: signa
     _, log = process.communicate(timeout=SECONDS)
     assert process.returncode == 0
     assert log.rstrip().endswith("stopped")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".clinic.duckdb.token", "clinic.duckdb"], (
-        "no spill, no write-ahead log"
-    )
+    left = [".clinic.duckdb.token", "clinic.duckdb", "clinic.duckdb.audit.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == left, "no spill, no write-ahead log"
 
 
 def test_what_keeps_it_from_starting(launch: Launch, tmp_path: Path) -> None:
