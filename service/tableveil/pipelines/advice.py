@@ -61,7 +61,7 @@ class Advice:
         """
         deadline = self.control.now() + self.seconds
         erased = erased_columns(self.problem, self.best)
-        blindly = _blindly(self.counted.policy)
+        blindly = chosen_blindly(self.counted.policy)
         left = len(erased) + (blindly is not None)
         if blindly is not None:
             yield self._choosing_blindly(blindly, (deadline - self.control.now()) / left)
@@ -72,6 +72,12 @@ class Advice:
             left -= 1
 
     # --- chosen by quasi-identifiers only ---
+
+    def blindly(self) -> Iterator[str]:
+        """The warning about choosing by quasi-identifiers only, where sensitive values take part."""
+        policy = chosen_blindly(self.counted.policy)
+        if policy is not None:
+            yield self._choosing_blindly(policy, self.seconds)
 
     def _choosing_blindly(self, policy: Policy, seconds: float) -> str:
         tried = self._tried(policy, seconds)
@@ -192,7 +198,7 @@ def says_nothing(column: str, what: str = "label") -> str:
     return f"{shortened(column)} has the same {what} in all released records: the release says nothing of it."
 
 
-def _blindly(policy: Policy) -> Policy | None:
+def chosen_blindly(policy: Policy) -> Policy | None:
     """The policy that chooses without sensitive values, where they take part; None if there is no such policy."""
     blindly = replace(policy, search=replace(policy.search, choose=Choose.QUASI_IDENTIFIERS_ONLY))
     by_quality = isinstance(policy.quality_model, ClassificationModel)

@@ -43,15 +43,15 @@ class FullDomain:
 
     def solve(self, job: JobContext, counts: Counted) -> Solution:
         """The best transformation that the search finds."""
-        problem, found = _search(job, counts)
+        problem, found = search_of(job, counts)
         best = found.best
         if best is None:
             raise _nothing_valid(job, problem, found, counts)
         _check_judged(job, problem, found, best, counts)
         proof = _proof(problem, found)
         explanation = _explain(job, problem, best, counts.policy)
-        advice = _advice(job, counts, problem, best)
-        plan = _plan(counts, problem, best)
+        advice = tuple(advice_of(job, counts, problem, best).warnings())
+        plan = plan_of(counts, problem, best)
         return Solution(
             plan=plan,
             score=best.score,
@@ -73,16 +73,17 @@ def chosen_plan(job: JobContext, counted: Counted) -> ReleasePlan:
     Raises:
         InfeasibleError: nothing meets the policy; there are no relaxations in it.
     """
-    problem, found = _search(job, counted)
+    problem, found = search_of(job, counted)
     if found.best is None:
         raise InfeasibleError("INFEASIBLE", "no transformation that meets the policy was found")
     best = found.best
     if unprotected_values(counted.policy, problem, best, *_judging(problem, counted)):
         raise InfeasibleError("VALUES_UNPROTECTED", "the choice does not protect the sensitive values")
-    return _plan(counted, problem, best)
+    return plan_of(counted, problem, best)
 
 
-def _search(job: JobContext, counted: Counted) -> tuple[Problem, SearchOutcome]:
+def search_of(job: JobContext, counted: Counted) -> tuple[Problem, SearchOutcome]:
+    """The search for a policy on its counted source, and what it found."""
     policy, lattice = counted.policy, counted.lattice
     counter = open_counter(job.session, counted.base, lattice.bottom)
     suppressible = policy.suppressible(counter.records)
@@ -124,10 +125,11 @@ def _explain(job: JobContext, problem: Problem, best: Candidate, policy: Policy)
     return explain(problem, best.transformation, job.control, seconds)
 
 
-def _advice(job: JobContext, counted: Counted, problem: Problem, best: Candidate) -> tuple[str, ...]:
+def advice_of(job: JobContext, counted: Counted, problem: Problem, best: Candidate) -> Advice:
+    """Advice about a choice."""
     others, limit = problem_of(job.session, problem, counted.base), counted.policy.search.time_limit_seconds
     seconds = MOST_SECONDS if limit is None else min(float(limit) * SHARE_FOR_ADVICE, MOST_SECONDS)
-    return tuple(Advice(counted, problem, best, others, job.control, seconds).warnings())
+    return Advice(counted, problem, best, others, job.control, seconds)
 
 
 def _losses(base: BaseHistogram, counter: ClassCounter, plan: ReleasePlan) -> tuple[float, ...]:
@@ -158,7 +160,8 @@ def _proof(problem: Problem, found: SearchOutcome) -> Proof:
     )
 
 
-def _plan(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
+def plan_of(counted: Counted, problem: Problem, best: Candidate) -> ReleasePlan:
+    """The release by a transformation."""
     base, classes = counted.base, problem.counter.classes(best.transformation)
     aggregates = (aggregate(column, classes.values(position)) for position, column in base.aggregated_columns)
     return ReleasePlan(

@@ -29,8 +29,7 @@ from tableveil.pipelines.privacy import (
     ordered_columns,
     plays_in_population,
 )
-from tableveil.pipelines.report import Report
-from tableveil.policy import KAnonymity, Policy, Role, early_warnings
+from tableveil.policy import KAnonymity, Policy, Role
 from tableveil.release import check_existing, check_ledger, check_target
 from tableveil.risk import ClassSizes
 from tableveil.source import (
@@ -41,7 +40,6 @@ from tableveil.source import (
     records_in,
     resolve_source,
 )
-from tableveil.state.jobs import JobPhase
 from tableveil.state.migrate import fingerprint_key
 
 
@@ -106,16 +104,6 @@ def check_request(session: Session, policy: Policy) -> tuple[Source | None, Poli
     """Faults that show without reading the source's rows; the source; and the policy with all known roles."""
     source, policy, faults = resolve_source(session, policy)
     return source, policy, [*faults, *check_target(session, policy, source)]
-
-
-def check_rows(session: Session, policy: Policy, report: Report) -> tuple[str, ...]:
-    """Raises the errors that `anonymize` would raise before it counts; returns the warnings known by then."""
-    report.phase(JobPhase.READING)
-    source, policy, hierarchies = resolve_fully(session, policy, store=False)
-    with session.transaction():
-        _, read = read_dictionaries(session, source, policy, hierarchies)
-    check_enough(policy, read)
-    return (*early_warnings(policy), *read.warnings)
 
 
 def resolve_fully(session: Session, policy: Policy, store: bool) -> tuple[Source, Policy, FoundHierarchies]:

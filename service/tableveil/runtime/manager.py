@@ -26,8 +26,9 @@ from tableveil.errors import (
     shortened,
 )
 from tableveil.lookups.releases import Releases, require_current
-from tableveil.pipelines.read import check_request, check_rows
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.foresight import check_rows
+from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.read import check_request
 from tableveil.pipelines.work import Work
 from tableveil.policy import Policy, TableReference, early_warnings
 from tableveil.policy.reason import says_something
@@ -108,7 +109,7 @@ class JobManager:
                 _, policy, faults = check_request(session, policy)
                 return Checked(tuple(faults), tuple(early_warnings(policy)))
             try:
-                return Checked(warnings=check_rows(session, policy, Report()))
+                return Checked(warnings=check_rows(JobContext(0, "", self._database, session, session.control), policy))
             except TableveilError as error:
                 if isinstance(error, (BusyError, InternalError)):
                     raise

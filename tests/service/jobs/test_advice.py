@@ -14,6 +14,7 @@ from tableveil.backend import Database, Session
 from tableveil.errors import Change, InfeasibleError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
 from tableveil.pipelines import advice
+from tableveil.pipelines.foresight import check_rows
 from tableveil.policy import (
     AttributePolicy,
     Choose,
@@ -28,6 +29,7 @@ from tableveil.policy import (
 )
 from tableveil.state.releases import Release
 from tests.engine.search.changes import with_changes
+from tests.service.jobs.contexts import context
 from tests.service.jobs.managed import other_warnings
 
 Run = Callable[..., Release]
@@ -183,6 +185,9 @@ def test_what_choosing_by_quasi_identifiers_only_costs_is_true(
     rows = [(age, "f", illness) for age, illness in zip(ages, illnesses, strict=True)]
     policy = asked(attributes=BY_AGE, privacy_models=(KAnonymity(2), DistinctLDiversity("illness", 2)))
     text = told(rows, policy)
+    session.execute("DELETE FROM tableveil.releases")
+    (blind,) = [one for one in check_rows(context(session), policy) if one.startswith("Choosing by quasi-identifiers")]
+    assert blind in text
     assert "The levels and the suppressed records are chosen by sensitive values (privacy_models[1])" in text
     blindly = replace(policy, search=SearchOptions(choose=Choose.QUASI_IDENTIFIERS_ONLY))
     if illnesses == "abababab":

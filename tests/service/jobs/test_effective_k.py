@@ -16,11 +16,13 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.errors import InternalError, InvalidError
 from tableveil.hierarchy import InlineLevels
+from tableveil.pipelines.foresight import check_rows
 from tableveil.policy import (
     Aggregate,
     AggregateFunction,
     Aggregation,
     AttributePolicy,
+    AverageRisk,
     DistinctLDiversity,
     KAnonymity,
     LocalRecoding,
@@ -36,6 +38,7 @@ from tableveil.policy import (
 from tableveil.release.disclosure import Measured
 from tableveil.state.releases import Release
 from tests.campaign.attacker.fitting import fitting
+from tests.service.jobs.contexts import context
 
 Run = Callable[..., Release]
 
@@ -91,6 +94,24 @@ def test_a_coin_costs_nothing_and_a_birth_year_nearly_everything(
     release = run(database, replace(POLICY, attributes=(AGE, *columns), privacy_models=(KAnonymity(200),)))
     assert reached(release) == {"coin": 500, "cohort": 100, "birth_year": 75}
     assert release.warnings == ()
+
+
+def test_the_check_of_a_policy_foresees_it_where_levels_are_fixed(database: Database, session: Session) -> None:
+    def checked(policy: Policy) -> tuple[str, ...]:
+        with database.session() as own:
+            return check_rows(context(own, database), policy)
+
+    fill(session, cohort=COHORT, birth_year=BIRTH_YEAR)
+    policy = replace(POLICY, attributes=(AGE, *insensitive("birth_year")), privacy_models=(KAnonymity(76),))
+    with pytest.raises(InvalidError) as raised:
+        checked(policy)
+    (fault,) = raised.value.faults
+    assert "effective k is below 76: it leaves 75 rows by 'age'" in fault.found
+    diverse = replace(policy, attributes=(AGE, *insensitive("cohort")), privacy_models=(AverageRisk(Decimal("0.5")),))
+    (warning,) = checked(diverse)
+    assert warning == "'cohort' has an effective k below 500: it leaves 100 rows by 'age'."
+    searched = replace(diverse, attributes=(replace(AGE, minimum_level=0), *insensitive("birth_year")))
+    assert checked(searched) == ()
 
 
 def test_columns_together(database: Database, session: Session, run: Run) -> None:

@@ -16,7 +16,7 @@ from tableveil.control import Control
 from tableveil.errors import CancelledError, Change, InfeasibleError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
 from tableveil.lattice import Transformation
-from tableveil.pipelines.full_domain import _search, chosen_plan
+from tableveil.pipelines.full_domain import chosen_plan, search_of
 from tableveil.pipelines.relaxing import relaxed
 from tableveil.policy import (
     AttributePolicy,
@@ -332,7 +332,7 @@ def test_a_cancel_ends_the_search_for_hints(database: Database, run: Run, monkey
         session.control = control = Control()
         job = context(session)
         read = count(job, policy)
-        problem, found = _search(job, read)
+        problem, found = search_of(job, read)
         assert found.best is None
         monkeypatch.setattr(RememberingCounter, "classes", count_one)
         with pytest.raises(CancelledError):
@@ -356,6 +356,6 @@ def test_what_is_remembered_is_a_part_of_the_memory_of_the_job(
         session.control, session.memory = Control(), 800
         job = context(session)
         read = count(job, policy)
-        problem, _ = _search(job, read)
+        problem, _ = search_of(job, read)
         relaxed(job, policy, problem, read.base, proven=True)
     assert budgets == [100]

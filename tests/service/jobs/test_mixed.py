@@ -13,9 +13,8 @@ from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.errors import InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals
+from tableveil.pipelines.foresight import check_rows
 from tableveil.pipelines.frontier import run_frontier
-from tableveil.pipelines.read import check_rows
-from tableveil.pipelines.report import Report
 from tableveil.policy import (
     AggregateFunction,
     Aggregation,
@@ -181,12 +180,12 @@ def test_records_without_a_value_are_set_aside_and_count_as_suppressed(
         run(database, policy_of(ZIP, aside, suppression_limit=Decimal(0)))
     nine = policy_of(ZIP, aside, k=9)
     with database.session() as own, pytest.raises(InfeasibleError, match="asked of 8 records, besides 1 that are set"):
-        check_rows(own, nine, Report())
+        check_rows(context(own), nine)
     with pytest.raises(InfeasibleError, match="9 of 9 records"):
         run(database, nine)
     session.execute("UPDATE people SET age = NULL")
     with database.session() as own, pytest.raises(InfeasibleError, match="asked of 0 records"):
-        check_rows(own, policy_of(ZIP, aside, k=2, suppression_limit=Decimal(1)), Report())
+        check_rows(context(own), policy_of(ZIP, aside, k=2, suppression_limit=Decimal(1)))
 
 
 def test_columns_of_one_value_cost_nothing(database: Database, session: Session, run: Run) -> None:

@@ -16,9 +16,8 @@ from tableveil.convert import policy_from_proto
 from tableveil.document import read_policy
 from tableveil.errors import InfeasibleError, InternalError, InvalidError
 from tableveil.hierarchy import SafeHarborDate
+from tableveil.pipelines.foresight import check_rows
 from tableveil.pipelines.frontier import frontier_work
-from tableveil.pipelines.read import check_rows
-from tableveil.pipelines.report import Report
 from tableveil.policy import DistinctLDiversity, IfExists, KAnonymity, Policy, SafeHarbor, SearchOptions
 from tableveil.release import write
 from tableveil.requests.frontier import FrontierGrid
@@ -27,6 +26,7 @@ from tableveil.state.jobs import JobState
 from tableveil.state.releases import Release
 from tests.inserted import insert
 from tests.searched import searched
+from tests.service.jobs.contexts import context
 
 Run = Callable[..., Release]
 
@@ -179,7 +179,7 @@ def faults(run: Run, database: Database, policy: Policy = PLAIN) -> list[tuple[s
     with pytest.raises(InvalidError) as raised:
         run(database, policy)
     with database.session() as session, pytest.raises(InvalidError) as checked:
-        check_rows(session, policy, Report())
+        check_rows(context(session), policy)
     assert raised.value.faults == checked.value.faults
     return [(fault.field, fault.found) for fault in raised.value.faults]
 

@@ -13,8 +13,7 @@ import pytest
 from tableveil.backend import Database, Session
 from tableveil.errors import InfeasibleError, InvalidError
 from tableveil.hierarchy import InlineLevels, Intervals, SuppressionOnly
-from tableveil.pipelines.read import check_rows
-from tableveil.pipelines.report import Report
+from tableveil.pipelines.foresight import check_rows
 from tableveil.policy import (
     AmbiguityModel,
     AttributePolicy,
@@ -42,6 +41,7 @@ from tableveil.policy import (
 )
 from tableveil.state.releases import RELEASES, Release
 from tests.searched import searched as search_of
+from tests.service.jobs.contexts import context
 
 Run = Callable[..., Release]
 AtLevels = Callable[[dict[str, int]], Release]
@@ -123,7 +123,7 @@ def faults(run: Run, database: Database, policy: Policy) -> list[tuple[str, str]
     with pytest.raises(InvalidError) as raised:
         run(database, policy)
     with database.session() as session, pytest.raises(InvalidError) as checked:
-        check_rows(session, policy, Report())
+        check_rows(context(session), policy)
     assert raised.value.faults == checked.value.faults
     return [(fault.field, fault.found) for fault in raised.value.faults]
 
