@@ -1,4 +1,4 @@
-"""Gives properties time: the time of one example depends on the machine, not on the code.
+"""Gives all servers one token, and properties time: the time of one example depends on the machine, not on the code.
 
 Each run draws other examples, so that fewer per run find as much over time. Only CI draws the same ones every time: its
 refusals must be due to the change, and must be reproducible for the developer who fixes it.
@@ -7,12 +7,23 @@ refusals must be due to the change, and must be reproducible for the developer w
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.authenticated import use_one_token
 
 use_one_token()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_token_in_any_log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Looks into all logs and audits that servers of these tests wrote: a token must be in none."""
+    yield
+    written = [path for kind in ("*.log", "*.jsonl") for path in tmp_path_factory.getbasetemp().rglob(kind)]
+    assert not [path for path in written if b"tvl_" in path.read_bytes()]
+
 
 settings.register_profile(
     "tableveil",

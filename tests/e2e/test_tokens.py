@@ -54,6 +54,7 @@ def test_where_a_client_finds_its_token(server: ServerProcess, tmp_path: Path, m
     away.mkdir()
     monkeypatch.chdir(away)
     assert "UNAUTHENTICATED" in run(server, "tables", code=9)
+    assert "people.duckdb" in run(server, "doctor", "--database", str(server.database))
     assert "people" in run(server, "tables", "--token-file", str(beside))
     with monkeypatch.context() as environment:
         environment.setenv("TABLEVEIL_TOKEN_FILE", str(beside))

@@ -58,11 +58,13 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
         **options: object,
     ) -> None:
         output = Output(as_json)
+        database = options.get("database")
         with (
             output.reporting(),
             Client(
                 server,
                 token_file=token_file,
+                database=database if isinstance(database, Path) else None,
                 ca_certificate=ca_certificate,
                 client_certificate=client_certificate,
                 client_key=client_key,

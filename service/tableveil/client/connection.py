@@ -59,6 +59,7 @@ class Connection:
         token: str | None = None,
         *,
         token_file: Path | None = None,
+        database: Path | None = None,
         ca_certificate: Path | None = None,
         client_certificate: Path | None = None,
         client_key: Path | None = None,
@@ -75,7 +76,7 @@ class Connection:
         self._address = address
         self._encryption = find_encryption(address, ca_certificate, client_certificate, client_key)
         self._closed = threading.Event()
-        found = find_token(address, token, token_file)
+        found = find_token(address, token, token_file, database)
         if self._encryption:
             channel = grpc.secure_channel(address, self._encryption.credentials(), options=_CHANNEL_OPTIONS)
         else:

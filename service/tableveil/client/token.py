@@ -19,11 +19,13 @@ PLACES = (Path(), Path("tableveil-demo"))
 _LARGEST = 16_384
 
 
-def find_token(address: str, token: str | None = None, file: Path | None = None) -> str | None:
+def find_token(
+    address: str, token: str | None = None, file: Path | None = None, database: Path | None = None
+) -> str | None:
     """The token as given, or in the file, or in TABLEVEIL_TOKEN, or in the file that TABLEVEIL_TOKEN_FILE names.
 
-    Failing all of these, a server of this machine is sent the token in the only file of the `PLACES`. Other machines
-    get only what was meant for them.
+    Failing all of these, a server of this machine is sent the first token of its database, if that is named, or else
+    the only one of the `PLACES`. Other machines get only what was meant for them.
 
     Raises:
         NotFoundError: the named file is not there.
@@ -37,11 +39,14 @@ def find_token(address: str, token: str | None = None, file: Path | None = None)
         return _checked(token.strip(), "token")
     if file is not None:
         return _checked(_read(file), "token_file")
-    if _is_of_this_machine(address):
-        for place in PLACES:
-            found = [path for path in place.glob(token_file(Path("*")).name) if _is_private(path)]
-            if found:
-                return _checked(_read(found[0]), "token_file") if len(found) == 1 else None
+    if not _is_of_this_machine(address):
+        return None
+    left = [[token_file(database)]] if database else [[*place.glob(token_file(Path("*")).name)] for place in PLACES]
+    for paths in left:
+        private = [path for path in paths if _is_private(path)]
+        if private:
+            found = _read(private[0])
+            return found if len(private) == 1 and is_well_formed(found) else None
     return None
 
 

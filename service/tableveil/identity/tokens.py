@@ -66,6 +66,10 @@ class Tokens:
         """Whether there never was a token."""
         return not self._by_digest
 
+    def suspended(self) -> int:
+        """How many tokens wait for an admin since a restore."""
+        return sum(token.suspended and token.revoked_at is None for token in self._by_digest.values())
+
     def create(
         self, principal: str, label: str, roles: Collection[str], lifetime: timedelta | None, secret: str | None = None
     ) -> tuple[Token, str]:

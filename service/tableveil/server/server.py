@@ -74,6 +74,8 @@ class TableveilServer:
             opened.callback(identities.close)
             if own_token is None and (path := make_first_token(tokens, database.path, list(Role))) is not None:
                 logger.info("%s has the first token, which has all roles", path)
+            if suspended := tokens.suspended():
+                logger.warning("%d tokens are suspended, since this is a restored database: see doctor", suspended)
             results: dict[JobKind, Results[Any]] = {
                 kind: Results(database, kind) for kind in JobKind if kind is not JobKind.RELEASE
             }

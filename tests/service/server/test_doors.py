@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 from unittest.mock import Mock
@@ -15,9 +17,11 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
 from tableveil.access import Role
 from tableveil.client.token import with_token
-from tableveil.identity import AuthenticatedBy, Principal
+from tableveil.identity import AuthenticatedBy, Credentials, Principal, Unauthenticated
 from tableveil.identity.own_token import OwnToken
 from tableveil.identity.secret import new_secret
+from tableveil.runtime import Job
+from tableveil.server import open_streams
 from tableveil.server.address import Listening
 from tableveil.server.authorize import ServerWideRoles
 from tableveil.server.doors import Doors
@@ -27,8 +31,12 @@ from tableveil.server.stores import Stores
 from tableveil.v1 import job_service_pb2, job_service_pb2_grpc
 from tests.authenticated import TOKEN
 from tests.service.server.conftest import Start
+from tests.service.server.test_jobs import job
 
 Metadata = tuple[tuple[str, str | bytes], ...]
+
+SECONDS = 60
+"""How long a test waits for what should take a moment."""
 
 METHODS = declared(DESCRIPTORS)
 
@@ -127,6 +135,54 @@ def test_a_header_of_a_megabyte_harms_nobody(anonymous: grpc.Channel, jobs: Mock
     with pytest.raises(grpc.RpcError) as raised:
         call(anonymous, ())
     assert raised.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
+class Revocable:
+    """Accepts every caller until it does not."""
+
+    def __init__(self) -> None:
+        self.revoked = False
+
+    def authenticate(self, credentials: Credentials) -> Principal:
+        if self.revoked:
+            raise Unauthenticated("revoked token")
+        return Principal("clerk", frozenset(), AuthenticatedBy.TOKEN, frozenset(Role))
+
+
+@pytest.mark.parametrize("is_quiet", [True, False])
+def test_a_stream_ends_once_its_caller_is_nobody(
+    jobs: Mock, stores: Stores, monkeypatch: pytest.MonkeyPatch, is_quiet: bool
+) -> None:
+    monkeypatch.setattr(open_streams, "SECONDS_BETWEEN_LOOKS", 0.05)
+    ended = threading.Event()
+
+    def watch(number: int, is_gone: Callable[[], bool]) -> Iterator[Job]:
+        yield job(number)
+        while not is_gone():
+            time.sleep(0.01)
+            if not is_quiet:
+                yield job(number)
+        ended.set()
+
+    jobs.watch.side_effect = watch
+    known = Revocable()
+    with closing(Doors(METHODS, known, ServerWideRoles())) as doors:
+        endpoint = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 4)
+        endpoint.start()
+        try:
+            with grpc.insecure_channel(endpoint.addresses[0]) as channel:
+                watched = job_service_pb2_grpc.JobServiceStub(channel).WatchJob(
+                    job_service_pb2.WatchJobRequest(name="jobs/1"), timeout=SECONDS
+                )
+                next(watched)
+                known.revoked = True
+                with pytest.raises(grpc.RpcError) as raised:
+                    list(watched)
+            expected = grpc.StatusCode.CANCELLED if is_quiet else grpc.StatusCode.UNAUTHENTICATED
+            assert raised.value.code() is expected
+            assert not is_quiet or ended.wait(SECONDS), "its thread is free again"
+        finally:
+            endpoint.stop(0.0)
 
 
 @pytest.mark.parametrize("role", Role)
