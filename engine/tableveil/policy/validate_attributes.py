@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterator
 
@@ -20,6 +19,9 @@ from tableveil.hierarchy import (
 )
 from tableveil.hierarchy.definition import RuleHierarchy, TableLevels
 from tableveil.policy.model import AttributePolicy, NullHandling, OrderBy, Policy, Role, ValueOrder
+
+LARGEST_WEIGHT = 10**9
+"""Products and sums of weighted parts stay finite: a policy has few columns."""
 
 MOST_NAMED = 5
 """The most columns that one fault names, and unknown ones that get a hint: finding the nearest name takes long."""
@@ -62,8 +64,8 @@ def _check_quasi_identifier(attribute: AttributePolicy, field: str) -> Iterator[
         elif attribute.maximum_level < attribute.minimum_level:
             expected = f"at least minimum_level, {attribute.minimum_level}"
             yield Fault(f"{field}.maximum_level", str(attribute.maximum_level), expected)
-    if not (math.isfinite(attribute.weight) and attribute.weight >= 0):
-        yield Fault(f"{field}.weight", str(attribute.weight), "a finite number of at least 0")
+    if not 0 <= attribute.weight <= LARGEST_WEIGHT:
+        yield Fault(f"{field}.weight", str(attribute.weight), f"a number from 0 to {LARGEST_WEIGHT:,}")
     if attribute.acknowledged:
         hint = "Remove it: a quasi-identifier is generalized anyway."
         yield Fault(

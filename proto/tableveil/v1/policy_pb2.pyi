@@ -1248,7 +1248,7 @@ class Attribute(_message.Message):
     0 for a Safe Harbor hierarchy under `safe_harbor`.
     """
     weight: _builtins.float
-    """Factor of this column's part in the score. Default: 1. Refused: below 0; infinite; NaN; other than 1 if the quality
+    """Factor of this column's part in the score. Default: 1. Refused: below 0; above 10^9; NaN; other than 1 if the quality
     model has no parts per column.
     """
     nulls: Global___NullHandling.ValueType

@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 from tableveil.errors import InvalidError
 from tableveil.server.call import Call
 from tableveil.server.doors import Doors
-from tableveil.server.idle import IdleStreams
+from tableveil.server.idle import IdleStreams, Stream
 from tableveil.server.slots import Slots
 
 
@@ -91,14 +91,16 @@ class CallInterceptor(grpc.ServerInterceptor):
         context: grpc.ServicerContext,
     ) -> Iterator[Any]:
         """The requests of a stream, once the first one, which says what it is about, was let in."""
+        stream = Stream(self._idle, context)
 
         def following() -> Iterator[Any]:
             while True:
-                with self._idle.waiting(context):
+                with stream.waiting():
                     request = next(requests, None)
                 call.check_caller()
                 if request is None:
                     return
+                stream.moved(len(request))
                 yield _read(handler, request)
 
         received = following()
@@ -108,11 +110,13 @@ class CallInterceptor(grpc.ServerInterceptor):
         return received if first is None else chain([first], received)
 
     def _sent(self, call: Call, responses: Iterator[Any], context: grpc.ServicerContext) -> Iterator[Any]:
+        stream = Stream(self._idle, context)
         for response in responses:
             call.check_caller()
             # gRPC asks for the next one when this one is on its way, which flow control may delay.
-            with self._idle.waiting(context):
+            with stream.waiting():
                 yield response
+            stream.moved(response.ByteSize())
 
 
 def _read(handler: grpc.RpcMethodHandler[Any, Any], request: bytes) -> Any:

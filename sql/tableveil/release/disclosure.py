@@ -139,9 +139,10 @@ def single_valued(session: Session, plan: ReleasePlan, rows: exp.Table) -> Itera
         query = exp.select(same, exp.Count(this=exp.Star())).from_(classes.subquery("classes"))
         single, of = session.row(query)
         if of:
+            share = f"{single / of:.0%}" if single == 0 or 100 * single >= of else "less than 1%"
             yield (
                 f"No privacy model names the sensitive column {shortened(attribute.column)}. It has a single value in "
-                f"{single / of:.0%} of the released classes: there it is known of everybody."
+                f"{share} of the released classes: there it is known of everybody."
             )
 
 

@@ -39,19 +39,20 @@ def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: 
         return
     earlier = releases.earlier_releases(session.ledger, source.tables, fingerprint.rows if fingerprint else None)
     alike = list(_same_people(session, fingerprint.sketch, earlier)) if fingerprint and fingerprint.sketch else []
-    seen = releases.seen_among(session.ledger, {*earlier, *(release for release, _ in alike)})
+    asked = {*earlier, *(release for release, _ in alike)}
+    seen = releases.seen_among(session.ledger, asked)
     came = f"came from {'this source' if source.query is None else 'tables that it reads'}"
     known = [release for release in earlier if release in seen]
     why = [f"{_named(known)} {came}"] if known else []
     gap = ledger_gaps.latest(session.ledger)
-    if gap is not None and not any(number > gap.after for number in earlier):
+    if gap is not None and not any(number > gap.after for number in asked):
         why.append(f"the ledger went back in time: {gap}")
     by_reason: defaultdict[str, list[int]] = defaultdict(list)
     for release, reason in alike:
         if release in seen:
             by_reason[reason].append(release)
     why += [f"{reason} {_named(numbers)}" for reason, numbers in by_reason.items()]
-    if not seen.issuperset([*earlier, *(release for release, _ in alike)]):
+    if not seen.issuperset(asked):
         why.append("there is a release of these records that you may not see")
     if why:
         raise InvalidError.of(

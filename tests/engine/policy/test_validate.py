@@ -151,6 +151,8 @@ def test_faults_of_the_policy(changes: dict[str, Any], expected: list[str]) -> N
         ({"weight": -0.1}, ["attributes[0].weight"]),
         ({"weight": math.nan}, ["attributes[0].weight"]),
         ({"weight": math.inf}, ["attributes[0].weight"]),
+        ({"weight": 1e308}, ["attributes[0].weight"]),
+        ({"weight": 1e9}, []),
         ({"acknowledged": True}, ["attributes[0].acknowledged"]),
         ({"hierarchy": StoredLevels("")}, ["attributes[0].hierarchy.stored.name"]),
         ({"hierarchy": StoredLevels("ages", -1)}, ["attributes[0].hierarchy.stored.version"]),

@@ -104,3 +104,17 @@ def test_a_column_of_the_default_role(database: Database, session: Session, run:
     with pytest.raises(InvalidError) as raised:
         run(database, policy)
     assert [fault.field for fault in raised.value.faults] == ["default_role"]
+
+
+def test_a_single_class_of_one_value_is_not_none(database: Database, session: Session, run: Run) -> None:
+    session.execute(
+        "CREATE OR REPLACE TABLE people AS SELECT i // 2 AS zip, if(i < 2, 'flu', 'flu ' || i % 2) AS illness "
+        "FROM range(400) r(i)"
+    )
+    zips = InlineLevels(tuple((str(number), "*") for number in range(200)))
+    attributes = (
+        AttributePolicy("zip", Role.QUASI_IDENTIFIER, zips, maximum_level=0),
+        AttributePolicy("illness", Role.SENSITIVE),
+    )
+    release = run(database, replace(POLICY, attributes=attributes, privacy_models=(KAnonymity(2),)))
+    assert "a single value in less than 1% of the released classes" in " ".join(release.warnings)

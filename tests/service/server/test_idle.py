@@ -16,6 +16,7 @@ import pytest
 from tableveil.v1 import (
     hierarchy_service_pb2,
     hierarchy_service_pb2_grpc,
+    policy_pb2,
     release_service_pb2,
     release_service_pb2_grpc,
 )
@@ -81,3 +82,20 @@ def test_an_upload_that_stops_is_given_up(serve: Serve, hierarchies: Mock) -> No
     stuck.set()
     assert raised.value.code() is grpc.StatusCode.CANCELLED
     hierarchies.create.assert_not_called()
+
+
+def test_an_upload_by_single_bytes_is_given_up(serve: Serve, hierarchies: Mock) -> None:
+    """However often something comes, it has to be worth the wait."""
+    channel = serve(stream_limit=LIMIT, idle_seconds=0.5)
+    over = threading.Event()
+
+    def requests() -> Iterator[hierarchy_service_pb2.CreateHierarchyRequest]:
+        yield hierarchy_service_pb2.CreateHierarchyRequest(name="zip", row_count=10**6)
+        while not over.wait(0.1):
+            row = policy_pb2.HierarchyRow(labels=["a", "*"])
+            yield hierarchy_service_pb2.CreateHierarchyRequest(rows=[row])
+
+    with pytest.raises(grpc.RpcError) as raised:
+        hierarchy_service_pb2_grpc.HierarchyServiceStub(channel).CreateHierarchy(requests(), timeout=SECONDS)
+    over.set()
+    assert raised.value.code() is grpc.StatusCode.CANCELLED

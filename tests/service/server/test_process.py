@@ -140,6 +140,28 @@ def test_a_database_that_failed_ends_its_server(launch: Launch, tmp_path: Path) 
     assert "start the server again" in log
 
 
+def test_killed_between_the_commit_of_a_release_and_its_mark(launch: Launch, tmp_path: Path) -> None:
+    """The release is there, and the ledger does not seem older than it is."""
+    kill = (
+        "from importlib import import_module\nimport os, signal\nmodule = import_module('tableveil.release.publish')\n"
+    )
+    kill += "module.remember_release = lambda *arguments: os.kill(os.getpid(), signal.SIGKILL)\n"
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+        connection.execute("CREATE TABLE discharges AS SELECT 'm' AS sex, 'flu' AS diagnosis FROM range(20) r(i)")
+    process = launch(program=kill + PROGRAM)
+    with authenticated.channel(address_of(process)) as channel:
+        request = job_service_pb2.SubmitJobRequest(policy=policy())
+        job_service_pb2_grpc.JobServiceStub(channel).SubmitJob(request)
+        assert process.wait(timeout=SECONDS) == -signal.SIGKILL
+    process = launch()
+    with authenticated.channel(address_of(process)) as channel:
+        [job] = job_service_pb2_grpc.JobServiceStub(channel).ListJobs(job_service_pb2.ListJobsRequest()).jobs
+        assert (job.state, job.result) == (job_service_pb2.JOB_STATE_SUCCEEDED, "releases/1"), job
+    process.send_signal(signal.SIGTERM)
+    _, log = process.communicate(timeout=SECONDS)
+    assert "went back in time" not in log
+
+
 def test_opens_and_closes_in_a_process_of_others(tmp_path: Path) -> None:
     settings = Settings(tmp_path / "clinic.duckdb", ("127.0.0.1:0",))
     for _ in range(2):

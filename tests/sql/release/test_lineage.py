@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -19,6 +20,9 @@ from tableveil.policy import TableReference
 from tableveil.release import check_ledger, notice_older_ledger
 from tableveil.release.lineage import remember_release
 from tableveil.source import find_source
+from tableveil.source.fingerprint import Fingerprint
+from tableveil.source.sketch import Sketch
+from tableveil.state import ledger_gaps
 from tableveil.state.migrate import migrate
 from tableveil.state.releases import RELEASES
 from tests.sql.release.test_ledger import POLICY
@@ -93,6 +97,25 @@ def test_an_older_file_in_the_place_of_a_newer_one(path: Path, tmp_path: Path) -
         assert "releases/2 to releases/4" in ledger(session).found
         assert session.value("SELECT count(*) FROM tableveil.ledger_gaps") == 1
         assert release(path, session) == 6
+
+
+def test_people_who_are_known_again_under_another_name_need_no_second_reason(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gap asked for one when their source was released after it."""
+    with served(path) as session:
+        release(path, session)
+        ledger_gaps.insert(session.ledger, 3)
+        asked(session, "copied")
+        source, _, _ = find_source(session, TableReference("", "main", "copied"), "", "source")
+        assert source is not None
+        known = Fingerprint("another", Mock(spec=Sketch))
+        for number, asks in ((1, True), (release(path, session, "renamed"), False)):
+            alike = [(number, "the rows are as in")]
+            monkeypatch.setattr("tableveil.release.ledger._same_people", lambda *_, alike=alike: alike)
+            with pytest.raises(InvalidError) as raised:
+                check_ledger(session, POLICY, source, known)
+            assert ("went back in time" in str(raised.value)) is asks
 
 
 def test_killed_between_commit_and_mark(path: Path) -> None:
