@@ -35,10 +35,13 @@ _OBJECTS = {
 
 def account(release: release_service_pb2.Release) -> RenderableType:
     """The whole account, for a console."""
-    parts: list[RenderableType] = [_title(release)]
+    return Group(_title(release), *sections(release))
+
+
+def sections(release: release_service_pb2.Release) -> Iterator[RenderableType]:
+    """The account below its title; a release that was never made has no objects."""
     for heading, content in _sections(release):
-        parts += [Text(""), Text(heading, style="bold"), Padding(content, (0, 0, 0, 2), expand=False)]
-    return Group(*parts)
+        yield from (Text(""), Text(heading, style="bold"), Padding(content, (0, 0, 0, 2), expand=False))
 
 
 def query_lines(release: release_service_pb2.Release) -> list[str]:
@@ -77,7 +80,8 @@ def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, Rende
     if release.guarantees:
         yield "Privacy that is reached", guarantees(release, all_models=False)
     yield "Proof", _proof(release)
-    yield "Was written" if release.HasField("withdraw_time") else "Written", _objects(release)
+    if release.objects:
+        yield "Was written" if release.HasField("withdraw_time") else "Written", _objects(release)
     if release.current:
         yield "Query it", _queries(release)
     yield "Time", Text(_time(release.duration, release.phase_durations))

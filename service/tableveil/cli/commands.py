@@ -44,6 +44,7 @@ SHOWN = {
     "riskAnalyses": "risk",
     "classifications": "classify",
     "utilityReports": "utility",
+    "dryRuns": "dry_run",
 }
 """By collection of results, the module with its `show_result`."""
 

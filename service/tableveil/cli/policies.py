@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 from rich.text import Text
 
+from tableveil.cli import dry_run as dry_runs
 from tableveil.cli import wording
 from tableveil.cli.account import account
 from tableveil.cli.exit_codes import of_error
@@ -18,9 +19,11 @@ from tableveil.cli.verb import Session, verb
 from tableveil.client import Client
 from tableveil.client.failures import faults_to
 from tableveil.client.levels import use_levels_of
+from tableveil.client.verbs.analyses import collection_of
 from tableveil.document import load_policy
 from tableveil.errors import Checked, Fault, InvalidError
 from tableveil.v1 import job_service_pb2, policy_pb2
+from tableveil.v1.dry_run_service_pb2 import DryRun, SubmitDryRunRequest
 
 POLICY = click.argument("policy", type=click.Path(path_type=Path))
 REQUEST_ID = click.option(
@@ -31,6 +34,11 @@ LEVELS_OF = click.option(
     metavar="RELEASE",
     help="Search nothing: use the levels that this release has, on data of the same shape.",
 )
+DRY_RUN = click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Release nothing: make the release, verify it and take it back, and tell what it would be.",
+)
 
 
 @click.command()
@@ -38,16 +46,17 @@ LEVELS_OF = click.option(
 @click.option("--wait", is_flag=True, help="Show progress until the job ends, then the account of its release.")
 @REQUEST_ID
 @LEVELS_OF
+@DRY_RUN
 @verb
-def submit(session: Session, policy: Path, wait: bool, request_id: str, levels_of: str | None) -> None:
+def submit(session: Session, policy: Path, wait: bool, request_id: str, levels_of: str | None, dry_run: bool) -> None:
     """Queue a job for the policy in a file.
 
     Hierarchies in CSV files are stored on the server first. With --json and --wait, one JSON object per line: the job
-    at each change, then the release.
+    at each change, then the release, or the dry run.
     """
-    job = queued(session, policy, request_id, levels_of)
+    job = queued(session, policy, request_id, levels_of, dry_run)
     if wait:
-        show_release_of(session, follow(session, job.name, session.output.err))
+        show_result_of(session, follow(session, job.name, session.output.err))
     elif session.output.as_json:
         session.output.json({"job": job})
     else:
@@ -55,7 +64,9 @@ def submit(session: Session, policy: Path, wait: bool, request_id: str, levels_o
         _warn(session, job.warnings)
 
 
-def queued(session: Session, policy: Path, request_id: str, levels_of: str | None) -> job_service_pb2.Job:
+def queued(
+    session: Session, policy: Path, request_id: str, levels_of: str | None, dry_run: bool
+) -> job_service_pb2.Job:
     """Queues the job for the policy in a file; `levels_of` overrides its search."""
     message, faults = load_policy(policy)
     session.output.columns.extend(attribute.column for attribute in message.attributes)
@@ -65,11 +76,16 @@ def queued(session: Session, policy: Path, request_id: str, levels_of: str | Non
         )
     if levels_of is not None:
         use_levels_of(message, session.client.get_release(levels_of))
+    if dry_run:
+        return session.client.submit_analysis(SubmitDryRunRequest(policy=message, request_id=request_id), policy.parent)
     return session.client.submit(message, policy.parent, request_id)
 
 
-def show_release_of(session: Session, job: job_service_pb2.Job) -> None:
-    """Writes the release of a job that succeeded as JSON, or as an account for people."""
+def show_result_of(session: Session, job: job_service_pb2.Job) -> None:
+    """Writes the release or the dry run of a job that succeeded as JSON, or as an account for people."""
+    if job.kind == collection_of(DryRun):
+        dry_runs.show_result(session, job.result)
+        return
     release = session.client.get_release(job.result)
     if session.output.as_json:
         session.output.json({"release": release})

@@ -12,7 +12,7 @@ import click
 
 from tableveil.cli.follow import follow
 from tableveil.cli.output import Output
-from tableveil.cli.policies import LEVELS_OF, POLICY, REQUEST_ID, queued, show_release_of
+from tableveil.cli.policies import DRY_RUN, LEVELS_OF, POLICY, REQUEST_ID, queued, show_result_of
 from tableveil.cli.verb import Session
 from tableveil.client import Client
 from tableveil.identity.secret import new_secret
@@ -28,6 +28,7 @@ from tableveil.identity.secret import new_secret
 )
 @REQUEST_ID
 @LEVELS_OF
+@DRY_RUN
 @click.option("--memory-limit", metavar="SIZE", help="Memory of the database, such as 2GiB; it spills beyond.")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of the database.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, with the field names of the protos.")
@@ -36,6 +37,7 @@ def run(
     database: Path,
     request_id: str,
     levels_of: str | None,
+    dry_run: bool,
     memory_limit: str | None,
     threads: int | None,
     as_json: bool,
@@ -49,9 +51,9 @@ def run(
     output = Output(as_json)
     with output.reporting(), _client_of_own_server(database, memory_limit, threads) as client:
         session = Session(client, output)
-        job = queued(session, policy, request_id, levels_of)
+        job = queued(session, policy, request_id, levels_of, dry_run)
         left = "Stopping; nothing is written unless {name} is being committed."
-        show_release_of(session, follow(session, job.name, output.err, left))
+        show_result_of(session, follow(session, job.name, output.err, left))
 
 
 @contextmanager

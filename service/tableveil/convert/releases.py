@@ -10,6 +10,7 @@ from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import duration, timestamp
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
+from tableveil.state.dry_runs import DryRun
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_explanations import Explanation, Neighbour
 from tableveil.state.release_objects import ReleaseObject
@@ -24,40 +25,47 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         release: The release.
         with_policy: False leaves the policy out: with hierarchies written out it may be larger than all other fields.
     """
-    policy = policy_from_json(release.policy) if with_policy else None
     # The ledger keeps only the target's name; the policy has the other fields.
     target = policy_pb2.ReleaseTarget(
         schema=release.target_schema, name=release.target_name, kind=RELEASE_KINDS.to_proto(release.kind)
     )
-    return release_service_pb2.Release(
+    message = release_service_pb2.Release(
         name=release_name(release.number),
-        job=job_name(release.job),
-        create_time=timestamp(release.created_at),
-        source=table_to_proto(release.source),
         source_tables=map(table_to_proto, release.source_tables),
         target=target,
         objects=map(_object, release.objects),
-        records=release.records,
-        suppressed_records=release.suppressed_records,
-        classes=release.classes,
-        score=release.score,
-        quality_model=release.quality_model,
-        attributes=map(_attribute, release.attributes),
-        proof=_proof(release.proof, release.score),
-        risk_before=_risk(release.risk_before),
-        risk_after=_risk(release.risk_after),
-        policy=policy,
-        warnings=release.warnings,
-        source_fingerprint=release.source_fingerprint,
         versions=release.versions,
         phase_durations={phase: duration(seconds) for phase, seconds in release.phase_seconds.items()},
-        duration=duration(release.seconds),
         current=release.current,
         withdraw_time=timestamp(release.withdrawal.at if release.withdrawal else None),
         withdraw_reason=release.withdrawal.reason if release.withdrawal else "",
         kept_objects=release.withdrawal.kept_objects if release.withdrawal else (),
         explanation=_explanation(release.explanation) if release.explanation else None,
-        guarantees=map(_guarantee, release.guarantees),
+    )
+    message.MergeFrom(evidence_to_proto(release, with_policy=with_policy))
+    return message
+
+
+def evidence_to_proto(found: Release | DryRun, *, with_policy: bool = True) -> release_service_pb2.Release:
+    """A release's message with the evidence alone, which dry runs have, too."""
+    return release_service_pb2.Release(
+        job=job_name(found.job),
+        create_time=timestamp(found.created_at),
+        source=table_to_proto(found.source),
+        records=found.records,
+        suppressed_records=found.suppressed_records,
+        classes=found.classes,
+        score=found.score,
+        quality_model=found.quality_model,
+        attributes=map(_attribute, found.attributes),
+        proof=_proof(found.proof, found.score),
+        risk_before=_risk(found.risk_before),
+        risk_after=_risk(found.risk_after),
+        policy=policy_from_json(found.policy) if with_policy else None,
+        warnings=found.warnings,
+        source_fingerprint=found.source_fingerprint,
+        duration=duration(found.seconds),
+        guarantees=map(_guarantee, found.guarantees),
     )
 
 

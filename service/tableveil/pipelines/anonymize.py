@@ -10,13 +10,13 @@ from tableveil.pipelines.full_domain import FullDomain
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_recoding import LocalRecodingMethod
 from tableveil.pipelines.microaggregation import Microaggregation
-from tableveil.pipelines.read import check_request, read_dictionaries, resolve_fully
+from tableveil.pipelines.read import FoundHierarchies, check_request, read_dictionaries, resolve_fully
 from tableveil.pipelines.record_level import RecordLevel
 from tableveil.pipelines.solution import Method
 from tableveil.pipelines.work import Work, fitting, policy_work
 from tableveil.policy import Policy, TableReference, early_warnings
-from tableveil.release import Evidence, check_disclosure, check_existing, check_ledger, publish
-from tableveil.source import population_fingerprint
+from tableveil.release import Evidence, ReleasePlan, check_disclosure, check_existing, check_ledger, publish
+from tableveil.source import Source, population_fingerprint
 from tableveil.state.jobs import JobPhase
 from tableveil.state.kinds import JobKind
 from tableveil.state.migrate import fingerprint_key
@@ -28,9 +28,20 @@ def anonymize(job: JobContext, policy: Policy) -> int:
     Raises:
         TableveilError: nothing was written.
     """
+    job.report.phase(JobPhase.READING)
+    plan, evidence = solved(job, *resolve_fully(job.session, policy, store=True))
+    return publish(job.database, job.session, plan, evidence, verifying=lambda: job.report.phase(JobPhase.VERIFYING))
+
+
+def solved(
+    job: JobContext, source: Source, policy: Policy, hierarchies: FoundHierarchies
+) -> tuple[ReleasePlan, Evidence]:
+    """The plan of the release, and the evidence for it; nothing is written yet.
+
+    Raises:
+        TableveilError: the policy allows no release of the source's rows.
+    """
     method, session, report = method_of(policy), job.session, job.report
-    report.phase(JobPhase.READING)
-    source, policy, hierarchies = resolve_fully(session, policy, store=True)
     # One transaction, so that all reads see one state of the rows.
     with session.transaction():
         fingerprint, dictionaries = read_dictionaries(session, source, policy, hierarchies)
@@ -41,7 +52,7 @@ def anonymize(job: JobContext, policy: Policy) -> int:
     solution = method.solve(job, counts)
     report.phase(JobPhase.WRITING)
     check_disclosure(session, solution.plan)
-    evidence = Evidence(
+    return solution.plan, Evidence(
         job=job.number,
         document=job.document,
         fingerprint=fingerprint,
@@ -59,7 +70,6 @@ def anonymize(job: JobContext, policy: Policy) -> int:
         phases=report.seconds,
         guarantees=solution.guarantees,
     )
-    return publish(job.database, session, solution.plan, evidence, verifying=lambda: report.phase(JobPhase.VERIFYING))
 
 
 def release_work(policy: Policy, document: str) -> Work:

@@ -21,6 +21,7 @@ from tableveil.convert import (
 )
 from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.convert.classifications import classification_request_from_proto, classification_to_proto
+from tableveil.convert.dry_runs import dry_run_from_proto, dry_run_to_proto
 from tableveil.convert.frontiers import frontier_from_proto, frontier_to_proto
 from tableveil.convert.payout_sweeps import payout_sweep_from_proto, payout_sweep_to_proto
 from tableveil.convert.risk_analyses import risk_analysis_to_proto, risk_request_from_proto
@@ -29,6 +30,7 @@ from tableveil.errors import ConflictError, Fault, InvalidError
 from tableveil.lookups import RiskAnalyses
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.classification import classification_work
+from tableveil.pipelines.dry_run import dry_run_work
 from tableveil.pipelines.frontier import frontier_work
 from tableveil.pipelines.payout_sweep import payout_sweep_work
 from tableveil.pipelines.risk_analysis import risk_analysis_work
@@ -39,6 +41,7 @@ from tableveil.runtime import JobManager
 from tableveil.runtime.model import Job
 from tableveil.state.kinds import JobKind
 from tableveil.v1.classification_service_pb2 import AssessClassifiersRequest
+from tableveil.v1.dry_run_service_pb2 import SubmitDryRunRequest
 from tableveil.v1.frontier_service_pb2 import SubmitFrontierRequest
 from tableveil.v1.job_service_pb2 import Job as JobMessage
 from tableveil.v1.job_service_pb2 import SubmitJobRequest
@@ -104,6 +107,11 @@ def _utility_report(request: SubmitUtilityReportRequest) -> Read:
     return Read(utility_report_work(*utility_request_from_proto(request.utility), stored_policy), [])
 
 
+def _dry_run(request: SubmitDryRunRequest) -> Read:
+    policy, document, faults = dry_run_from_proto(request)
+    return Read(dry_run_work(policy, document) if policy else None, faults, policy)
+
+
 def _record_risks(analyses: RiskAnalyses, request: ReadRecordRisksRequest) -> Iterator[ReadRecordRisksResponse]:
     """Rows as gRPC's flow control lets them go; a client that is gone ends the generator."""
     with analyses.read_records(result_number(JobKind.RISK_ANALYSIS, request.name)) as reader:
@@ -136,6 +144,10 @@ SUBMISSIONS: Mapping[JobKind, Submission[Any]] = {
     JobKind.UTILITY_REPORT: Submission(
         *(SubmitUtilityReportRequest, "utility", _utility_report),
         *("UTILITY_INVALID", "the release cannot be compared as asked", utility_report_to_proto),
+    ),
+    JobKind.DRY_RUN: Submission(
+        *(SubmitDryRunRequest, "policy", _dry_run),
+        *("POLICY_INVALID", "the policy is invalid", dry_run_to_proto),
     ),
 }
 

@@ -5,7 +5,7 @@ from tableveil.release.ledger import check_ledger
 from tableveil.release.lineage import last_marked, notice_older_ledger
 from tableveil.release.own_levels import check_one_meaning, mixed_levels
 from tableveil.release.plan import ReleasePlan
-from tableveil.release.publish import Evidence, publish, writing
+from tableveil.release.publish import Evidence, publish, rehearse, writing
 from tableveil.release.target import check_existing, check_target
 from tableveil.release.withdraw import withdraw
 
@@ -21,6 +21,7 @@ __all__ = [
     "mixed_levels",
     "notice_older_ledger",
     "publish",
+    "rehearse",
     "withdraw",
     "writing",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import platform
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass, replace
 from importlib import metadata
 
@@ -19,7 +19,7 @@ from tableveil.errors import ConflictError, InternalError
 from tableveil.policy import Policy, PrivacyModel
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import write
-from tableveil.release.disclosure import check_effective_k, single_valued
+from tableveil.release.disclosure import Measured, check_effective_k, single_valued
 from tableveil.release.ledger import check_ledger
 from tableveil.release.lineage import remember_release
 from tableveil.release.marks import mark
@@ -85,26 +85,56 @@ def publish(
         _check_unchanged(session, plan, evidence)
         check_ledger(session, plan.policy, plan.source, evidence.fingerprint)
         _drop_replaced(session, plan, check_existing(session, plan.policy))
-        number = RELEASES.next_number(session.ledger)
-        objects, sizes, risk = write_objects(session, plan, number)
-        objects = tuple(replace(item, mark=mark(session, plan.policy.release.schema, item.name)) for item in objects)
-        single = single_valued(session, plan, public(plan, objects[0].name))
-        evidence = replace(
-            evidence,
-            warnings=(*evidence.warnings, *told.warnings, *single),
-            guarantees=(*evidence.guarantees, *told.guarantees),
-        )
-        verifying()
-        written = replace(written_objects(session, plan, number), score=evidence.score)
-        verify(session, plan.policy, plan.records, written)
-        release = _release(session, plan, evidence, number, objects, risk)
+        release, sizes = _written(session, plan, evidence, RELEASES.next_number(session.ledger), told, verifying)
+        schema = plan.policy.release.schema
+        objects = tuple(replace(item, mark=mark(session, schema, item.name)) for item in release.objects)
+        release = replace(release, objects=objects)
         RELEASES.write(session.ledger, release, evidence.sizes_before, sizes)
         if evidence.fingerprint.sketch is not None:
-            sketches.insert(session.ledger, number, evidence.fingerprint.sketch)
-        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, None, evidence.warnings)
+            sketches.insert(session.ledger, release.number, evidence.fingerprint.sketch)
+        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), release.number, None, release.warnings)
         jobs.insert_outcome(session.ledger, evidence.job, outcome)
-    _look(database, plan, number, objects[0])
-    return number
+    _look(database, plan, release.number, objects[0])
+    return release.number
+
+
+def rehearse(
+    database: Database, session: Session, plan: ReleasePlan, evidence: Evidence, verifying: Callable[[], None]
+) -> Release:
+    """The release that `publish` would make, of no number; it is written, verified and taken back.
+
+    Raises:
+        ConflictError: the source changed since it was counted.
+        InternalError: the verification failed.
+    """
+    write.stage(session, plan)
+    told = check_effective_k(session, plan)
+    with writing(database, session), suppress(_Rehearsed), session.transaction():
+        _check_unchanged(session, plan, evidence)
+        release, _ = _written(session, plan, evidence, 0, told, verifying)
+        raise _Rehearsed
+    return release
+
+
+class _Rehearsed(Exception):
+    """Rolls the transaction back."""
+
+
+def _written(
+    session: Session, plan: ReleasePlan, evidence: Evidence, number: int, told: Measured, verifying: Callable[[], None]
+) -> tuple[Release, ClassSizes]:
+    """Writes and verifies the objects of the release of that number, and returns it with the sizes of its classes."""
+    objects, sizes, risk = write_objects(session, plan, number)
+    single = single_valued(session, plan, public(plan, objects[0].name))
+    evidence = replace(
+        evidence,
+        warnings=(*evidence.warnings, *told.warnings, *single),
+        guarantees=(*evidence.guarantees, *told.guarantees),
+    )
+    verifying()
+    written = replace(written_objects(session, plan, number), score=evidence.score)
+    verify(session, plan.policy, plan.records, written)
+    return _release(session, plan, evidence, number, objects, risk), sizes
 
 
 @contextmanager

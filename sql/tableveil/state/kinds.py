@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from tableveil.state.classifications import CLASSIFICATIONS
+from tableveil.state.dry_runs import DRY_RUNS
 from tableveil.state.frontiers import FRONTIERS
 from tableveil.state.mapper import NumberedTable
 from tableveil.state.payout_sweeps import PAYOUT_SWEEPS
@@ -27,6 +28,7 @@ class JobKind(StrEnum):
     RISK_ANALYSIS = "RISK_ANALYSIS"
     CLASSIFICATION = "CLASSIFICATION"
     UTILITY_REPORT = "UTILITY_REPORT"
+    DRY_RUN = "DRY_RUN"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +47,5 @@ KINDS: Mapping[JobKind, StoredKind[Any]] = {
     JobKind.RISK_ANALYSIS: StoredKind("riskAnalyses", "risk analysis", RISK_ANALYSES),
     JobKind.CLASSIFICATION: StoredKind("classifications", "classifier assessment", CLASSIFICATIONS),
     JobKind.UTILITY_REPORT: StoredKind("utilityReports", "utility report", UTILITY_REPORTS),
+    JobKind.DRY_RUN: StoredKind("dryRuns", "dry run", DRY_RUNS),
 }

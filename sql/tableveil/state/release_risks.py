@@ -57,10 +57,11 @@ def risk_measures(risk: ProsecutorRisk) -> list[RiskMeasure]:
 
 def of_releases(ledger: Ledger, releases: Sequence[int]) -> dict[tuple[int, str], ProsecutorRisk]:
     """The risk by release and stage."""
-    return {key: _risk(measures) for key, measures in _MEASURES.of(ledger, releases).items()}
+    return {key: risk_of(measures) for key, measures in _MEASURES.of(ledger, releases).items()}
 
 
-def _risk(measures: Sequence[RiskMeasure]) -> ProsecutorRisk:
+def risk_of(measures: Sequence[RiskMeasure]) -> ProsecutorRisk:
+    """The risk of which these are the rows."""
     single = {found.measure: found.value for found in measures if found.threshold is None}
     return ProsecutorRisk(
         records=int(single["records"]),

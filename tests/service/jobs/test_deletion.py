@@ -70,8 +70,8 @@ def test_every_table_of_what_jobs_find_is_known(jobs: JobManager, session: Sessi
         "SELECT table_name, list(column_name) FROM duckdb_columns() WHERE schema_name = 'tableveil' GROUP BY ALL"
     )
     known = {name for kind, stored in KINDS.items() if kind is not JobKind.RELEASE for name in stored.results.names()}
-    of_jobs = {"jobs", "job_events", "job_outcomes", "releases"}
-    referring = {"job", "frontier", "payout_sweep", "analysis", "classification", "report"}
+    of_jobs = {"jobs", "job_events", "job_outcomes", "job_reads", "releases", "audit_entries"}
+    referring = {"job", "frontier", "payout_sweep", "analysis", "classification", "report", "dry_run"}
     assert known == {name for name, found in columns if referring & set(found)} - of_jobs
     assert {*KINDS} == {*JobKind}
 

@@ -142,6 +142,7 @@ def stores(
         hierarchies,
         {
             JobKind.RISK_ANALYSIS: risk_analyses,
+            JobKind.DRY_RUN: double(Results),
             JobKind.FRONTIER: frontiers,
             JobKind.PAYOUT_SWEEP: payout_sweeps,
             JobKind.CLASSIFICATION: classifications,

@@ -16,6 +16,7 @@ from tableveil.v1 import (
     admin_service_pb2,
     classification_service_pb2,
     draft_service_pb2,
+    dry_run_service_pb2,
     frontier_service_pb2,
     hierarchy_service_pb2,
     job_service_pb2,
@@ -63,6 +64,7 @@ LONG: dict[str, tuple[Message, str]] = {
         "submit",
     ),
     "DraftService/DraftPolicy": (draft_service_pb2.DraftPolicyRequest(source_query="SELECT 1"), "drafts.draft"),
+    "DryRunService/SubmitDryRun": (dry_run_service_pb2.SubmitDryRunRequest(policy=POLICY), "submit"),
     "FrontierService/SubmitFrontier": (frontier_service_pb2.SubmitFrontierRequest(policy=POLICY), "submit"),
     "HierarchyService/CompareHierarchies": (
         hierarchy_service_pb2.CompareHierarchiesRequest(

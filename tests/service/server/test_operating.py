@@ -22,6 +22,7 @@ from tableveil.v1.classification_service_pb2 import (
     AssessClassifiersRequest,
     ClassificationRequest,
 )
+from tableveil.v1.dry_run_service_pb2 import SubmitDryRunRequest
 from tableveil.v1.frontier_service_pb2 import SubmitFrontierRequest
 from tableveil.v1.job_service_pb2 import SubmitJobRequest
 from tableveil.v1.payout_service_pb2 import SubmitPayoutSweepRequest
@@ -72,6 +73,7 @@ REQUESTS: dict[JobKind, Callable[[str], Message]] = {
         ),
         request_id="r-1",
     ),
+    JobKind.DRY_RUN: lambda _: SubmitDryRunRequest(policy=policy("never"), request_id="r-1"),
     JobKind.UTILITY_REPORT: lambda release: SubmitUtilityReportRequest(utility=UtilityRequest(release=release)),
 }
 

@@ -390,6 +390,71 @@ CREATE TABLE tableveil.frontier_points (
     PRIMARY KEY (frontier, k, suppression_limit)
 );
 
+-- Dry runs: the evidence of releases that were made, verified and taken back. The columns are those of releases.
+CREATE TABLE tableveil.dry_runs (
+    number BIGINT PRIMARY KEY,
+    job BIGINT NOT NULL UNIQUE,
+    created_at TIMESTAMP NOT NULL,
+    source_catalog VARCHAR NOT NULL,
+    source_schema VARCHAR NOT NULL,
+    source_table VARCHAR NOT NULL,
+    source_fingerprint VARCHAR NOT NULL,
+    records BIGINT NOT NULL,
+    suppressed_records BIGINT NOT NULL,
+    classes BIGINT NOT NULL,
+    score DOUBLE NOT NULL,
+    quality_model VARCHAR NOT NULL,
+    optimal BOOLEAN NOT NULL,
+    lower_bound DOUBLE NOT NULL,
+    strategy VARCHAR NOT NULL,
+    search_seconds DOUBLE NOT NULL,
+    counter VARCHAR NOT NULL,
+    counting VARCHAR NOT NULL,
+    lattice_size VARCHAR,
+    checked BIGINT,
+    counted BIGINT,
+    pruned MAP(VARCHAR, VARCHAR),
+    best_seconds DOUBLE,
+    seconds DOUBLE NOT NULL,
+    warnings VARCHAR[] NOT NULL,
+    refusals VARCHAR[] NOT NULL,
+    policy VARCHAR NOT NULL
+);
+CREATE SEQUENCE tableveil.dry_run_numbers;
+
+CREATE TABLE tableveil.dry_run_attributes (
+    dry_run BIGINT NOT NULL,
+    position INTEGER NOT NULL,
+    column_name VARCHAR NOT NULL,
+    level INTEGER NOT NULL,
+    top_level INTEGER NOT NULL,
+    loss DOUBLE NOT NULL,
+    distinct_before BIGINT NOT NULL,
+    distinct_after BIGINT NOT NULL,
+    hierarchy VARCHAR NOT NULL,
+    part DOUBLE,
+    levels BIGINT[][] NOT NULL,
+    aggregation VARCHAR NOT NULL
+);
+
+CREATE TABLE tableveil.dry_run_risks (
+    dry_run BIGINT NOT NULL,
+    stage VARCHAR NOT NULL,
+    measure VARCHAR NOT NULL,
+    threshold VARCHAR,
+    value DOUBLE NOT NULL
+);
+
+CREATE TABLE tableveil.dry_run_guarantees (
+    dry_run BIGINT NOT NULL,
+    position INTEGER NOT NULL,
+    model VARCHAR NOT NULL,
+    column_name VARCHAR NOT NULL,
+    parameter VARCHAR NOT NULL,
+    before DOUBLE,
+    after DOUBLE
+);
+
 -- Payout sweeps: what the best release of each method would pay, for several gains of the adversary. Without rows of a
 -- population it has no records, and its fingerprint is empty.
 CREATE TABLE tableveil.payout_sweeps (

@@ -1,0 +1,36 @@
+"""Dry runs: requests from messages, and results as messages."""
+
+from __future__ import annotations
+
+from tableveil.convert.canonical import canonical_json
+from tableveil.convert.names import job_name, result_name
+from tableveil.convert.policy_from_proto import policy_from_proto
+from tableveil.convert.releases import evidence_to_proto
+from tableveil.convert.times import timestamp
+from tableveil.errors import Fault
+from tableveil.policy import Policy
+from tableveil.state.dry_runs import DryRun
+from tableveil.state.kinds import JobKind
+from tableveil.v1 import dry_run_service_pb2
+
+
+def dry_run_from_proto(message: dry_run_service_pb2.SubmitDryRunRequest) -> tuple[Policy | None, str, list[Fault]]:
+    """The policy, None if it could not be converted; its document; and all faults but that of a missing target."""
+    policy, faults = policy_from_proto(message.policy)
+    missing = not message.policy.release.name
+    faults = [fault for fault in faults if not (missing and fault.field == "release.name")]
+    return policy, canonical_json(message.policy), faults
+
+
+def dry_run_to_proto(found: DryRun) -> dry_run_service_pb2.DryRun:
+    """The message for a dry run."""
+    release = evidence_to_proto(found)
+    if release.policy.HasField("release"):
+        release.target.CopyFrom(release.policy.release)
+    return dry_run_service_pb2.DryRun(
+        name=result_name(JobKind.DRY_RUN, found.number),
+        job=job_name(found.job),
+        create_time=timestamp(found.created_at),
+        release=release,
+        refusals=found.refusals,
+    )

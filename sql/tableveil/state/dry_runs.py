@@ -1,0 +1,95 @@
+"""The store of dry runs, which are the owner's: they show what releases would lose and reach."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from tableveil.backend import Ledger
+from tableveil.policy import TableReference
+from tableveil.privacy.guarantees import Guarantee
+from tableveil.risk import ProsecutorRisk
+from tableveil.state.mapper import NumberedTable, Table
+from tableveil.state.release_attributes import AttributeResult
+from tableveil.state.release_risks import AFTER, BEFORE, RiskMeasure, risk_measures, risk_of
+from tableveil.state.releases import Proof, Release
+from tableveil.state.seen import results
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """The evidence of a release that was taken back; `refusals` say why one would be refused at the moment.
+
+    `policy` is the document as JSON. The proof has no runners-up.
+    """
+
+    number: int
+    job: int
+    created_at: datetime
+    source: TableReference
+    source_fingerprint: str
+    records: int
+    suppressed_records: int
+    classes: int
+    score: float
+    quality_model: str
+    proof: Proof
+    attributes: tuple[AttributeResult, ...]
+    risk_before: ProsecutorRisk
+    risk_after: ProsecutorRisk
+    guarantees: tuple[Guarantee, ...]
+    seconds: float
+    warnings: tuple[str, ...]
+    refusals: tuple[str, ...]
+    policy: str
+
+    @classmethod
+    def of(cls, release: Release, number: int, refusals: tuple[str, ...]) -> DryRun:
+        """The dry run that made this release."""
+        shared = {name: getattr(release, name) for name in cls.__slots__ if name in Release.__slots__}
+        return cls(**{**shared, "number": number, "refusals": refusals})
+
+
+_RISKS = Table("dry_run_risks", RiskMeasure, "dry_run", "stage")
+
+
+class _DryRuns(NumberedTable[DryRun]):
+    """Dry runs with their risks, which are stored as measures."""
+
+    def insert_all(self, ledger: Ledger, rows: Mapping[Any, Sequence[DryRun]]) -> None:
+        """With their risks."""
+        super().insert_all(ledger, rows)
+        for found in (one for of_key in rows.values() for one in of_key):
+            stages = {BEFORE: found.risk_before, AFTER: found.risk_after}
+            _RISKS.insert_all(ledger, {(found.number, stage): risk_measures(risk) for stage, risk in stages.items()})
+
+    def where(self, ledger: Ledger, condition: str, parameters: Sequence[object], order: str = "") -> list[DryRun]:
+        """The dry runs with a condition."""
+        found = super().where(ledger, condition, parameters, order)
+        risks = _RISKS.of(ledger, [one.number for one in found])
+        return [
+            replace(one, risk_before=risk_of(risks[one.number, BEFORE]), risk_after=risk_of(risks[one.number, AFTER]))
+            for one in found
+        ]
+
+
+DRY_RUNS = _DryRuns(
+    "dry_runs",
+    DryRun,
+    "dry_run_numbers",
+    names={
+        "proof.seconds": "search_seconds",
+        "proof.searched.runners_up": None,
+        **dict.fromkeys(("risk_before", "risk_after")),
+    },
+    parts={
+        "attributes": Table(
+            "dry_run_attributes", AttributeResult, "dry_run", position=True, names={"column": "column_name"}
+        ),
+        "guarantees": Table("dry_run_guarantees", Guarantee, "dry_run", position=True, names={"column": "column_name"}),
+    },
+    beside=[_RISKS],
+    seen=results,
+)

@@ -1,0 +1,94 @@
+"""Dry runs: they tell what the release would be, and leave nothing but that."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from decimal import Decimal
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.pipelines.dry_run import dry_run_work
+from tableveil.policy import KAnonymity, Policy, ReleaseKind, ReleaseTarget
+from tableveil.runtime import Job, JobManager
+from tableveil.state.dry_runs import DRY_RUNS, DryRun
+from tableveil.state.jobs import JobState
+from tableveil.state.releases import RELEASES
+from tests.service.jobs.managed import POLICY, ended, submit, to
+
+pytestmark = pytest.mark.usefixtures("patients")
+
+SAME = {field.name for field in fields(DryRun)} - {
+    "number",
+    "job",
+    "created_at",
+    "seconds",
+    "refusals",
+    "policy",
+    "proof",
+}
+"""The evidence that a dry run shares with the release."""
+
+
+def dry_run(jobs: JobManager, policy: Policy) -> Job:
+    return ended(jobs, jobs.submit(dry_run_work(policy, "{}")).number)
+
+
+def found(database: Database, job: Job) -> DryRun:
+    assert job.failure is None, job.failure
+    assert job.result is not None
+    with database.ledger() as ledger:
+        one = DRY_RUNS.find(ledger, job.result)
+    assert one is not None
+    return one
+
+
+def everything(session: Session) -> dict[str, int]:
+    """All tables and views, each with its number of rows."""
+    names = session.rows("SELECT schema_name || '.' || table_name FROM duckdb_tables() WHERE NOT temporary ORDER BY 1")
+    views = session.rows("SELECT schema_name || '.' || view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1")
+    return {name: session.value(f"SELECT count(*) FROM {name}") for (name,) in (*names, *views)}
+
+
+@pytest.mark.parametrize("kind", ReleaseKind)
+def test_it_tells_what_the_release_will_be(jobs: JobManager, database: Database, kind: ReleaseKind) -> None:
+    policy = replace(POLICY, suppression_limit=Decimal("0.2"), release=ReleaseTarget("main", "out", kind))
+    told = found(database, dry_run(jobs, policy))
+    assert told.refusals == ()
+    released = ended(jobs, submit(jobs, policy).number)
+    assert released.result == 1
+    with database.ledger() as ledger:
+        release = RELEASES.find(ledger, 1)
+    assert {name: getattr(told, name) for name in SAME} == {name: getattr(release, name) for name in SAME}
+    assert release is not None
+    assert (told.proof.optimal, told.proof.lower_bound) == (release.proof.optimal, release.proof.lower_bound)
+
+
+def test_it_leaves_nothing_else(jobs: JobManager, session: Session) -> None:
+    before = everything(session)
+    assert dry_run(jobs, POLICY).state is JobState.SUCCEEDED
+    after = everything(session)
+    changed = {name for name in after if after[name] != before.get(name)}
+    own = {f"tableveil.{name}" for name in ("jobs", "job_events", "job_outcomes", "job_reads", *DRY_RUNS.names())}
+    assert after.keys() == before.keys()
+    assert changed <= own
+
+
+def test_it_says_why_a_release_would_be_refused(jobs: JobManager, database: Database) -> None:
+    policy = replace(POLICY, repeat_reason="")
+    submit(jobs, policy)
+    ended(jobs, 1)
+    taken = found(database, dry_run(jobs, policy))
+    assert "expected nothing of that name" in "".join(taken.refusals)
+    repeated = found(database, dry_run(jobs, replace(to("other"), repeat_reason="")))
+    assert "releases/1 came from this source" in "".join(repeated.refusals)
+    missing = replace(policy, release=ReleaseTarget("main", ""), repeat_reason="tuning")
+    assert found(database, dry_run(jobs, missing)).refusals == ()
+
+
+def test_a_policy_that_cannot_be_met_fails_as_a_release_does(jobs: JobManager, session: Session) -> None:
+    policy = replace(POLICY, privacy_models=(KAnonymity(31),), suppression_limit=Decimal(0))
+    job = dry_run(jobs, policy)
+    assert job.failure is not None
+    assert job.failure.code == ended(jobs, submit(jobs, policy).number).failure.code  # type: ignore[union-attr]
+    assert session.value("SELECT count(*) FROM tableveil.dry_runs") == 0
