@@ -38,6 +38,11 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--socket-mode", default="0600", show_default=True, help="The mode of a socket file.")
 @click.option("--socket-group", help="The group of a socket file; the server's user has to be in it.")
+@click.option(
+    "--metrics-address",
+    metavar="HOST:PORT",
+    help="Answer there to monitoring (/metrics) and to probes (/healthz, /readyz), without TLS or a token.",
+)
 @click.option("--oidc-issuer", help="Accept tokens of this OpenID Connect provider.")
 @click.option("--oidc-audience", help="Their audience: this server.")
 @click.option("--oidc-keys", metavar="FILE_OR_URL", help="The provider's JSON Web Key Set.")
@@ -119,6 +124,7 @@ def serve(
     certificate_principal: tuple[str, ...],
     socket_mode: str,
     socket_group: str | None,
+    metrics_address: str | None,
     oidc_issuer: str | None,
     oidc_audience: str | None,
     oidc_keys: str | None,
@@ -157,6 +163,7 @@ def serve(
             certificate_principals=certificate_principal,
             socket_mode=socket_mode,
             socket_group=socket_group,
+            metrics_address=metrics_address,
             oidc_issuer=oidc_issuer,
             oidc_audience=oidc_audience,
             oidc_keys=oidc_keys,

@@ -28,6 +28,7 @@ class Metrics:
         ProcessCollector(registry=registry)
         info = Gauge("tableveil_info", "Always 1.", ["version"], registry=registry)
         info.labels(version).set(1)
+        self._open = Gauge("tableveil_open_calls", "Calls that have not ended, streams included.", registry=registry)
         self._calls = Counter(
             "tableveil_calls", "Calls that ended, by method and gRPC code.", ["method", "code"], registry=registry
         )
@@ -59,8 +60,13 @@ class Metrics:
         )
         self._rows = Counter("tableveil_released_rows", "Rows that releases wrote.", registry=registry)
 
+    def call_began(self) -> None:
+        """A call came in; its method may be one that the server does not have."""
+        self._open.inc()
+
     def call_ended(self, method: str, code: str, seconds: float) -> None:
         """A call ended with a gRPC code."""
+        self._open.dec()
         known = method if method in self._methods else OTHER_METHOD
         self._calls.labels(known, code).inc()
         self._call_seconds.labels(known).observe(seconds)

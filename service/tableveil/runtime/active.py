@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tableveil.backend import Look, Session, present_look
@@ -20,7 +20,8 @@ from tableveil.state.releases import Release
 class Active:
     """A queued or running job: the tables that it reads, and the bytes of memory estimated and granted.
 
-    Its principal, who sees as `look` gives, has to own the tables in `owned`.
+    Its principal, who sees as `look` gives, has to own the tables in `owned`. Once it has run, `phases` are the seconds
+    that it took in each.
     """
 
     job: Job
@@ -31,6 +32,7 @@ class Active:
     look: Look
     granted: int = 0
     control: Control = field(default_factory=Control)
+    phases: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def owner(self) -> str:

@@ -46,6 +46,7 @@ from tableveil.runtime.current_job import at_hand
 from tableveil.runtime.history import EndedJobs
 from tableveil.runtime.memory import MemoryBudget, estimated_need
 from tableveil.runtime.model import Failure, Job
+from tableveil.runtime.observer import Load, Nobody, Observer
 from tableveil.runtime.outcomes import from_store, interrupted
 from tableveil.runtime.queue import JobQueue, QueueLimits
 from tableveil.runtime.request_id import check_request_id
@@ -74,11 +75,16 @@ class JobManager:
     """
 
     def __init__(
-        self, database: Database, concurrent_jobs: int = 2, limits: QueueLimits | None = None, memory: int | None = None
+        self,
+        database: Database,
+        concurrent_jobs: int = 2,
+        limits: QueueLimits | None = None,
+        memory: int | None = None,
+        observer: Observer | None = None,
     ) -> None:
         """Brings the state up to date, ends the unfinished jobs of an earlier process, and starts the workers.
 
-        Running jobs share `memory` bytes, None for the database's memory limit.
+        Running jobs share `memory` bytes, None for the database's memory limit. The `observer` counts them.
         """
         self._database = database
         # Submissions check against each other's targets and request ids, one at a time.
@@ -91,7 +97,7 @@ class JobManager:
             budget = MemoryBudget(memory or memory_limit(ledger), concurrent_jobs)
         self._queue = JobQueue(limits or QueueLimits(), budget)
         self._ended = EndedJobs()
-        self._workers = Workers(database, self._queue, concurrent_jobs)
+        self._workers = Workers(database, self._queue, concurrent_jobs, observer or Nobody())
 
     def check(self, policy: Policy, control: Control | None = None, *, rows: bool = True) -> Checked:
         """All faults that would keep a job with this policy from searching, and warnings for its owner.
@@ -253,6 +259,10 @@ class JobManager:
             if job.state.ended:
                 return
             self._queue.wait(job, SECONDS_BETWEEN_LOOKS)
+
+    def load(self) -> Load:
+        """How busy the server is."""
+        return self._queue.load()
 
     def at_work(self) -> set[int]:
         """Numbers of the queued and running jobs."""

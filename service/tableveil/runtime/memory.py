@@ -38,12 +38,22 @@ class MemoryBudget:
 
     def fits(self, need: int) -> bool:
         """Whether a job with that need can start beside those that run."""
-        return sum(self._granted.values()) + self.share(need) <= self.total
+        return self.granted + self.share(need) <= self.total
 
     def grant(self, job: int, need: int) -> int:
         """Takes the job's share and returns it."""
         self._granted[job] = self.share(need)
         return self._granted[job]
+
+    @property
+    def granted(self) -> int:
+        """The bytes that running jobs have."""
+        return sum(self._granted.values())
+
+    @property
+    def holders(self) -> int:
+        """How many jobs have memory: those that run."""
+        return len(self._granted)
 
     def release(self, job: int) -> None:
         """Gives the job's share back."""

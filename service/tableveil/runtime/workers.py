@@ -14,12 +14,15 @@ from tableveil.pipelines.report import Report
 from tableveil.runtime.active import Active, check_permitted
 from tableveil.runtime.current_job import at_hand
 from tableveil.runtime.model import Failure, FailureKind
+from tableveil.runtime.observer import Observer
 from tableveil.runtime.outcomes import failure_of, interrupted
 from tableveil.runtime.queue import JobQueue
 from tableveil.runtime.recorder import Recorder
 from tableveil.runtime.room import check_room
 from tableveil.state import jobs as store
 from tableveil.state.jobs import JobPhase, JobState, Outcome
+from tableveil.state.kinds import JobKind
+from tableveil.state.release_objects import released_rows
 
 logger = logging.getLogger("tableveil.jobs")
 
@@ -27,9 +30,10 @@ logger = logging.getLogger("tableveil.jobs")
 class Workers:
     """So many threads, until the queue is closed."""
 
-    def __init__(self, database: Database, queue: JobQueue, number: int) -> None:
+    def __init__(self, database: Database, queue: JobQueue, number: int, observer: Observer) -> None:
         self._database = database
         self._queue = queue
+        self._observer = observer
         self._threads = [threading.Thread(target=self._work, name=f"tableveil-worker-{i}") for i in range(number)]
         for thread in self._threads:
             thread.start()
@@ -49,8 +53,9 @@ class Workers:
         number = active.job.number
         with at_hand(number):
             try:
-                self._record(number, failure)
+                self._record(active, failure)
             except TableveilError as error:
+                self._observer.job_ended(active.work.kind, JobState.FAILED, active.phases, 0)
                 logger.error("jobs/%d ended, but that could not be recorded: %s", number, error.code)
                 self._queue.change(active, state=JobState.FAILED, failure=failure or Failure.of(error))
                 return
@@ -70,6 +75,8 @@ class Workers:
         """Runs a job to its end and returns the reason of its failure, or None."""
         number = active.job.number
         logger.info("jobs/%d started", number)
+        self._observer.job_started(max(0.0, (store.now() - active.job.request.submitted_at).total_seconds()))
+        report = Report()
         try:
             # Progress is written by a session of its own: the job's may be in the middle of a transaction.
             with looking(active.look), self._database.session() as session, self._database.ledger() as journal:
@@ -85,23 +92,28 @@ class Workers:
                     check_permitted(active.look, active.owned, active.work.target)
                     recorder.phase(begun)
 
-                report = Report(phase, recorder.progress)
+                report.on_phase, report.on_progress = phase, recorder.progress
                 context = JobContext(number, active.work.document, self._database, session, active.control, report)
                 active.work.run(context)
         except Exception as error:
             return failure_of(error, number)
         finally:
+            active.phases = report.seconds()
             self._queue.free(active)
         return None
 
-    def _record(self, number: int, failure: Failure | None) -> None:
+    def _record(self, active: Active, failure: Failure | None) -> None:
+        number, kind = active.job.number, active.work.kind
         with self._database.ledger() as ledger:
             if store.has_ended(ledger, number):
                 logger.info("jobs/%d succeeded", number)
+                rows = released_rows(ledger, number) if kind is JobKind.RELEASE else 0
+                self._observer.job_ended(kind, JobState.SUCCEEDED, active.phases, rows)
                 return
             outcome = self._outcome(failure)
             store.insert_outcome(ledger, number, outcome)
             logger.info("jobs/%d %s%s", number, outcome.state.lower(), f" ({failure.code})" if failure else "")
+            self._observer.job_ended(kind, outcome.state, active.phases, 0)
 
     def _outcome(self, failure: Failure | None) -> Outcome:
         if failure is None or (failure.kind is FailureKind.CANCELLED and self._queue.closed):

@@ -97,7 +97,7 @@ class Listening:
         if _is_loopback(host):
             return
         if not self.allow_remote:
-            raise remote(address)
+            raise _remote(address)
         if not (self.plaintext or self.tls):
             raise InvalidError.of(
                 "ADDRESS_PLAINTEXT",
@@ -126,7 +126,15 @@ class Listening:
         path.chmod(self.socket_mode)
 
 
-def remote(address: str, field: str = "address") -> InvalidError:
+def check_metrics_address(address: str, allow_remote: bool) -> tuple[str, int]:
+    """The host and the port, of this machine unless `allow_remote`; raises `InvalidError` if it is another one."""
+    host, port = _parsed(address, "metrics_address")
+    if not (allow_remote or _is_loopback(host)):
+        raise _remote(address, "metrics_address")
+    return host, port
+
+
+def _remote(address: str, field: str = "address") -> InvalidError:
     """The refusal of an address that other machines reach."""
     return InvalidError.of(
         "ADDRESS_REMOTE",
@@ -173,11 +181,11 @@ def _split(address: str) -> tuple[str, str]:
     return (_TLS, rest) if rest != address and ":" in rest else ("", address)
 
 
-def _parsed(address: str) -> tuple[str, int]:
+def _parsed(address: str, field: str = "address") -> tuple[str, int]:
     match = _ADDRESS.fullmatch(address)
     if not match or int(match["port"]) > 65535:
         expected = "host:port, such as 127.0.0.1:50651, or unix:/path/to/socket"
-        raise InvalidError.of("ADDRESS_INVALID", "address", shortened(address), expected)
+        raise InvalidError.of("ADDRESS_INVALID", field, shortened(address), expected)
     return match["six"] or match["host"], int(match["port"])
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-
 import duckdb
 import grpc
 
@@ -13,6 +11,7 @@ from tableveil.convert.times import duration
 from tableveil.runtime import Upkeep
 from tableveil.server.caller import caller, control_of
 from tableveil.server.settings import LARGEST_MESSAGE, STREAM_IDLE_SECONDS
+from tableveil.server.version import installed_version
 from tableveil.v1 import admin_service_pb2 as v1
 from tableveil.v1 import admin_service_pb2_grpc
 
@@ -28,7 +27,7 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
     ) -> v1.ServerInfo:
         """The facts that a client needs before it begins."""
         return v1.ServerInfo(
-            version=version("tableveil"),
+            version=installed_version(),
             database_version=duckdb.__version__,
             largest_message_bytes=LARGEST_MESSAGE,
             largest_page_size=LARGEST_PAGE_SIZE,

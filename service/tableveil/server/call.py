@@ -38,6 +38,10 @@ class Call:
     failure: Failure | None = None
     code: grpc.StatusCode = grpc.StatusCode.OK
 
+    def seconds(self) -> float:
+        """How long it takes by now."""
+        return time.monotonic() - self.began
+
     def check_caller(self) -> None:
         """Raises `UnauthenticatedError`, of one text for whatever was wrong with a token, if the caller is nobody."""
         if self.refusal:

@@ -119,6 +119,13 @@ class Doors:
                 self._audit.begin(call)
         return request
 
+    def miss(self, method: str) -> None:
+        """Counts a call of a method that the server does not have."""
+        if self._meter:
+            call = Call(method, None, "", code=grpc.StatusCode.UNIMPLEMENTED)
+            self._meter.began(call)
+            self._meter.ended(call)
+
     def _leave(self, call: Call) -> grpc.Status | None:
         """Records the end of a call, and returns the status of its failure: not to be recorded is one as well."""
         status = status_of(call.failure) if call.failure else None

@@ -125,6 +125,7 @@ class Endpoint:
             TableService(stores.tables, stores.loads, checks, Slots(LOADS_AT_ONCE, "running loads")), server
         )
         access_service_pb2_grpc.add_AccessServiceServicer_to_server(AccessService(stores.tokens), server)
+        self.ready = False
         self._health = health.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
@@ -133,10 +134,12 @@ class Endpoint:
         """Begins to answer: alive (health without a service) and ready (health of every service)."""
         for service in SERVICES:
             self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
+        self.ready = True
         self._server.start()
 
     def retire(self) -> None:
         """Reports that the server is not ready for more; it is alive, and calls are still answered."""
+        self.ready = False
         for service in SERVICES:
             self._health.set(service, health_pb2.HealthCheckResponse.NOT_SERVING)
 

@@ -33,6 +33,7 @@ class CallInterceptor(grpc.ServerInterceptor):
         """The handler that gRPC calls with raw requests, so that unreadable ones get a status of ours."""
         handler = continuation(handler_call_details)
         if handler is None:
+            self._doors.miss(handler_call_details.method)
             return None
         method = handler_call_details.method
         serialize = handler.response_serializer

@@ -45,3 +45,6 @@ REFLECTION = f"/{reflection.SERVICE_NAME}/"
 
 HEALTH = f"/{health.SERVICE_NAME}/"
 """The methods that anybody may call."""
+
+UNDECLARED = (f"{HEALTH}Check", f"{HEALTH}Watch", f"{REFLECTION}ServerReflectionInfo")
+"""All of these."""

@@ -8,12 +8,12 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import metadata
 from types import FrameType
 
 from tableveil.server.log import configure_log
 from tableveil.server.server import TableveilServer
 from tableveil.server.settings import STOP_LIMIT_SECONDS, Settings
+from tableveil.server.version import installed_version
 
 logger = logging.getLogger("tableveil.server")
 
@@ -39,7 +39,9 @@ def run_server(settings: Settings) -> int:
     stop = threading.Event()
     with _on_signals(stop):
         server = TableveilServer(settings)
-        print(f"Tableveil {_version()} serves {settings.database} on {', '.join(server.addresses)}", flush=True)
+        print(
+            f"Tableveil {installed_version()} serves {settings.database} on {', '.join(server.addresses)}", flush=True
+        )
         # Another thread may have got the signal: this one, in which Python handles it, has to wake up by itself.
         while works := server.works():
             if stop.wait(WAKING_SECONDS):
@@ -75,10 +77,3 @@ def _on_signals(stop: threading.Event) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _version() -> str:
-    try:
-        return metadata.version("tableveil")
-    except metadata.PackageNotFoundError:
-        return "(not installed)"

@@ -21,17 +21,21 @@ from tableveil.lookups import (
     RiskAnalyses,
     Tables,
 )
+from tableveil.metrics import Metrics
 from tableveil.pipelines.draft import Drafts
 from tableveil.runtime import JobManager, Loads, QueueLimits, Retention, Upkeep
+from tableveil.server.address import check_metrics_address
 from tableveil.server.authorize import ServerWideRoles
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, Endpoint
 from tableveil.server.identities import Identities, check_identities
 from tableveil.server.limited import LimitedCalls
-from tableveil.server.methods import declared
+from tableveil.server.metered import Meter, listen_for_metrics, watch_server
+from tableveil.server.methods import UNDECLARED, declared
 from tableveil.server.recorded import RecordedCalls
 from tableveil.server.settings import CALL_GRACE_SECONDS, STOP_SECONDS, Settings
 from tableveil.server.stores import Stores
+from tableveil.server.version import installed_version
 from tableveil.state.kinds import JobKind
 
 logger = logging.getLogger("tableveil.server")
@@ -55,6 +59,11 @@ class TableveilServer:
         listening = settings.listening
         listening.check()
         check_identities(settings)
+        if settings.metrics_address:
+            check_metrics_address(settings.metrics_address, settings.allow_remote)
+        methods = declared(DESCRIPTORS)
+        metrics = Metrics((*methods, *UNDECLARED), installed_version())
+        meter = Meter(metrics)
         with ExitStack() as opened:
             directories = (*settings.load_directories, *filter(None, (settings.backup_directory,)))
             database = backend.Database(
@@ -63,7 +72,7 @@ class TableveilServer:
                 )
             )
             opened.callback(database.close)
-            jobs = JobManager(database, settings.concurrent_jobs, _queue_limits(settings))
+            jobs = JobManager(database, settings.concurrent_jobs, _queue_limits(settings), observer=meter)
             opened.callback(jobs.close, STOP_SECONDS)
             retention = None if settings.keep_days is None else Retention(database, settings.keep_days)
             if retention is not None:
@@ -94,14 +103,21 @@ class TableveilServer:
                 audit=audit,
             )
             doors = Doors(
-                declared(DESCRIPTORS),
+                methods,
                 identities,
                 ServerWideRoles(),
                 RecordedCalls(audit),
                 LimitedCalls(FairUse(_limits(settings))),
+                meter,
             )
             opened.callback(doors.close)
             endpoint = Endpoint(jobs, stores, doors, listening, settings.stream_limit)
+            opened.callback(endpoint.stop, 0.0)
+            watch_server(metrics, database, jobs, audit, endpoint)
+            self.metrics_address = None
+            if settings.metrics_address:
+                self.metrics_address = listen_for_metrics(settings.metrics_address, metrics, endpoint)
+                opened.callback(self.metrics_address.close)
             endpoint.start()
             opened.pop_all()
         self._database, self._jobs, self._retention, self._endpoint = database, jobs, retention, endpoint
@@ -142,6 +158,9 @@ class TableveilServer:
         self._tokens.close()
         if self._retention is not None:
             self._retention.close()
+        # At last: a probe asks until the end whether the process lives.
+        if self.metrics_address is not None:
+            self.metrics_address.close()
         if jobs_ended and calls_ended:
             self._database.close()
         else:

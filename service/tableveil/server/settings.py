@@ -93,6 +93,7 @@ class Settings:
     certificate_principals: tuple[str, ...] = ()
     socket_mode: str = "0600"
     socket_group: str | None = None
+    metrics_address: str | None = None
     oidc_issuer: str | None = None
     oidc_audience: str | None = None
     oidc_keys: str | None = None

@@ -44,6 +44,16 @@ def replace(ledger: Ledger, release: int, added: ReleaseObject) -> None:
     OBJECTS.insert(ledger, [added], release)
 
 
+def released_rows(ledger: Ledger, job: int) -> int:
+    """How many rows the release of a job has."""
+    query = (
+        "SELECT coalesce(sum(row_count), 0)::BIGINT FROM tableveil.release_objects o "
+        "JOIN tableveil.releases ON release = number WHERE job = ? AND o.kind = ?"
+    )
+    ((rows,),) = ledger.rows(query, [job, ObjectKind.ROWS.value])
+    return int(rows)
+
+
 def of_target(ledger: Ledger, schema: str, name: str) -> dict[str, int]:
     """The objects that the latest release of that target wrote, with their numbers of rows; none if it is withdrawn."""
     rows = ledger.rows(
