@@ -67,9 +67,16 @@ def test_the_pod(manifests: dict[str, Any], tmp_path: Path) -> None:
     assert str(settings["database"].parent) in mounts
     (address,) = settings["address"]
     port = int(address.rpartition(":")[2])
-    assert [found["containerPort"] for found in container["ports"]] == [port]
-    for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
-        assert container[probe]["grpc"]["port"] == port
+    ports = {found["name"]: found["containerPort"] for found in container["ports"]}
+    # Probes of Kubernetes speak no TLS.
+    assert ports == {"grpc": port, "metrics": int(settings["metrics_address"].rpartition(":")[2])}
+    for probe, path in (("startupProbe", "/readyz"), ("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")):
+        assert container[probe]["httpGet"] == {"path": path, "port": "metrics"}
+    assert not settings["plaintext"]
+    assert {str(settings[option].parent) for option in ("tls_certificate", "tls_key")} <= mounts
+    # The server refuses a key that everybody may read.
+    volumes = {volume["name"]: volume for volume in template["spec"]["volumes"]}
+    assert volumes["tls"]["secret"]["defaultMode"] == 0o440
     assert template["spec"]["securityContext"]["runAsNonRoot"]
     assert container["securityContext"]["readOnlyRootFilesystem"]
     # Two processes cannot have one file open.

@@ -18,13 +18,14 @@ from tableveil.server.endpoint import Endpoint
 from tableveil.state.jobs import JobState
 from tableveil.state.kinds import JobKind
 
-_DOORS = {
+DOORS = {
     FailureKind.UNAUTHENTICATED: "authentication",
     FailureKind.BUSY: "fair_use",
     FailureKind.DENIED: "authorization",
     # Also a name that is not the caller's reads like this.
     FailureKind.NOT_FOUND: "authorization",
 }
+"""The doors at which calls are refused, by the failures that they end in."""
 
 
 class Meter:
@@ -40,7 +41,7 @@ class Meter:
     def ended(self, call: Call) -> None:
         """It has its code."""
         self._metrics.call_ended(call.method, call.code.name, call.seconds())
-        if call.failure and not call.allowed and (door := _DOORS.get(call.failure.kind)):
+        if call.failure and not call.allowed and (door := DOORS.get(call.failure.kind)):
             self._metrics.call_denied(door)
 
     def job_started(self, waited_seconds: float) -> None:

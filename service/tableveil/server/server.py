@@ -62,7 +62,7 @@ class TableveilServer:
         if settings.metrics_address:
             check_metrics_address(settings.metrics_address, settings.allow_remote)
         methods = declared(DESCRIPTORS)
-        metrics = Metrics((*methods, *UNDECLARED), installed_version())
+        self.metrics = metrics = Metrics((*methods, *UNDECLARED), installed_version())
         meter = Meter(metrics)
         with ExitStack() as opened:
             directories = (*settings.load_directories, *filter(None, (settings.backup_directory,)))
