@@ -65,7 +65,8 @@ def test_the_pod(manifests: dict[str, Any], tmp_path: Path) -> None:
     settings = understood(container["args"], config)
     mounts = {mount["mountPath"] for mount in container["volumeMounts"]}
     assert str(settings["database"].parent) in mounts
-    (address,) = settings["address"]
+    address, socket_file = settings["address"]
+    assert str(Path(socket_file.removeprefix("unix:")).parent) in mounts
     port = int(address.rpartition(":")[2])
     ports = {found["name"]: found["containerPort"] for found in container["ports"]}
     # Probes of Kubernetes speak no TLS.
