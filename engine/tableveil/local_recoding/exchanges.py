@@ -25,6 +25,15 @@ LONGEST = 5
 CROWD = 64
 """Combinations of a class up to which others take their places; a larger one can spare them."""
 
+SHAKEN = 0.05
+"""The share of the combinations that change places when a partition is shaken."""
+
+SHAKEN_NEAR = 4
+"""They change places with one of so many nearest classes."""
+
+AFTER_SHAKE = 5
+"""Exchanges after that."""
+
 EPSILON = 1e-12
 """Changes of a score below this are rounding."""
 
@@ -90,6 +99,67 @@ class Exchanges:
                 break
             self._look()
         return saved
+
+    def shake(self, random: np.random.Generator) -> float:
+        """Lets random neighbours change places, improves that, and keeps the changes that pay; returns the decrease.
+
+        An iterated local search (Lourenço, Martin, Stützle 2003), in all parts of the table at once: classes that
+        exchanged combinations are a part, which is kept or put back as a whole.
+        """
+        self._look()
+        if not len(self._starts):
+            return 0.0
+        before, costs, suppressible = self.classes.copy(), self._sizes * self._sets.costs, self.suppressible
+        try:
+            self._change_places(random)
+            self.improve(AFTER_SHAKE, 0.0)
+        finally:
+            saved = self._put_back(before, costs, suppressible)
+        return saved
+
+    def _change_places(self, random: np.random.Generator) -> None:
+        """A share of the combinations change places with one of a near class."""
+        near, smallest = self._near_all(), self._judge.smallest
+        rows = random.permutation(np.flatnonzero(self.classes != SUPPRESSED))
+        rows = rows[: 1 + int(SHAKEN * len(rows))]
+        choice = random.integers(0, min(SHAKEN_NEAR, near.shape[1]), len(rows))
+        nearest = np.argsort(self._join_changes(near[rows], rows), axis=1)[np.arange(len(rows)), choice]
+        touched = np.zeros(self._several, np.bool_)
+        pairs = []
+        for row, to in zip(rows.tolist(), near[rows, nearest].tolist(), strict=True):
+            own = int(self.classes[row])
+            if touched[own] or touched[to] or own == to or not self._members[to]:
+                continue
+            other = int(self._order[self._first[to] + random.integers(self._members[to])])
+            more = self._counts[row] - self._counts[other]
+            if self._sizes[own] - more >= smallest and self._sizes[to] + more >= smallest:
+                touched[[own, to]] = True
+                self.classes[row], self.classes[other] = to, own
+                pairs.append((row, other, own, to))
+        refused = self._changes(touched) >= FORBIDDEN
+        for row, other, own, to in pairs:
+            if refused[own] or refused[to]:
+                self.classes[row], self.classes[other] = own, to
+
+    def _put_back(self, before: NDArray[np.int64], costs: Floats, suppressible: int) -> float:
+        """Puts the parts back that cost no less; the suppressed records are one class of a part."""
+        # Loading scipy takes longer than most commands.
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        self._look()
+        moved = np.flatnonzero(before != self.classes)
+        one, other = (np.where(c == SUPPRESSED, self._several, c) for c in (before[moved], self.classes[moved]))
+        shape = (self._several + 1, self._several + 1)
+        part = connected_components(coo_array((np.ones(len(moved)), (one, other)), shape), directed=False)[1]
+        out = float(self._counts[self.classes == SUPPRESSED].sum() - self._counts[before == SUPPRESSED].sum())
+        changes = np.bincount(part, np.append(self._sizes * self._sets.costs - costs, out * self._suppressed))
+        pays = changes < -EPSILON
+        back = moved[~pays[part[one]]]
+        self.classes[back] = before[back]
+        if not pays[part[-1]]:
+            self.suppressible = suppressible
+        return float(-changes[pays].sum())
 
     def place(self) -> None:
         """Puts combinations without a class into the nearest that may be released with them, as long as there is one.
@@ -187,9 +257,9 @@ class Exchanges:
         classes, counts = self.classes[rows], self._counts[rows]
         return nearest(self._labels.chosen(rows), counts, classes, self._sets, self._sizes, among, self._control)
 
-    def _join_changes(self, near: NDArray[np.int64]) -> Floats:
-        """The change of cost if each combination joins its near classes; `NEVER` for its own and for empty ones."""
-        where, who = near.ravel(), np.repeat(np.arange(len(near)), near.shape[1])
+    def _join_changes(self, near: NDArray[np.int64], rows: NDArray[np.intp] | None = None) -> Floats:
+        """The change of cost if each of the rows joins its near classes; `NEVER` for its own and for empty ones."""
+        where, who = near.ravel(), np.repeat(np.arange(len(near)) if rows is None else rows, near.shape[1])
         costs = self._joins.costs(self._joins.states(self._sets), where, who)
         changes = (self._sizes[where] + self._counts[who]) * costs - self._sizes[where] * self._sets.costs[where]
         changes[(where == self.classes[who]) | (self._sizes[where] == 0)] = NEVER

@@ -35,6 +35,12 @@ ROUNDS = 8
 WORTH = 1e-5
 """The share of the score that a round must save for another."""
 
+SHAKE_WORTH = 1e-4
+"""The share of the score that a shake must save."""
+
+SHAKES = 3
+"""Shakes that may save less."""
+
 SEARCH = 0.8
 """The share of the time left in which classes are formed and improved; the rest is for the bound."""
 
@@ -176,20 +182,21 @@ class _Recoding:
         )
 
     def _improve(self) -> None:
-        """Exchanges until they save next to nothing."""
+        """Exchanges until they save next to nothing, then shakes until that does not either."""
         best = self._best
         if best is None or not len(best.classes):
             return
         labels = Labels.of(self._problem.levels, self._problem.codes, self._problem.costs.labels, best.allowed)
-        whole = None
+        whole, shakes, random = None, 0, np.random.default_rng(0)
         for number in count():
             self._tell("improvement")
             classes, before = best.classes.copy(), best.score
             movable, suppressible = self._movable(classes)
             try:
-                if len(classes) <= LARGEST_TOGETHER:
+                # Neighbourhoods first: they save most of what there is to save in a fraction of the time.
+                if len(classes) <= (LARGEST_TOGETHER if number else NEIGHBOURHOOD):
                     whole = whole or self._part(labels, movable, classes, suppressible)
-                    whole.improve(classes, WORTH * before)
+                    whole.improve(classes, WORTH * before, random if shakes else None)
                 else:
                     for rows in _neighbourhoods(labels, classes, number):
                         part = self._part(labels, np.intersect1d(rows, movable), classes, suppressible)
@@ -203,7 +210,10 @@ class _Recoding:
             if best.classes is not classes:
                 # They were changed to be valid: exchanges begin anew.
                 whole = None
-            if before - best.score <= WORTH * abs(before):
+            saved = before - best.score
+            if saved <= (SHAKE_WORTH if shakes else WORTH) * abs(before):
+                shakes += 1
+            if shakes > SHAKES or (shakes and len(classes) > LARGEST_TOGETHER):
                 return
 
     def _movable(self, classes: NDArray[np.int64]) -> tuple[NDArray[np.intp], int]:
@@ -302,10 +312,13 @@ class _Part:
     numbers: NDArray[np.int64]
     exchanges: Exchanges
 
-    def improve(self, classes: NDArray[np.int64], enough: float) -> None:
-        """Improves these in place, whenever it is stopped."""
+    def improve(self, classes: NDArray[np.int64], enough: float, random: np.random.Generator | None = None) -> None:
+        """Improves these in place, whenever it is stopped; with `random` by a shake."""
         try:
-            self.exchanges.improve(ROUNDS, enough)
+            if random is None:
+                self.exchanges.improve(ROUNDS, enough)
+            else:
+                self.exchanges.shake(random)
         finally:
             local = self.exchanges.classes
             classes[self.rows] = np.where(local == SUPPRESSED, SUPPRESSED, np.append(self.numbers, SUPPRESSED)[local])

@@ -24,7 +24,7 @@ def top_down(
     """
     rows = np.flatnonzero(classes >= 0)
     refused = np.zeros((int(classes.max(initial=-1)) + 1, len(labels.columns)), np.bool_)
-    while len(rows) and not control.must_stop:
+    while len(rows):
         order, starts = sets_of(classes[rows])
         rows = rows[order]
         sets = labels.of_sets(rows, starts)
@@ -34,6 +34,8 @@ def top_down(
         column_of = np.full(len(starts), -1)
         part = np.full(len(rows), -1)
         for j in range(len(labels.columns)):
+            if control.must_stop:
+                return
             saved, parts = _specialized(labels, counts, rows, member, sets.levels[:, j], j, judge.smallest)
             saved[refused[numbers, j]] = 0.0
             better = saved > best

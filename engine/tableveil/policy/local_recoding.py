@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,6 +13,9 @@ from tableveil.policy.quality import FIELDS, EntropyModel, LossModel, PrecisionM
 
 if TYPE_CHECKING:
     from tableveil.policy.model import Policy
+
+LARGEST_WEIGHT = 1e100
+"""Sums of larger ones may be more than the largest number."""
 
 _SUMS = (LossModel, PrecisionModel, EntropyModel)
 
@@ -48,6 +52,10 @@ def check_local_recoding(policy: Policy) -> Iterator[Fault]:
     if policy.suppressed_records == "KEEP" and any(isinstance(model, KMap) for model in policy.privacy_models):
         hint = "Nobody has defined yet which people may be suppressed records where labels overlap."
         yield Fault("suppressed_records.handling", "KEEP", "DROP or BLANK, because of local_recoding with k_map", hint)
+    for i, attribute in enumerate(policy.attributes):
+        if LARGEST_WEIGHT < attribute.weight < math.inf:
+            expected = f"at most {LARGEST_WEIGHT:g}, because local_recoding adds up all records"
+            yield Fault(f"attributes[{i}].weight", str(attribute.weight), expected)
     search = policy.search
     for name, given in (("levels", search.levels), ("linked", search.linked), ("seed", search.seed)):
         if given:

@@ -150,6 +150,24 @@ def test_exchanges_improve_on_the_construction() -> None:
     assert 0 < found.lower_bound <= found.score
 
 
+def test_shakes_improve_on_exchanges(monkeypatch: pytest.MonkeyPatch) -> None:
+    shaken = recode(random_problem(600), Control())
+    monkeypatch.setattr("tableveil.local_recoding.exchanges.Exchanges.shake", lambda exchanges, random: 0.0)
+    assert shaken.score < recode(random_problem(600), Control()).score - 1e-9
+
+
+def test_neighbourhoods_are_improved_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = replace(random_problem(600), suppressible=12)
+    monkeypatch.setattr("tableveil.local_recoding.solve.NEIGHBOURHOOD", 60)
+    monkeypatch.setattr("tableveil.local_recoding.solve.LARGEST_TOGETHER", 60)
+    told: list[LocalProgress] = []
+    found = recode(problem, Control(), report=told.append)
+    holds(problem, found)
+    scores = [progress.best_score for progress in told if progress.best_score is not None]
+    assert found.score < scores[0]
+    assert scores == sorted(scores, reverse=True)
+
+
 def test_the_outcome_is_the_same_again() -> None:
     one, other = (recode(random_problem(400, seed=3), Control()) for _ in range(2))
     assert (one.classes == other.classes).all()
@@ -232,7 +250,7 @@ def test_a_million_values_in_a_column() -> None:
     assert found.lower_bound <= found.score < 0.1
 
 
-@pytest.mark.parametrize("weight", [1e-12, 1e9, 1e200])
+@pytest.mark.parametrize("weight", [0.0, 1e-300, 1e-12, 1e9, 1e100])
 def test_weights_of_any_size_choose_the_same(weight: float) -> None:
     problem = random_problem(200)
     counter = NumpyCounter(problem.levels, list(problem.codes.T), problem.counts)

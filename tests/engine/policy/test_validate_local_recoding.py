@@ -62,6 +62,10 @@ def test_a_sound_policy() -> None:
             "privacy_models[1]",
         ),
         (replace(SOUND, privacy_models=(NoAttack(),), game=Game(*map(Decimal, (9, 9, 9, 1)))), "privacy_models[0]"),
+        (
+            replace(SOUND, attributes=(replace(SOUND.attributes[0], weight=1e308), *SOUND.attributes[1:])),
+            "attributes[0].weight",
+        ),
         (replace(SOUND, quality_model=DiscernibilityModel()), "quality_model"),
         (replace(SOUND, record_level=RecordLevel()), "local_recoding"),
         (replace(SOUND, microaggregation=Microaggregation()), "local_recoding"),

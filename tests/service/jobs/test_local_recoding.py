@@ -282,6 +282,15 @@ def test_limits_of_levels_that_make_it_infeasible(database: Database, session: S
     assert raised.value.faults
 
 
+def test_infeasibility_says_that_equal_records_stay_together(database: Database, session: Session, run: Run) -> None:
+    """Two of the four equal records could be released without the others."""
+    create(session, [("a", 3, illness) for illness in ("flu", "flu", "flu", "cold")])
+    models = (EntropyLDiversity("illness", Decimal(2)),)
+    with pytest.raises(InfeasibleError) as raised:
+        run(database, replace(POLICY, privacy_models=models, suppression_limit=Decimal("0.5")))
+    assert "without the others" in next(fault for fault in raised.value.faults if fault.field == "local_recoding").hint
+
+
 def test_no_levels_are_offered_that_the_policy_may_not_give() -> None:
     why = Infeasible((0, 0), 40, 0, 40, ())
     too_late = nothing_valid(POLICY, POLICY.privacy_models, why, 0, Relaxed((1, 1), False))
