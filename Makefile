@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-dagster lint bench bench-search bench-privacy bench-game bench-classification \
-	bench-microaggregation bench-local bench-operate bench-people campaign protos clean
+	bench-microaggregation bench-local bench-operate bench-people bench-doors campaign protos clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 
@@ -53,6 +53,9 @@ bench-local: $(VENV)/.dev
 
 bench-operate: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only operate
+
+bench-doors: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --only doors
 
 bench-people: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only people

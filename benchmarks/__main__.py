@@ -16,6 +16,10 @@ from benchmarks.against_reference import against_reference
 from benchmarks.classification.accuracies import accuracies
 from benchmarks.classification.correlation import correlation
 from benchmarks.classification.search import reference_cases as classification_cases
+from benchmarks.doors.calls import calls
+from benchmarks.doors.many_jobs import many_jobs
+from benchmarks.doors.verified import verified
+from benchmarks.doors.wrong_tokens import wrong_tokens
 from benchmarks.game.payout_sweep import nation, state
 from benchmarks.game.pruning import pruning
 from benchmarks.game.reference_cases import reference_cases as game_cases
@@ -68,6 +72,7 @@ PARTS = (
     "microaggregation",
     "local",
     "operate",
+    "doors",
     "people",
 )
 
@@ -87,6 +92,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "classification": [functools.partial(section, options.shared) for section in CLASSIFICATION],
         "local": [*(functools.partial(section, options.shared) for section in LOCAL), local_large],
         "operate": [load, watchers, memory, risk, guessed_risk, soak],
+        "doors": [calls, many_jobs, verified, wrong_tokens],
         "people": [lambda: known_again(options.shared), cost_of_sketch, strictness, cost_of_effective_k],
         "microaggregation": [against_plain, near_mdav, scaling, closeness_low, closeness_high, closeness_large],
     }

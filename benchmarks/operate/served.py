@@ -32,6 +32,8 @@ class Served:
 def served(database: Path, *options: str) -> Iterator[Served]:
     """A server on the database, which is stopped in the end."""
     command = [sys.executable, "-m", "tableveil.cli", "serve", "--database", str(database), "--address", "127.0.0.1:0"]
+    # Clients measure how long calls take, not how many they may make.
+    command += ["--calls-per-principal", "1000000"]
     with subprocess.Popen(
         [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:

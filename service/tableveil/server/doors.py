@@ -6,8 +6,10 @@ names, and recorded.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from time import sleep
 from typing import Protocol, TypeVar
 
 import grpc
@@ -23,6 +25,9 @@ from tableveil.server.methods import HEALTH, REFLECTION, MethodAccess
 from tableveil.server.open_streams import OpenStreams
 from tableveil.server.status import status_of
 from tableveil.server.tls import certificate_names
+
+DELAY_SECONDS = 0.01
+DELAYED_AT_ONCE = 4
 
 Request = TypeVar("Request", bound=Message)
 
@@ -80,6 +85,8 @@ class Doors:
         self._fair_use = fair_use
         self._meter = meter
         self._streams = OpenStreams(authenticator)
+        # Strangers who come at once hold no more threads than these; the others are refused without delay.
+        self._delayed = threading.BoundedSemaphore(DELAYED_AT_ONCE)
 
     def close(self) -> None:
         """Looks after open streams no more."""
@@ -140,6 +147,14 @@ class Doors:
             self._meter.ended(call)
         return status
 
+    def _delay(self) -> None:
+        """Lets a stranger wait: trying many tokens in a row takes long, and takes little from others."""
+        if self._delayed.acquire(blocking=False):
+            try:
+                sleep(DELAY_SECONDS)
+            finally:
+                self._delayed.release()
+
     @contextmanager
     def _let_in(self, call: Call, context: grpc.ServicerContext, stream: bool) -> Iterator[None]:
         if call.method.startswith(HEALTH):
@@ -150,6 +165,7 @@ class Doors:
             call.principal = self._authenticator.authenticate(credentials)
         except Unauthenticated as refused:
             call.refusal = refused.reason
+            self._delay()
         call.check_caller()
         assert call.principal is not None
         CALLER.set(call.principal)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import lru_cache
 from urllib.parse import quote
 
 import grpc
@@ -56,11 +57,13 @@ _LONGEST_MESSAGE = 500
 _LONGEST_TEXT = 300
 
 
+@lru_cache(maxsize=16)
 def status_of(failure: Failure) -> grpc.Status:
     """The status to end a call with.
 
     Its details are ErrorInfo (the code as reason), BadRequest for invalid requests, RetryInfo for busy resources, and
-    our Failure with as many faults as fit, and the number of the others.
+    our Failure with as many faults as fit, and the number of the others. Callers whom nobody knows may come in numbers,
+    and all get the same one.
     """
     code = _CODES_BY_REASON.get(failure.code, _CODES[failure.kind])
     message = _cut(failure.message, _LONGEST_MESSAGE)

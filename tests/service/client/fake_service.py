@@ -50,6 +50,8 @@ CODES = {
     faults_pb2.FAILURE_KIND_BUSY: grpc.StatusCode.RESOURCE_EXHAUSTED,
     faults_pb2.FAILURE_KIND_CANCELLED: grpc.StatusCode.CANCELLED,
     faults_pb2.FAILURE_KIND_INTERNAL: grpc.StatusCode.INTERNAL,
+    faults_pb2.FAILURE_KIND_UNAUTHENTICATED: grpc.StatusCode.UNAUTHENTICATED,
+    faults_pb2.FAILURE_KIND_DENIED: grpc.StatusCode.PERMISSION_DENIED,
 }
 
 Outcome = faults_pb2.Failure | grpc.StatusCode

@@ -15,12 +15,14 @@ from tableveil.errors import (
     BusyError,
     CancelledError,
     ConflictError,
+    DeniedError,
     Fault,
     InfeasibleError,
     InternalError,
     InvalidError,
     NotFoundError,
     TableveilError,
+    UnauthenticatedError,
 )
 from tableveil.runtime import Failure
 from tableveil.server.status import status_of
@@ -36,6 +38,8 @@ KINDS: list[tuple[faults_pb2.FailureKind.ValueType, type[TableveilError]]] = [
     (faults_pb2.FAILURE_KIND_BUSY, BusyError),
     (faults_pb2.FAILURE_KIND_CANCELLED, CancelledError),
     (faults_pb2.FAILURE_KIND_INTERNAL, InternalError),
+    (faults_pb2.FAILURE_KIND_UNAUTHENTICATED, UnauthenticatedError),
+    (faults_pb2.FAILURE_KIND_DENIED, DeniedError),
 ]
 
 

@@ -21,6 +21,7 @@ from tableveil.identity import AuthenticatedBy, Credentials, Principal, Unauthen
 from tableveil.identity.own_token import OwnToken
 from tableveil.identity.secret import new_secret
 from tableveil.runtime import Job
+from tableveil.server import doors as doors_module
 from tableveil.server import open_streams
 from tableveil.server.address import Listening
 from tableveil.server.authorize import ServerWideRoles
@@ -29,6 +30,7 @@ from tableveil.server.endpoint import DESCRIPTORS, Endpoint
 from tableveil.server.methods import declared
 from tableveil.server.stores import Stores
 from tableveil.v1 import job_service_pb2, job_service_pb2_grpc
+from tableveil.v1.job_service_pb2_grpc import JobServiceStub
 from tests.authenticated import TOKEN
 from tests.service.server.conftest import Start
 from tests.service.server.test_jobs import job
@@ -202,3 +204,29 @@ def test_each_method_is_refused_without_its_roles(jobs: Mock, stores: Stores, ro
         finally:
             endpoint.stop(0.0)
     assert not jobs.method_calls
+
+
+def test_strangers_wait_and_hold_few_threads(
+    channel: grpc.Channel, anonymous: grpc.Channel, jobs: Mock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waiting, passed = threading.Semaphore(0), threading.Event()
+
+    def sleep(_: float) -> None:
+        waiting.release()
+        assert passed.wait(60)
+
+    monkeypatch.setattr(doors_module, "sleep", sleep)
+    ask = JobServiceStub(anonymous).ListJobs
+    try:
+        delayed = [ask.future(job_service_pb2.ListJobsRequest()) for _ in range(doors_module.DELAYED_AT_ONCE)]
+        for _ in delayed:
+            assert waiting.acquire(timeout=60)
+        # The next stranger is refused at once, and others are answered.
+        with pytest.raises(grpc.RpcError):
+            ask(job_service_pb2.ListJobsRequest(), timeout=60)
+        jobs.page.return_value = []
+        JobServiceStub(channel).ListJobs(job_service_pb2.ListJobsRequest(), timeout=60)
+        assert not any(call.done() for call in delayed)
+    finally:
+        passed.set()
+    assert {call.code() for call in delayed} == {grpc.StatusCode.UNAUTHENTICATED}

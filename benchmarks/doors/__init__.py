@@ -1,0 +1,1 @@
+"""The cost of the doors (tokens, TLS, the audit, fair use): `python -m benchmarks --only doors`."""

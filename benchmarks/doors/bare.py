@@ -1,0 +1,35 @@
+"""A server without doors: neither tokens nor TLS nor an audit, around the servicer that the real one has.
+
+`python -m benchmarks.doors.bare DATABASE` serves the jobs of a database until it is stopped.
+"""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import grpc
+
+from tableveil.backend import Database, Settings
+from tableveil.runtime import JobManager
+from tableveil.server.job_service import JobService
+from tableveil.server.settings import CHECKS_AT_ONCE, RESERVED_THREADS
+from tableveil.server.settings import Settings as ServerSettings
+from tableveil.server.slots import Slots
+from tableveil.v1 import job_service_pb2_grpc
+
+
+def main(database: Path) -> None:
+    """Serves with as many threads as the real server has."""
+    jobs = JobManager(Database(Settings(database)))
+    server = grpc.server(ThreadPoolExecutor(ServerSettings(database).stream_limit + RESERVED_THREADS))
+    job_service_pb2_grpc.add_JobServiceServicer_to_server(JobService(jobs, Slots(CHECKS_AT_ONCE, "checks")), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    print(f"A bare server is on 127.0.0.1:{port}", flush=True)
+    server.wait_for_termination()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
