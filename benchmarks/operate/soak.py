@@ -128,7 +128,7 @@ def _work(server: Served, numbers: range) -> None:
         behaviour = random.Random(number).choice(BEHAVIOURS)
         with server.connect() as client:
             policy = _policy(number, infeasible=behaviour == "infeasible")
-            job = _submitted(client, policy)
+            job = _submitted(client, policy, str(number))
             match behaviour:
                 case "vanish":
                     # The channel is closed under the stream.
@@ -136,7 +136,7 @@ def _work(server: Served, numbers: range) -> None:
                 case "cancel":
                     client.cancel_job(job)
                 case "ask again":
-                    assert client.submit(policy).name == job
+                    assert client.submit(policy, request_id=str(number)).name == job
                     _ended(client, job)
                 case "resubmit" | "infeasible":
                     ended = _ended(client, job)
@@ -152,10 +152,10 @@ def _ended(client: Client, job: str) -> job_service_pb2.Job:
     return list(client.watch_job(job))[-1]
 
 
-def _submitted(client: Client, policy: policy_pb2.Policy) -> str:
+def _submitted(client: Client, policy: policy_pb2.Policy, request_id: str) -> str:
     while True:
         try:
-            return client.submit(policy).name
+            return client.submit(policy, request_id=request_id).name
         except BusyError:
             time.sleep(0.1)
 

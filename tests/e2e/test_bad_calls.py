@@ -252,7 +252,7 @@ def test_what_is_told_of_an_enum(channel: grpc.Channel, server: ServerProcess) -
 
 def test_a_query_that_fails_on_values(channel: grpc.Channel) -> None:
     jobs = job_service_pb2_grpc.JobServiceStub(channel)
-    name = submit("SELECT (name::VARCHAR)::INTEGER AS age FROM people")(channel).job.name
+    name = submit("SELECT (name::VARCHAR)::INTEGER AS age FROM people")(channel).name
     *_, last = jobs.WatchJob(job_service_pb2.WatchJobRequest(name=name))
     assert last.job.failure.code == "SOURCE_QUERY_FAILED"
     assert SECRET not in str(last.job)

@@ -100,7 +100,8 @@ class AuditFile:
     def close(self) -> None:
         """Closes the file; calls that still run are refused from now on."""
         with self._writing:
-            os.close(self._descriptor)
+            if self._descriptor >= 0:
+                os.close(self._descriptor)
             # Another file may get the number.
             self._descriptor = -1
 

@@ -11,7 +11,7 @@ from tableveil.access import Role
 from tableveil.audit import Audit, audit_file
 from tableveil.fair_use import FairUse, Limits
 from tableveil.identity import AuthenticatedBy, Principal
-from tableveil.identity.first_token import make_first_token
+from tableveil.identity.first_token import PRINCIPAL, make_first_token
 from tableveil.identity.own_token import OwnToken
 from tableveil.identity.tokens import Tokens
 from tableveil.lookups import (
@@ -40,7 +40,7 @@ from tableveil.state.kinds import JobKind
 
 logger = logging.getLogger("tableveil.server")
 
-_OWN = Principal("owner", frozenset(), AuthenticatedBy.TOKEN, frozenset(Role))
+_OWN = Principal(PRINCIPAL, frozenset(), AuthenticatedBy.TOKEN, frozenset(Role))
 """The caller of a server that its own process started."""
 
 

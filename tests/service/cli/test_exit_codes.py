@@ -30,6 +30,8 @@ CODES: list[tuple[faults_pb2.FailureKind.ValueType, int]] = [
     (faults_pb2.FAILURE_KIND_BUSY, 7),
     (faults_pb2.FAILURE_KIND_CANCELLED, 4),
     (faults_pb2.FAILURE_KIND_INTERNAL, 1),
+    (faults_pb2.FAILURE_KIND_UNAUTHENTICATED, 9),
+    (faults_pb2.FAILURE_KIND_DENIED, 9),
 ]
 
 PROGRAM = """
@@ -51,6 +53,7 @@ def test_the_numbers_are_stable() -> None:
         "CONFLICT": 6,
         "BUSY": 7,
         "NOT_FOUND": 8,
+        "REFUSED": 9,
         "CTRL_C": 130,
         "BROKEN_PIPE": 141,
     }
