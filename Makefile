@@ -11,7 +11,9 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.run
 	$(BIN)/tableveil demo
 
+# The client in Node.js is tested where there is Node.js.
 test: $(VENV)/.dev
+	if command -v npm >/dev/null; then timeout 60 npm ci --silent --prefix examples/node || true; fi
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 # Dagster has an environment of its own: what it pins is its own business.

@@ -94,6 +94,7 @@ def faults(path: Path) -> Iterator[str]:
 def files(root: Path) -> Iterator[Path]:
     """The Python and proto files at or below a path that people write."""
     found = [root] if root.is_file() else sorted([*root.rglob("*.py"), *root.rglob("*.proto")])
+    found = [path for path in found if "node_modules" not in path.parts]
     return (path for path in found if not path.name.endswith(GENERATED))
 
 
