@@ -272,7 +272,7 @@ def test_a_killed_process_leaves_nothing_that_looks_done(
     process = subprocess.Popen([*command, "--server", service.address])
     until(lambda: service.pieces_sent >= 5 and any(tmp_path.glob(".tableveil-*.partial/content*")))
     process.send_signal(number)
-    code = process.wait(20)
+    code = process.wait(60)
     assert not path.exists()
     if number is not signal.SIGKILL:
         assert code == 128 + number

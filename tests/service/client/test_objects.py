@@ -36,7 +36,7 @@ def test_is_read_no_faster_than_used(client: Client, service: FakeService) -> No
         reader.read_next_batch()
         assert service.pieces_sent < pieces / 10
     # Closing ends the call, long before all is sent.
-    assert service.read_ended.wait(5)
+    assert service.read_ended.wait(20)
     assert service.pieces_sent < pieces / 10
 
 
@@ -46,7 +46,7 @@ def test_a_dropped_reader_ends_the_call(client: Client, service: FakeService) ->
     reader.read_next_batch()
     del reader
     gc.collect()
-    assert service.read_ended.wait(5)
+    assert service.read_ended.wait(20)
 
 
 def test_no_such_object(client: Client) -> None:

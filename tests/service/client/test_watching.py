@@ -134,4 +134,4 @@ def test_who_stops_watching_ends_the_stream(client: Client, service: FakeService
     service.restart()
     for _ in client.watch_job("1"):
         break
-    assert gone.wait(5)
+    assert gone.wait(20)
