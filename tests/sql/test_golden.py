@@ -170,7 +170,7 @@ def test_statements(recorded: Recorded, case: str) -> None:
     recorded.title("released rows at (1, 0), suppressed ones kept blank")
     write.write_classes(session, plan, rows, table(f"{target}_c", "main"))
     recorded.title("released classes")
-    write.write_view(session, plan, table(f"{target}_v", "main"), rows)
+    write.write_view(session, table(f"{target}_v", "main"), rows)
     recorded.title("a view of the released rows")
     compare(recorded, Path(f"{case}.sql"))
     # The statements have the intended effect: NULL withheld, c suppressed, the others under one label.

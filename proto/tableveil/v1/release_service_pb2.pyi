@@ -22,6 +22,32 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _ReleaseState:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _ReleaseStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_ReleaseState.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    RELEASE_STATE_UNSPECIFIED: _ReleaseState.ValueType  # 0
+    RELEASE_STATE_PENDING: _ReleaseState.ValueType  # 1
+    """It waits until another person approves or rejects it."""
+    RELEASE_STATE_APPROVED: _ReleaseState.ValueType  # 2
+    """Its objects are public, or were until a later release replaced it."""
+    RELEASE_STATE_REJECTED: _ReleaseState.ValueType  # 3
+    RELEASE_STATE_WITHDRAWN: _ReleaseState.ValueType  # 4
+
+class ReleaseState(_ReleaseState, metaclass=_ReleaseStateEnumTypeWrapper):
+    """A release that waits for approval is private. No state goes back."""
+
+RELEASE_STATE_UNSPECIFIED: ReleaseState.ValueType  # 0
+RELEASE_STATE_PENDING: ReleaseState.ValueType  # 1
+"""It waits until another person approves or rejects it."""
+RELEASE_STATE_APPROVED: ReleaseState.ValueType  # 2
+"""Its objects are public, or were until a later release replaced it."""
+RELEASE_STATE_REJECTED: ReleaseState.ValueType  # 3
+RELEASE_STATE_WITHDRAWN: ReleaseState.ValueType  # 4
+Global___ReleaseState: _TypeAlias = ReleaseState  # noqa: Y015
+
 class _ReleaseObjectKind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -183,6 +209,54 @@ class WithdrawReleaseRequest(_message.Message):
 Global___WithdrawReleaseRequest: _TypeAlias = WithdrawReleaseRequest  # noqa: Y015
 
 @_typing.final
+class ApproveReleaseRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """releases/{id}"""
+    note: _builtins.str
+    """For the ledger; may be empty."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        note: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "note", b"note"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ApproveReleaseRequest: _TypeAlias = ApproveReleaseRequest  # noqa: Y015
+
+@_typing.final
+class RejectReleaseRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """releases/{id}"""
+    note: _builtins.str
+    """Why, for the ledger."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        note: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "note", b"note"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___RejectReleaseRequest: _TypeAlias = RejectReleaseRequest  # noqa: Y015
+
+@_typing.final
 class Release(_message.Message):
     """A release, for its owner: the scores and the proof are not public."""
 
@@ -257,6 +331,10 @@ class Release(_message.Message):
     WITHDRAW_REASON_FIELD_NUMBER: _builtins.int
     KEPT_OBJECTS_FIELD_NUMBER: _builtins.int
     SOURCE_TABLES_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    DECIDED_BY_FIELD_NUMBER: _builtins.int
+    DECISION_TIME_FIELD_NUMBER: _builtins.int
+    DECISION_NOTE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """releases/{id}"""
     job: _builtins.str
@@ -272,6 +350,10 @@ class Release(_message.Message):
     quality_model: _builtins.str
     """The quality model of `score`, with its aggregate and its settings other than the defaults."""
     withdraw_reason: _builtins.str
+    state: Global___ReleaseState.ValueType
+    decided_by: _builtins.str
+    """The decision, if one was needed and made: by whom, when, and with which note."""
+    decision_note: _builtins.str
     @_builtins.property
     def create_time(self) -> _timestamp_pb2.Timestamp: ...
     @_builtins.property
@@ -328,6 +410,8 @@ class Release(_message.Message):
     def source_tables(self) -> _containers.RepeatedCompositeFieldContainer[_policy_pb2.TableReference]:
         """The tables that the policy's `source_query` reads; then `source` has no name. Empty if the source is a table."""
 
+    @_builtins.property
+    def decision_time(self) -> _timestamp_pb2.Timestamp: ...
     def __init__(
         self,
         *,
@@ -359,10 +443,14 @@ class Release(_message.Message):
         withdraw_reason: _builtins.str = ...,
         kept_objects: _abc.Iterable[_builtins.str] | None = ...,
         source_tables: _abc.Iterable[_policy_pb2.TableReference] | None = ...,
+        state: Global___ReleaseState.ValueType = ...,
+        decided_by: _builtins.str = ...,
+        decision_time: _timestamp_pb2.Timestamp | None = ...,
+        decision_note: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "duration", b"duration", "explanation", b"explanation", "policy", b"policy", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "source", b"source", "target", b"target", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "policy", b"policy", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "source", b"source", "target", b"target", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "classes", b"classes", "create_time", b"create_time", "current", b"current", "duration", b"duration", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "proof", b"proof", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "classes", b"classes", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "proof", b"proof", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

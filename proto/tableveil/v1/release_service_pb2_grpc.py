@@ -54,6 +54,16 @@ class ReleaseServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_release__service__pb2.WithdrawReleaseRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
                 _registered_method=True)
+        self.ApproveRelease = channel.unary_unary(
+                '/tableveil.v1.ReleaseService/ApproveRelease',
+                request_serializer=tableveil_dot_v1_dot_release__service__pb2.ApproveReleaseRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
+                _registered_method=True)
+        self.RejectRelease = channel.unary_unary(
+                '/tableveil.v1.ReleaseService/RejectRelease',
+                request_serializer=tableveil_dot_v1_dot_release__service__pb2.RejectReleaseRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
+                _registered_method=True)
 
 
 class ReleaseServiceServicer(object):
@@ -87,6 +97,20 @@ class ReleaseServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ApproveRelease(self, request, context):
+        """Makes a pending release public, in place of an earlier one of its target. The caller must not have made it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RejectRelease(self, request, context):
+        """Drops the objects of a pending release, which nobody saw. The caller must not have made it.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ReleaseServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -108,6 +132,16 @@ def add_ReleaseServiceServicer_to_server(servicer, server):
             'WithdrawRelease': grpc.unary_unary_rpc_method_handler(
                     servicer.WithdrawRelease,
                     request_deserializer=tableveil_dot_v1_dot_release__service__pb2.WithdrawReleaseRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_release__service__pb2.Release.SerializeToString,
+            ),
+            'ApproveRelease': grpc.unary_unary_rpc_method_handler(
+                    servicer.ApproveRelease,
+                    request_deserializer=tableveil_dot_v1_dot_release__service__pb2.ApproveReleaseRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_release__service__pb2.Release.SerializeToString,
+            ),
+            'RejectRelease': grpc.unary_unary_rpc_method_handler(
+                    servicer.RejectRelease,
+                    request_deserializer=tableveil_dot_v1_dot_release__service__pb2.RejectReleaseRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_release__service__pb2.Release.SerializeToString,
             ),
     }
@@ -218,6 +252,60 @@ class ReleaseService(object):
             target,
             '/tableveil.v1.ReleaseService/WithdrawRelease',
             tableveil_dot_v1_dot_release__service__pb2.WithdrawReleaseRequest.SerializeToString,
+            tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ApproveRelease(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.ReleaseService/ApproveRelease',
+            tableveil_dot_v1_dot_release__service__pb2.ApproveReleaseRequest.SerializeToString,
+            tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RejectRelease(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.ReleaseService/RejectRelease',
+            tableveil_dot_v1_dot_release__service__pb2.RejectReleaseRequest.SerializeToString,
             tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
             options,
             channel_credentials,

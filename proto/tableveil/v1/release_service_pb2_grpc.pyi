@@ -23,6 +23,10 @@ class ReleaseServiceStub:
     """Drops the public objects of a current release. Its ledger entry and evidence stay, and it counts as an earlier
     release of its source. A release that was withdrawn before is returned as it is.
     """
+    ApproveRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.ApproveReleaseRequest, _release_service_pb2.Release]
+    """Makes a pending release public, in place of an earlier one of its target. The caller must not have made it."""
+    RejectRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.RejectReleaseRequest, _release_service_pb2.Release]
+    """Drops the objects of a pending release, which nobody saw. The caller must not have made it."""
 
 class ReleaseServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -57,5 +61,21 @@ class ReleaseServiceServicer(metaclass=_abc_1.ABCMeta):
         """Drops the public objects of a current release. Its ledger entry and evidence stay, and it counts as an earlier
         release of its source. A release that was withdrawn before is returned as it is.
         """
+
+    @_abc_1.abstractmethod
+    def ApproveRelease(
+        self,
+        request: _release_service_pb2.ApproveReleaseRequest,
+        context: _grpc.ServicerContext,
+    ) -> _release_service_pb2.Release:
+        """Makes a pending release public, in place of an earlier one of its target. The caller must not have made it."""
+
+    @_abc_1.abstractmethod
+    def RejectRelease(
+        self,
+        request: _release_service_pb2.RejectReleaseRequest,
+        context: _grpc.ServicerContext,
+    ) -> _release_service_pb2.Release:
+        """Drops the objects of a pending release, which nobody saw. The caller must not have made it."""
 
 def add_ReleaseServiceServicer_to_server(servicer: ReleaseServiceServicer, server: _grpc.Server) -> None: ...

@@ -61,12 +61,21 @@ def _title(release: release_service_pb2.Release) -> Text:
     source, target = wording.table_name(release.source), wording.target_name(release.target)
     title = Text(release.name, style="bold green")
     title.append(f"  {source} \N{RIGHTWARDS ARROW} {target}", style="not bold default")
-    if release.HasField("withdraw_time"):
-        withdrawn = f"withdrawn {wording.moment(release.withdraw_time)}: {wording.short(release.withdraw_reason)}"
-        title.append(f"  ({withdrawn})", style="not bold yellow")
-    elif not release.current:
-        title.append("  (replaced by a later release)", style="not bold yellow")
+    if not release.current:
+        title.append(f"  ({_why_not_current(release)})", style="not bold yellow")
     return title
+
+
+def _why_not_current(release: release_service_pb2.Release) -> str:
+    state = release.state
+    if state == release_service_pb2.RELEASE_STATE_WITHDRAWN:
+        return f"withdrawn {wording.moment(release.withdraw_time)}: {wording.short(release.withdraw_reason)}"
+    if state == release_service_pb2.RELEASE_STATE_PENDING:
+        return "waits for approval; its objects are private until then"
+    if state == release_service_pb2.RELEASE_STATE_REJECTED:
+        by = f"{wording.moment(release.decision_time)} by {wording.short(release.decided_by)}"
+        return f"rejected {by}: {wording.short(release.decision_note)}"
+    return "replaced by a later release"
 
 
 def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, RenderableType]]:
@@ -81,10 +90,17 @@ def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, Rende
         yield "Privacy that is reached", guarantees(release, all_models=False)
     yield "Proof", _proof(release)
     if release.objects:
-        yield "Was written" if release.HasField("withdraw_time") else "Written", _objects(release)
+        yield _objects_heading(release), _objects(release)
     if release.current:
         yield "Query it", _queries(release)
     yield "Time", Text(_time(release.duration, release.phase_durations))
+
+
+def _objects_heading(release: release_service_pb2.Release) -> str:
+    gone = (release_service_pb2.RELEASE_STATE_WITHDRAWN, release_service_pb2.RELEASE_STATE_REJECTED)
+    if release.state == release_service_pb2.RELEASE_STATE_PENDING:
+        return "To be public once approved"
+    return "Was written" if release.state in gone else "Written"
 
 
 def _result(release: release_service_pb2.Release) -> Table:
@@ -104,8 +120,16 @@ def _result(release: release_service_pb2.Release) -> Table:
         ("records", f"{wording.count(release.records)}, of which {wording.count(released)} released"),
         ("suppressed", f"{suppressed}; the policy allows {limit}"),
         ("classes", wording.count(release.classes)),
+        ("approved", _approved(release)),
     ]
     return facts(row for row in rows if row[1])
+
+
+def _approved(release: release_service_pb2.Release) -> str:
+    if not release.decided_by or release.state == release_service_pb2.RELEASE_STATE_REJECTED:
+        return ""
+    note = f": {wording.short(release.decision_note)}" if release.decision_note else ""
+    return f"{wording.moment(release.decision_time)} by {wording.short(release.decided_by)}{note}"
 
 
 def _payout(release: release_service_pb2.Release) -> str:

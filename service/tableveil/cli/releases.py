@@ -48,7 +48,7 @@ def releases(session: Session, limit: int) -> None:
             wording.count(release.suppressed_records),
             wording.score(release.score),
             "yes" if release.proof.optimal else "not proven",
-            "yes" if release.current else "withdrawn" if release.HasField("withdraw_time") else "replaced",
+            wording.standing(release),
         )
         for release in found
     ]

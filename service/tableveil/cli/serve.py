@@ -107,6 +107,13 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 )
 @click.option("--audit-syslog", metavar="ADDRESS", help="Also to syslog: a socket such as /dev/log, or host:port.")
 @click.option(
+    "--needs-approval",
+    multiple=True,
+    metavar="SCHEMA",
+    help="Keep releases into this schema private until another person approves them; * is every schema; may be "
+    "repeated.",
+)
+@click.option(
     "--log-format",
     type=click.Choice(["console", "json"]),
     default="console",
@@ -145,6 +152,7 @@ def serve(
     keep_days: int | None,
     audit_file: Path | None,
     audit_syslog: str | None,
+    needs_approval: tuple[str, ...],
     log_format: str,
 ) -> None:
     """Run the service until Ctrl-C or SIGTERM."""
@@ -184,6 +192,7 @@ def serve(
             keep_days=keep_days,
             audit_file=audit_file,
             audit_syslog=audit_syslog,
+            needs_approval=needs_approval,
             log_format=LogFormat(log_format),
         )
         sys.exit(run_server(settings))

@@ -8,7 +8,7 @@ from decimal import Decimal
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from tableveil.v1 import policy_pb2
+from tableveil.v1 import policy_pb2, release_service_pb2
 
 LONGEST_SHOWN = 60
 
@@ -36,6 +36,14 @@ def table_name(reference: policy_pb2.TableReference) -> str:
 def target_name(target: policy_pb2.ReleaseTarget) -> str:
     """A release's table or view."""
     return short(".".join(part for part in (target.schema, target.name) if part))
+
+
+def standing(release: release_service_pb2.Release) -> str:
+    """Whether a release is the public one of its target."""
+    if release.current:
+        return "yes"
+    approved = release.state == release_service_pb2.RELEASE_STATE_APPROVED
+    return "replaced" if approved else release_service_pb2.ReleaseState.Name(release.state)[14:].lower()
 
 
 def count(number: int) -> str:

@@ -11,6 +11,7 @@ from tableveil.requests.classification import Classifier
 from tableveil.runtime import model
 from tableveil.state import jobs as job_state
 from tableveil.state.release_objects import ObjectKind
+from tableveil.state.releases import ReleaseState
 from tableveil.v1 import (
     access_pb2,
     classification_service_pb2,
@@ -76,6 +77,7 @@ ORDERS = EnumMap(policy_pb2.OrderBy, policy.OrderBy)
 PAD_AT = EnumMap(policy_pb2.PadAt, hierarchy.PadAt)
 PAYOUT_METHODS = EnumMap(payout_service_pb2.PayoutMethod, sweep.Method)
 RELEASE_KINDS = EnumMap(policy_pb2.ReleaseKind, policy.ReleaseKind)
+RELEASE_STATES = EnumMap(release_service_pb2.ReleaseState, ReleaseState)
 ROLES = EnumMap(policy_pb2.Role, policy.Role)
 SCALES = EnumMap(policy_pb2.Scale, policy.Scale)
 SEARCH_STRATEGIES = EnumMap(policy_pb2.SearchStrategy, policy.Strategy)

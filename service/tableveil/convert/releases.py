@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tableveil.convert.canonical import policy_from_json
 from tableveil.convert.decimals import decimal_to_text
-from tableveil.convert.enums import OBJECT_KINDS, RELEASE_KINDS
+from tableveil.convert.enums import OBJECT_KINDS, RELEASE_KINDS, RELEASE_STATES
 from tableveil.convert.names import job_name, release_name
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import duration, timestamp
@@ -41,6 +41,10 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         withdraw_reason=release.withdrawal.reason if release.withdrawal else "",
         kept_objects=release.withdrawal.kept_objects if release.withdrawal else (),
         explanation=_explanation(release.explanation) if release.explanation else None,
+        state=RELEASE_STATES.to_proto(release.state),
+        decided_by=release.decision.by if release.decision else "",
+        decision_time=timestamp(release.decision.at if release.decision else None),
+        decision_note=release.decision.note if release.decision else "",
     )
     message.MergeFrom(evidence_to_proto(release, with_policy=with_policy))
     return message

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 import pyarrow as pa
 
 from tableveil.backend import Database
-from tableveil.errors import ConflictError, NotFoundError, nearest, shortened
+from tableveil.errors import NotFoundError, nearest, shortened
 from tableveil.lookups.results import Results
 from tableveil.lookups.rows import ROWS_PER_BATCH, readable
+from tableveil.release import require_public
 from tableveil.state.kinds import JobKind
 from tableveil.state.releases import Release
 
@@ -27,7 +28,7 @@ class Releases(Results[Release]):
 
         Raises:
             NotFoundError: there is no such release, or it has no such object.
-            ConflictError: the release was withdrawn, or replaced: its objects belong to another one now.
+            ConflictError: it waits for approval, or was rejected, withdrawn or replaced.
         """
         release = self.get(number)
         names = [item.name for item in release.objects]
@@ -35,24 +36,6 @@ class Releases(Results[Release]):
             expected = f"an object of releases/{number}"
             hint = nearest(name, names) or f"It has {', '.join(map(shortened, names))}."
             raise NotFoundError.of("OBJECT_NOT_FOUND", "object", shortened(name), expected, hint)
-        require_current(release)
+        require_public(release)
         with self._database.session() as session:
             yield session.batches(readable(session, release.target_schema, name), ROWS_PER_BATCH)
-
-
-def require_current(release: Release) -> None:
-    """Raises `ConflictError` for a release whose objects are gone: it was withdrawn, or replaced by another."""
-    if release.withdrawal is not None:
-        raise ConflictError.of(
-            "RELEASE_WITHDRAWN",
-            "release",
-            f"releases/{release.number}, withdrawn at {release.withdrawal.at:%Y-%m-%d %H:%M} UTC",
-            "a release that was not withdrawn",
-        )
-    if not release.current:
-        raise ConflictError.of(
-            "RELEASE_REPLACED",
-            "release",
-            f"releases/{release.number}, which a later release has replaced",
-            "a release whose objects are still its own",
-        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tableveil.backend import Session
@@ -23,14 +24,16 @@ from tableveil.state.migrate import fingerprint_key
 
 
 def anonymize(job: JobContext, policy: Policy) -> int:
-    """Makes a release and returns its number.
+    """Makes a release, which stays private if its schema asks for approval, and returns its number.
 
     Raises:
         TableveilError: nothing was written.
     """
     job.report.phase(JobPhase.READING)
     plan, evidence = solved(job, *resolve_fully(job.session, policy, store=True))
-    return publish(job.database, job.session, plan, evidence, verifying=lambda: job.report.phase(JobPhase.VERIFYING))
+    verifying = partial(job.report.phase, JobPhase.VERIFYING)
+    needs_approval = job.needs_approval(policy.release.schema)
+    return publish(job.database, job.session, plan, evidence, verifying, needs_approval=needs_approval)
 
 
 def solved(
@@ -78,7 +81,7 @@ def release_work(policy: Policy, document: str) -> Work:
     def admit(session: Session) -> TableReference:
         source, resolved, faults = check_request(session, policy)
         found = fitting(source, faults)
-        check_existing(session, resolved)
+        check_existing(session, resolved.release)
         check_ledger(session, resolved, found, None)
         return found.reference
 

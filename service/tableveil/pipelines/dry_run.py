@@ -52,7 +52,7 @@ def _refusals(session: Session, policy: Policy, plan: ReleasePlan, fingerprint: 
     target = check_target(session, policy, plan.source) if policy.release.name else []
     checks: list[Callable[[], object]] = [lambda: check_ledger(session, policy, plan.source, fingerprint)]
     if policy.release.name and not target:
-        checks.append(lambda: check_existing(session, policy))
+        checks.append(lambda: check_existing(session, policy.release))
     for fault in (*target, *(fault for check in checks for fault in _faults(check))):
         yield f"A release would be refused: {fault}"
 

@@ -8,12 +8,16 @@ from tableveil.backend import Database, Session
 from tableveil.control import Control
 from tableveil.pipelines.report import Report
 
+EVERY_SCHEMA = "*"
+"""Stands for every schema among those whose releases need approval."""
+
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
     """Everything that a running job works with.
 
-    `session` belongs to the job alone and stops when `control` says so. `document` is the request as JSON.
+    `session` belongs to the job alone and stops when `control` says so. `document` is the request as JSON. Releases
+    into the schemas `approval` wait for it.
     """
 
     number: int
@@ -22,3 +26,8 @@ class JobContext:
     session: Session
     control: Control
     report: Report = field(default_factory=Report)
+    approval: frozenset[str] = frozenset()
+
+    def needs_approval(self, schema: str) -> bool:
+        """Whether a release into a schema waits until another person approves it."""
+        return EVERY_SCHEMA in self.approval or schema.casefold() in {name.casefold() for name in self.approval}

@@ -111,7 +111,7 @@ def resolve_fully(session: Session, policy: Policy, store: bool) -> tuple[Source
     source, policy, faults = check_request(session, policy)
     if source is None or faults:
         raise _invalid(faults)
-    check_existing(session, policy)
+    check_existing(session, policy.release)
     # Rows that the policy writes out may come from any of the tables.
     schemas = {read.schema for read in source.tables}
     own_schema = schemas.pop() if len(schemas) == 1 else ""

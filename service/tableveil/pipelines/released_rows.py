@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from tableveil.backend import Session
 from tableveil.errors import ConflictError, NotFoundError, shortened
-from tableveil.lookups.releases import require_current
 from tableveil.policy import Policy, ReleaseKind, SuppressedRecords, TableReference
+from tableveil.release import place_of, require_current
 from tableveil.source import Source, find_source, fingerprint
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.migrate import fingerprint_key
@@ -31,7 +31,7 @@ def current_release(session: Session, number: int) -> Release:
 
     Raises:
         NotFoundError: there is none.
-        ConflictError: it was replaced; its rows belong to another one now.
+        ConflictError: it was rejected, withdrawn or replaced.
     """
     release = RELEASES.find(session.ledger, number)
     if release is None:
@@ -42,7 +42,7 @@ def current_release(session: Session, number: int) -> Release:
 
 def rows_of(session: Session, release: Release, policy: Policy) -> Rows:
     """Where the rows of a release with that policy are."""
-    rows = TableReference(session.catalog, release.target_schema, release.target_name)
+    rows = TableReference(session.catalog, *place_of(release, release.target_name))
     if release.kind is ReleaseKind.VIEW:
         rows = TableReference(session.catalog, STATE_SCHEMA, f"snapshot_{release.number}")
     marked = policy.suppressed_records is not SuppressedRecords.DROP

@@ -7,11 +7,11 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from tableveil.backend import Database, Ledger, Sight, present_look
+from tableveil.backend import EVERYTHING, Database, Ledger, Sight, looking, present_look
 from tableveil.control import Control
 from tableveil.counting.memory import memory_limit
 from tableveil.errors import (
@@ -25,14 +25,14 @@ from tableveil.errors import (
     TableveilError,
     shortened,
 )
-from tableveil.lookups.releases import Releases, require_current
+from tableveil.lookups.releases import Releases
 from tableveil.pipelines.foresight import check_rows
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import check_request
 from tableveil.pipelines.work import Work
-from tableveil.policy import Policy, TableReference, early_warnings
+from tableveil.policy import Policy, ReleaseTarget, TableReference, early_warnings
 from tableveil.policy.reason import says_something
-from tableveil.release import notice_older_ledger, withdraw
+from tableveil.release import check_pending, decide, notice_older_ledger, require_current, withdraw
 from tableveil.runtime.active import (
     Active,
     check_permitted,
@@ -54,6 +54,7 @@ from tableveil.runtime.room import check_room
 from tableveil.runtime.workers import Workers
 from tableveil.state import jobs as store
 from tableveil.state import removal
+from tableveil.state.decisions import Decision
 from tableveil.state.jobs import JobState, Request
 from tableveil.state.kinds import JobKind
 from tableveil.state.migrate import migrate
@@ -81,10 +82,12 @@ class JobManager:
         limits: QueueLimits | None = None,
         memory: int | None = None,
         observer: Observer | None = None,
+        approval: Collection[str] = (),
     ) -> None:
         """Brings the state up to date, ends the unfinished jobs of an earlier process, and starts the workers.
 
         Running jobs share `memory` bytes, None for the database's memory limit. The `observer` counts them.
+        Releases into the schemas `approval` wait until another person approves them.
         """
         self._database = database
         # Submissions check against each other's targets and request ids, one at a time.
@@ -97,7 +100,7 @@ class JobManager:
             budget = MemoryBudget(memory or memory_limit(ledger), concurrent_jobs)
         self._queue = JobQueue(limits or QueueLimits(), budget)
         self._ended = EndedJobs()
-        self._workers = Workers(database, self._queue, concurrent_jobs, observer or Nobody())
+        self._workers = Workers(database, self._queue, concurrent_jobs, observer or Nobody(), frozenset(approval))
 
     def check(self, policy: Policy, control: Control | None = None, *, rows: bool = True) -> Checked:
         """All faults that would keep a job with this policy from searching, and warnings for its owner.
@@ -247,6 +250,33 @@ class JobManager:
         self._check_unused(release)
         withdraw(self._database, release, reason, control, partial(self._unused, number))
         logger.info("releases/%d withdrawn", number)
+
+    def decide(self, number: int, target: ReleaseTarget, decision: Decision, control: Control | None = None) -> None:
+        """Approves or rejects a release that waits for it.
+
+        Raises:
+            InvalidError: a rejection gives no reason.
+            NotFoundError: there is no such release.
+            ConflictError: it does not wait, the decision is by its own steward, or it cannot take its target.
+            Stopped: `control` said so before it was committed.
+        """
+        if not decision.approved and not says_something(decision.note):
+            raise InvalidError.of("REASON_MISSING", "note", "none", "why the release is rejected, for the ledger")
+        release = Releases(self._database).get(number)
+        check_pending(release)
+        # An approver need not see the tables among which the objects are moved, nor the steward's job.
+        with looking(lambda: EVERYTHING):
+            if self.get(release.job).request.owner == decision.by:
+                raise ConflictError.of(
+                    "OWN_RELEASE",
+                    "name",
+                    f"releases/{number}, which you made",
+                    "a release that somebody else made",
+                    "Another person decides about it. You can withdraw it.",
+                )
+            self._check_unused(release)
+            decide(self._database, number, target, decision, control, partial(self._unused, number))
+        logger.info("releases/%d %s", number, "approved" if decision.approved else "rejected")
 
     def watch(self, number: int, stopped: Callable[[], bool]) -> Iterator[Job]:
         """The job as it is and after each change, until it has ended or `stopped` says so."""

@@ -28,12 +28,15 @@ logger = logging.getLogger("tableveil.jobs")
 
 
 class Workers:
-    """So many threads, until the queue is closed."""
+    """So many threads, until the queue is closed. Releases into the schemas `approval` wait for it."""
 
-    def __init__(self, database: Database, queue: JobQueue, number: int, observer: Observer) -> None:
+    def __init__(
+        self, database: Database, queue: JobQueue, number: int, observer: Observer, approval: frozenset[str]
+    ) -> None:
         self._database = database
         self._queue = queue
         self._observer = observer
+        self._approval = approval
         self._threads = [threading.Thread(target=self._work, name=f"tableveil-worker-{i}") for i in range(number)]
         for thread in self._threads:
             thread.start()
@@ -93,7 +96,9 @@ class Workers:
                     recorder.phase(begun)
 
                 report.on_phase, report.on_progress = phase, recorder.progress
-                context = JobContext(number, active.work.document, self._database, session, active.control, report)
+                context = JobContext(
+                    number, active.work.document, self._database, session, active.control, report, self._approval
+                )
                 active.work.run(context)
         except Exception as error:
             return failure_of(error, number)

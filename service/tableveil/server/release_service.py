@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import grpc
 
-from tableveil.convert import release_number, release_to_proto
+from tableveil.convert import release_number, release_to_proto, stored_policy
 from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.lookups import Releases
 from tableveil.runtime import JobManager
-from tableveil.server.caller import control_of
+from tableveil.server.caller import caller, control_of
 from tableveil.server.paging import page_of_numbered
+from tableveil.state.decisions import Decision
+from tableveil.state.jobs import now
 from tableveil.state.releases import Release
 from tableveil.v1 import release_service_pb2 as v1
 from tableveil.v1 import release_service_pb2_grpc
@@ -51,6 +53,24 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
         """The jobs know whether one uses the release."""
         number = release_number(request.name)
         self._jobs.withdraw(number, request.reason, control_of(context))
+        return release_to_proto(self._releases.get(number))
+
+    def ApproveRelease(  # noqa: N802
+        self, request: v1.ApproveReleaseRequest, context: grpc.ServicerContext
+    ) -> v1.Release:
+        """By another person than the one who made it."""
+        return self._decided(request.name, request.note, context, approved=True)
+
+    def RejectRelease(  # noqa: N802
+        self, request: v1.RejectReleaseRequest, context: grpc.ServicerContext
+    ) -> v1.Release:
+        """By another person than the one who made it."""
+        return self._decided(request.name, request.note, context, approved=False)
+
+    def _decided(self, name: str, note: str, context: grpc.ServicerContext, *, approved: bool) -> v1.Release:
+        number = release_number(name)
+        target = stored_policy(self._releases.get(number).policy).release
+        self._jobs.decide(number, target, Decision(approved, caller().name, now(), note), control_of(context))
         return release_to_proto(self._releases.get(number))
 
 

@@ -72,7 +72,8 @@ class TableveilServer:
                 )
             )
             opened.callback(database.close)
-            jobs = JobManager(database, settings.concurrent_jobs, _queue_limits(settings), observer=meter)
+            limits, approval = _queue_limits(settings), settings.needs_approval
+            jobs = JobManager(database, settings.concurrent_jobs, limits, observer=meter, approval=approval)
             opened.callback(jobs.close, STOP_SECONDS)
             retention = None if settings.keep_days is None else Retention(database, settings.keep_days)
             if retention is not None:

@@ -80,7 +80,8 @@ class Settings:
     `socket_mode` is octal. Tokens of an OpenID Connect provider are accepted by what `oidc_keys`, a file or URL, holds.
 
     Files may be loaded only from the `load_directories`, and backups written only to the `backup_directory`. Ended jobs
-    and their results, except current releases, are deleted after `keep_days`; None keeps them.
+    and their results, except current releases, are deleted after `keep_days`; None keeps them. Releases into the
+    schemas `needs_approval` wait until another person approves them; `*` stands for every schema.
     """
 
     database: Path
@@ -115,6 +116,7 @@ class Settings:
     keep_days: int | None = None
     audit_file: Path | None = None
     audit_syslog: str | None = None
+    needs_approval: tuple[str, ...] = ()
     log_format: LogFormat = LogFormat.CONSOLE
 
     @property

@@ -26,6 +26,7 @@ PARTS = (
     "release_sources",
     "sensitive_distributions",
     "withdrawals",
+    "decisions",
 )
 """The tables with the evidence of a release, by their column `release`; its objects are not here and stay away."""
 

@@ -25,7 +25,7 @@ _CURRENT = f"""
     ORDER BY r.number, o.name"""
 
 # Numbered tables, and the table that has the number of their owner.
-_NUMBERED = {"hierarchy": "hierarchies", "snapshot": "releases", "record_risks": "risk_analyses"}
+_NUMBERED = {"hierarchy": "hierarchies", "snapshot": "releases", "pending": "releases", "record_risks": "risk_analyses"}
 
 
 def examine_releases(session: Session) -> Iterator[Finding]:

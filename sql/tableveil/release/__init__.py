@@ -1,11 +1,13 @@
 """Releases: checked against the database, written in one transaction, verified by other code, then looked for."""
 
+from tableveil.release.approval import check_pending, decide
 from tableveil.release.disclosure import check_disclosure
 from tableveil.release.ledger import check_ledger
 from tableveil.release.lineage import last_marked, notice_older_ledger
 from tableveil.release.own_levels import check_one_meaning, mixed_levels
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.publish import Evidence, publish, rehearse, writing
+from tableveil.release.standing import place_of, require_current, require_public
 from tableveil.release.target import check_existing, check_target
 from tableveil.release.withdraw import withdraw
 
@@ -16,12 +18,17 @@ __all__ = [
     "check_existing",
     "check_ledger",
     "check_one_meaning",
+    "check_pending",
     "check_target",
+    "decide",
     "last_marked",
     "mixed_levels",
     "notice_older_ledger",
+    "place_of",
     "publish",
     "rehearse",
+    "require_current",
+    "require_public",
     "withdraw",
     "writing",
 ]

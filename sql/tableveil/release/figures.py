@@ -12,6 +12,7 @@ from tableveil.classification.model import Assessment, Measures
 from tableveil.errors import ConflictError, shortened
 from tableveil.policy import ReleaseTarget
 from tableveil.release.marks import mark
+from tableveil.release.standing import require_public
 from tableveil.release.target import foreign_objects, objects_called
 from tableveil.state import release_objects
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
@@ -22,7 +23,8 @@ Figure = tuple[str, str, str, str | None, float | None]
 
 
 def check_figures(session: Session, release: Release) -> None:
-    """Raises `ConflictError` if the table's name belongs to anything but earlier figures of the release."""
+    """Raises `ConflictError` if the release is not public, or the table's name belongs to anything but its figures."""
+    require_public(release)
     target = _target(release)
     existing = objects_called(session, target.schema, [target.classification_name])
     owned = release_objects.of_target(session.ledger, target.schema, target.name)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
-from tableveil.backend import Session, table
+from tableveil.backend import Session, drop, table
 from tableveil.dictionary import AggregatedDictionary
-from tableveil.policy import ReleaseKind
+from tableveil.policy import ReleaseKind, ReleaseTarget
 from tableveil.release import write
 from tableveil.release.distributions import stage_labels, write_distribution
 from tableveil.release.plan import ReleasedColumn, ReleasePlan
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
+from tableveil.state.seen import PUBLIC
 from tableveil.verification.written import Labels, Written, WrittenAggregate
 
 
@@ -27,7 +30,7 @@ def write_objects(
     rows, classes = public(plan, target.name), public(plan, target.classes_name)
     if target.kind is ReleaseKind.VIEW:
         write.write_rows(session, plan, snapshot(number))
-        write.write_view(session, plan, rows, snapshot(number))
+        write.write_view(session, rows, snapshot(number))
     else:
         write.write_rows(session, plan, rows)
     write.write_classes(session, plan, rows, classes)
@@ -108,6 +111,19 @@ def _labels(plan: ReleasePlan, released: ReleasedColumn) -> Labels:
         released.levels,
         plan.dictionaries.index(dictionary),
     )
+
+
+def drop_replaced(session: Session, target: ReleaseTarget, existing: Mapping[str, str]) -> None:
+    """Drops the earlier release's objects; `check_existing` made sure that they belong to it."""
+    for name, kind in existing.items():
+        session.execute(drop(kind.upper(), table(name, target.schema, session.catalog)))
+    earlier = session.ledger.rows(
+        f"SELECT number FROM tableveil.releases WHERE target_schema = ? AND lower(target_name) = lower(?) "
+        f"AND kind = 'VIEW' AND {PUBLIC}",
+        [target.schema, target.name],
+    )
+    for (number,) in earlier:
+        session.execute(drop("TABLE", snapshot(number), if_exists=True))
 
 
 def public(plan: ReleasePlan, name: str) -> exp.Table:

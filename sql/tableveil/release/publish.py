@@ -13,7 +13,7 @@ import duckdb
 import numpy as np
 from sqlglot import exp
 
-from tableveil.backend import Database, Session, drop
+from tableveil.backend import Database, Session
 from tableveil.dictionary import AggregatedDictionary, Dictionary
 from tableveil.errors import ConflictError, InternalError
 from tableveil.policy import Policy, PrivacyModel
@@ -23,8 +23,9 @@ from tableveil.release.disclosure import Measured, check_effective_k, single_val
 from tableveil.release.ledger import check_ledger
 from tableveil.release.lineage import remember_release
 from tableveil.release.marks import mark
-from tableveil.release.objects import public, snapshot, write_objects, written_objects
+from tableveil.release.objects import drop_replaced, public, write_objects, written_objects
 from tableveil.release.plan import ReleasePlan
+from tableveil.release.standing import private
 from tableveil.release.target import check_existing
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.search import explain
@@ -67,9 +68,17 @@ class Evidence:
 
 
 def publish(
-    database: Database, session: Session, plan: ReleasePlan, evidence: Evidence, verifying: Callable[[], None]
+    database: Database,
+    session: Session,
+    plan: ReleasePlan,
+    evidence: Evidence,
+    verifying: Callable[[], None],
+    *,
+    needs_approval: bool = False,
 ) -> int:
     """Writes the release and the job's outcome, and returns the release's number.
+
+    A release that `needs_approval` is written and verified in private; an earlier one at the target stays.
 
     `verifying` is called between writing and verifying. Until the commit the session's control can stop it, and nothing
     stays; once the commit begins nothing stops it.
@@ -84,18 +93,32 @@ def publish(
     with writing(database, session), session.transaction():
         _check_unchanged(session, plan, evidence)
         check_ledger(session, plan.policy, plan.source, evidence.fingerprint)
-        _drop_replaced(session, plan, check_existing(session, plan.policy))
-        release, sizes = _written(session, plan, evidence, RELEASES.next_number(session.ledger), told, verifying)
-        schema = plan.policy.release.schema
-        objects = tuple(replace(item, mark=mark(session, schema, item.name)) for item in release.objects)
-        release = replace(release, objects=objects)
+        target, number = plan.policy.release, RELEASES.next_number(session.ledger)
+        existing = check_existing(session, target)
+        if needs_approval:
+            plan = replace(plan, policy=replace(plan.policy, release=private(target, number)))
+        else:
+            drop_replaced(session, target, existing)
+        written, sizes = _written(session, plan, evidence, number, told, verifying)
+        place = plan.policy.release
+        objects = tuple(
+            replace(item, name=name, mark=mark(session, place.schema, item.name))
+            for item, name in zip(written.objects, target.object_names, strict=True)
+        )
+        release = replace(
+            written,
+            objects=objects,
+            target_schema=target.schema,
+            target_name=target.name,
+            needs_approval=needs_approval,
+        )
         RELEASES.write(session.ledger, release, evidence.sizes_before, sizes)
         if evidence.fingerprint.sketch is not None:
-            sketches.insert(session.ledger, release.number, evidence.fingerprint.sketch)
-        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), release.number, None, release.warnings)
+            sketches.insert(session.ledger, number, evidence.fingerprint.sketch)
+        outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, None, release.warnings)
         jobs.insert_outcome(session.ledger, evidence.job, outcome)
-    _look(database, plan, release.number, objects[0])
-    return release.number
+    _look(database, plan, number, written.objects[0])
+    return number
 
 
 def rehearse(
@@ -171,20 +194,6 @@ def _check_unchanged(session: Session, plan: ReleasePlan, evidence: Evidence) ->
         )
 
 
-def _drop_replaced(session: Session, plan: ReleasePlan, existing: Mapping[str, str]) -> None:
-    """Drops the earlier release's objects; `check_existing` made sure that they belong to it."""
-    target = plan.policy.release
-    for name, kind in existing.items():
-        session.execute(drop(kind.upper(), public(plan, name)))
-    earlier = session.ledger.rows(
-        "SELECT number FROM tableveil.releases "
-        "WHERE target_schema = ? AND lower(target_name) = lower(?) AND kind = 'VIEW'",
-        [target.schema, target.name],
-    )
-    for (number,) in earlier:
-        session.execute(drop("TABLE", snapshot(number), if_exists=True))
-
-
 def _release(
     session: Session,
     plan: ReleasePlan,
@@ -206,6 +215,7 @@ def _release(
         target_name=target.name,
         kind=target.kind,
         repeat_reason=plan.policy.repeat_reason,
+        needs_approval=False,
         records=plan.records,
         suppressed_records=plan.suppressed_records,
         classes=risk_after.classes,

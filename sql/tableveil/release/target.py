@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from tableveil.backend import Session, catalog, table
 from tableveil.errors import ConflictError, Fault, nearest, shortened
-from tableveil.policy import IfExists, Policy
+from tableveil.policy import IfExists, Policy, ReleaseTarget
 from tableveil.source import Source
 from tableveil.source.model import SNAPSHOT
 from tableveil.source.tables import STATE_SCHEMA, owned_schemas
@@ -40,7 +40,7 @@ def check_target(session: Session, policy: Policy, source: Source | None) -> lis
     return []
 
 
-def check_existing(session: Session, policy: Policy) -> dict[str, str]:
+def check_existing(session: Session, target: ReleaseTarget) -> dict[str, str]:
     """The target's existing objects, which are to be replaced: their names, and whether each is a table or a view.
 
     They include objects written later beside the latest release.
@@ -49,7 +49,6 @@ def check_existing(session: Session, policy: Policy) -> dict[str, str]:
         ConflictError: the policy does not allow to replace an existing object. Only objects that an earlier release of
             the same name wrote are ever replaced.
     """
-    target = policy.release
     owned = release_objects.of_target(session.ledger, target.schema, target.name)
     existing = objects_called(session, target.schema, [*target.object_names, *owned])
     if existing and target.if_exists is IfExists.FAIL:

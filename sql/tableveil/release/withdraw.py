@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 import duckdb
@@ -15,6 +15,7 @@ from tableveil.errors import ConflictError, Fault, InternalError, shortened
 from tableveil.policy import ReleaseKind
 from tableveil.release.marks import mark
 from tableveil.release.objects import snapshot
+from tableveil.release.standing import place_of
 from tableveil.release.target import count_rows, objects_called
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.jobs import now
@@ -43,14 +44,7 @@ def withdraw(
     with database.session() as session:
         session.control = control
         with ExitStack() as until_committed, session.transaction():
-            there = objects_called(session, release.target_schema, [item.name for item in release.objects])
-            own = [item for item in release.objects if _is_as_written(session, release, item, there)]
-            _check_dependants(session, release, own)
-            for item in own:
-                written = table(item.name, release.target_schema, session.catalog)
-                session.execute(drop(there[item.name].upper(), written))
-            session.execute(drop("TABLE", snapshot(release.number), if_exists=True))
-            kept = [item.name for item in release.objects if item.name in there and item not in own]
+            kept = drop_written(session, release)
             WITHDRAWALS.insert(session.ledger, [Withdrawal(now(), reason, tuple(kept))], release.number)
             until_committed.enter_context(unused())
         session.control = None
@@ -59,18 +53,37 @@ def withdraw(
             raise InternalError("COMMIT_LOST", message)
 
 
-def _is_as_written(session: Session, release: Release, item: ReleaseObject, there: dict[str, str]) -> bool:
+def drop_written(session: Session, release: Release) -> list[str]:
+    """Drops the objects of a release that are as they were written, and returns the names of the others that exist.
+
+    Raises:
+        ConflictError: views outside the release read its objects.
+    """
+    places = {item.name: place_of(release, item.name) for item in release.objects}
+    there = objects_called(session, places[release.target_name][0], [name for _, name in places.values()])
+    own = [item for item in release.objects if is_as_written(session, release, item, there)]
+    _check_dependants(session, release, own)
+    for item in own:
+        schema, name = places[item.name]
+        session.execute(drop(there[name].upper(), table(name, schema, session.catalog)))
+    session.execute(drop("TABLE", snapshot(release.number), if_exists=True))
+    return [item.name for item in release.objects if places[item.name][1] in there and item not in own]
+
+
+def is_as_written(session: Session, release: Release, item: ReleaseObject, there: Mapping[str, str]) -> bool:
+    """Whether an object is what the ledger says was written; `there` has the kinds of existing objects."""
     is_view = release.kind is ReleaseKind.VIEW and item.kind is ObjectKind.ROWS
-    if there.get(item.name) != ("view" if is_view else "table"):
+    schema, name = place_of(release, item.name)
+    if there.get(name) != ("view" if is_view else "table"):
         return False
     if item.mark and release.versions.get("duckdb") == duckdb.__version__:
-        return mark(session, release.target_schema, item.name) == item.mark
-    return count_rows(session, item.name, release.target_schema) == item.row_count
+        return mark(session, schema, name) == item.mark
+    return count_rows(session, name, schema) == item.row_count
 
 
 def _check_dependants(session: Session, release: Release, own: list[ReleaseObject]) -> None:
     """Raises `ConflictError` for views that would break: DuckDB drops a table even if views read it."""
-    dropped = {(release.target_schema.casefold(), item.name.casefold()) for item in own}
+    dropped = {(schema.casefold(), name.casefold()) for schema, name in (place_of(release, item.name) for item in own)}
     read = {*dropped, (STATE_SCHEMA, f"snapshot_{release.number}")}
     faults = [
         Fault(

@@ -61,10 +61,10 @@ def write_rows(session: Session, plan: ReleasePlan, target: exp.Table) -> None:
     session.execute(create_table(target, ordered))
 
 
-def write_view(session: Session, plan: ReleasePlan, view: exp.Table, snapshot: exp.Table) -> None:
+def write_view(session: Session, view: exp.Table, snapshot: exp.Table) -> None:
     """Creates the view that shows the snapshot."""
-    names = [released.name for released in plan.columns()] + ([plan.marker] if plan.marker else [])
-    query = exp.select(*(column(name) for name in names)).from_(snapshot.copy())
+    names = [name for name, _ in session.described(exp.select("*").from_(snapshot))]
+    query = exp.select(*map(column, names)).from_(snapshot.copy())
     session.execute(exp.Create(this=view, kind="VIEW", expression=query))
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from tableveil.backend import Ledger
 from tableveil.state.mapper import Table
+from tableveil.state.seen import PUBLIC
 
 
 class ObjectKind(StrEnum):
@@ -33,9 +34,9 @@ OBJECTS = Table("release_objects", ReleaseObject, "release")
 
 LATEST = (
     "SELECT max(number) FROM tableveil.releases WHERE number IN (SELECT release FROM tableveil.release_objects) "
-    "GROUP BY target_schema, lower(target_name)"
+    f"AND {PUBLIC} GROUP BY target_schema, lower(target_name)"
 )
-"""The numbers of the latest release of each target. One whose entry a restore took over has no objects here."""
+"""The numbers of the latest public release of each target. One whose entry a restore took over has no objects here."""
 
 
 def replace(ledger: Ledger, release: int, added: ReleaseObject) -> None:

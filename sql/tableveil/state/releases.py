@@ -12,6 +12,7 @@ from tableveil.policy import ReleaseKind, TableReference
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.state import release_risks
+from tableveil.state.decisions import DECISIONS, Decision
 from tableveil.state.mapper import SOURCE_COLUMNS, NumberedTable, Table
 from tableveil.state.release_attributes import ATTRIBUTES, AttributeResult
 from tableveil.state.release_explanations import NEIGHBOURS, Explanation
@@ -71,14 +72,26 @@ class Proof:
     searched: Searched | None
 
 
+class ReleaseState(StrEnum):
+    """How far a release has come: from PENDING to APPROVED or REJECTED; from PENDING or APPROVED to WITHDRAWN.
+
+    A release that needs no approval is approved when it is written.
+    """
+
+    PENDING = "PENDING"
+    APPROVED = "APPROVED"
+    REJECTED = "REJECTED"
+    WITHDRAWN = "WITHDRAWN"
+
+
 @dataclass(frozen=True, slots=True)
 class Release:
     """A release and its evidence. `policy` is the document as JSON; seconds are of the whole job up to the commit.
 
     A `source` that is a query has no name; `source_tables` are those that it reads.
 
-    Releases are listed without their explanation and guarantees. A release is `current` until it is withdrawn, or
-    replaced by a later one.
+    Releases are listed without their explanation and guarantees. A release is `current` from its approval until it is
+    withdrawn, or replaced by a later one.
     """
 
     number: int
@@ -90,6 +103,7 @@ class Release:
     target_name: str
     kind: ReleaseKind
     repeat_reason: str
+    needs_approval: bool
     records: int
     suppressed_records: int
     classes: int
@@ -111,6 +125,16 @@ class Release:
     current: bool = field(default=True)
     withdrawal: Withdrawal | None = None
     audience: Audience = Audience.OWNER
+    decision: Decision | None = None
+
+    @property
+    def state(self) -> ReleaseState:
+        """The state that the ledger's entries about it make."""
+        if self.withdrawal is not None:
+            return ReleaseState.WITHDRAWN
+        if not self.needs_approval or (self.decision is not None and self.decision.approved):
+            return ReleaseState.APPROVED
+        return ReleaseState.PENDING if self.decision is None else ReleaseState.REJECTED
 
 
 _GUARANTEES = Table("guarantees", Guarantee, "release", position=True, names={"column": "column_name"})
@@ -142,7 +166,7 @@ class _Releases(NumberedTable[Release]):
         found = super().where(ledger, condition, parameters, order)
         numbers = [release.number for release in found]
         risks = release_risks.of_releases(ledger, numbers)
-        withdrawn = WITHDRAWALS.of(ledger, numbers)
+        withdrawn, decided = WITHDRAWALS.of(ledger, numbers), DECISIONS.of(ledger, numbers)
         # A query of its own: inside the entries' query it would take as long as the rest of that.
         latest = {number for (number,) in ledger.rows(LATEST)}
         neighbours = NEIGHBOURS.of(ledger, numbers if whole else [])
@@ -167,6 +191,7 @@ class _Releases(NumberedTable[Release]):
                 audience=Audience.OWNER
                 if number in owned
                 else (Audience.REVIEWER if number in under_review else Audience.PUBLIC),
+                decision=next(iter(decided[number]), None),
             )
 
         return [completed(release) for release in found]
@@ -180,7 +205,7 @@ RELEASES = _Releases(
         "proof.seconds": "search_seconds",
         "explanation.itself": None,
         "explanation.complete": "explanation_complete",
-        **dict.fromkeys(("risk_before", "risk_after", "current", "withdrawal", "audience")),
+        **dict.fromkeys(("risk_before", "risk_after", "current", "withdrawal", "audience", "decision")),
     },
     parts={
         "proof.searched.runners_up": Table("release_runners_up", RunnerUp, "release", position=True),
@@ -207,13 +232,17 @@ def exists(ledger: Ledger, number: int) -> bool:
 
 
 def earlier_releases(ledger: Ledger, tables: Sequence[TableReference], fingerprint: str | None) -> list[int]:
-    """Numbers of the releases made of any of these tables, alone or in a query, or of rows with that fingerprint."""
+    """Numbers of the releases made of any of these tables, alone or in a query, or of rows with that fingerprint.
+
+    Rejected releases are left out: nobody but their steward and approver saw anything of them.
+    """
     names = [(read.schema, read.table) for read in tables]
     rows = ledger.rows(
         "WITH read AS (SELECT unnest(?::VARCHAR[]) AS s, unnest(?::VARCHAR[]) AS t) "
-        "SELECT number FROM tableveil.releases WHERE source_fingerprint = ? "
-        "OR (source_schema, source_table) IN (FROM read) OR number IN (SELECT release FROM tableveil.release_sources "
-        "WHERE (source_schema, source_table) IN (FROM read)) ORDER BY number",
+        "SELECT number FROM tableveil.releases WHERE number NOT IN (SELECT release FROM tableveil.decisions "
+        "WHERE NOT approved) AND (source_fingerprint = ? OR (source_schema, source_table) IN (FROM read) "
+        "OR number IN (SELECT release FROM tableveil.release_sources "
+        "WHERE (source_schema, source_table) IN (FROM read))) ORDER BY number",
         [[schema for schema, _ in names], [name for _, name in names], fingerprint or ""],
     )
     return [number for (number,) in rows]

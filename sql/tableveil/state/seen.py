@@ -12,6 +12,9 @@ Seen = Callable[[Sight], Condition]
 
 UNHIDDEN: Condition = ("true", [])
 
+PUBLIC = "(NOT needs_approval OR number IN (SELECT release FROM tableveil.decisions WHERE approved))"
+"""The condition for releases whose objects are, or were, public."""
+
 
 def by_reads(scopes: Scopes) -> Condition:
     """Rows of jobs that read tables in the scopes, and no others; a job without a record of its tables is in none."""
@@ -48,10 +51,10 @@ def reviewed(sight: Sight) -> Condition:
 
 
 def releases(sight: Sight) -> Condition:
-    """Releases that are owned or reviewed, and published ones that are not suspended."""
+    """Releases that are owned or reviewed, and public ones that are not suspended."""
     text, parameters = _by_target(sight.published)
     unsuspended = "number NOT IN (SELECT release FROM tableveil.suspended_releases)"
-    return either(evidence(sight), reviewed(sight), (f"({text} AND {unsuspended})", parameters))
+    return either(evidence(sight), reviewed(sight), (f"({text} AND {PUBLIC} AND {unsuspended})", parameters))
 
 
 def either(*conditions: Condition) -> Condition:

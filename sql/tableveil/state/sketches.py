@@ -59,6 +59,12 @@ def insert(ledger: Ledger, release: int, sketch: Sketch) -> None:
         )
 
 
+def forget(ledger: Ledger, release: int) -> None:
+    """Deletes the sketch of a release that nobody may see any more; call it in a transaction."""
+    _SAMPLES.delete(ledger, release)
+    ledger.execute("DELETE FROM tableveil.release_sample_values WHERE release = ?", [release])
+
+
 def alike(ledger: Ledger, sketch: Sketch, known: Collection[int]) -> Iterator[Likeness]:
     """The samples of releases, except `known` ones, that have a value in common with one of the sketch.
 

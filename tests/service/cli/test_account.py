@@ -218,6 +218,7 @@ def test_a_replaced_release_says_so() -> None:
 def test_a_withdrawn_release_says_so() -> None:
     release = samples.release()
     release.current = False
+    release.state = release_service_pb2.RELEASE_STATE_WITHDRAWN
     release.withdraw_reason = "wrong k"
     release.withdraw_time.FromSeconds(60)
     lines = shown(release).splitlines()

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.cli.main import cli
 from tableveil.document import read_policy
-from tableveil.v1 import faults_pb2, hierarchy_service_pb2, job_service_pb2, policy_pb2
+from tableveil.v1 import faults_pb2, hierarchy_service_pb2, job_service_pb2, policy_pb2, release_service_pb2
 from tests.service.cli.conftest import Run
 from tests.service.client import samples
 from tests.service.client.fake_service import FakeService
@@ -107,6 +107,44 @@ def test_withdraw(run: Run, documents: Documents, service: FakeService) -> None:
     assert document["release"]["withdraw_reason"] == "a mistake"
     assert "withdrawn" in run("releases").stdout
     assert "a mistake" in run("show", "3").stdout
+
+
+def waiting(service: FakeService) -> None:
+    """A release that is public, and one of the same target that waits for approval."""
+    service.releases = {name: samples.release(name) for name in ("releases/3", "releases/2")}
+    waits = service.releases["releases/3"]
+    waits.current, waits.suppressed_records = False, 50_000
+    waits.state = release_service_pb2.RELEASE_STATE_PENDING
+    waits.warnings.append("a\x1b warning")
+
+
+def test_review(run: Run, documents: Documents, service: FakeService) -> None:
+    waiting(service)
+    assert "pending" in run("releases").stdout
+    shown = run("review", "3").stdout
+    assert "waits for approval" in shown
+    assert "Query it" not in shown
+    changes = shown[shown.index("Compared with releases/2") :]
+    assert [line.split() for line in changes.splitlines()[2:]] == [
+        ["suppressed", "3.68", "%", "50", "%"],
+        ["warning:", r"a\x1b", "warning", "none", "given"],
+    ]
+    [document] = documents("review", "3")
+    assert [release["name"] for release in document["releases"]] == ["releases/3", "releases/2"]
+    assert "There is none of this target." in run("review", "2").stdout
+    assert run("review", "7").exit_code == ExitCode.NOT_FOUND
+
+
+def test_decide(run: Run, documents: Documents, service: FakeService) -> None:
+    waiting(service)
+    assert run("approve", "3").stdout == "releases/3 is public as main.released.\n"
+    [document] = documents("approve", "3", "--note", "agreed")
+    found = document["release"]
+    assert (found["state"], found["decision_note"]) == ("RELEASE_STATE_APPROVED", "agreed")
+    assert run("reject", "3").exit_code == ExitCode.INVALID
+    waiting(service)
+    assert run("reject", "3", "--note", "too fine").stdout == "releases/3 is rejected; its evidence stays.\n"
+    assert r"by b\x1bob: too fine" in run("show", "3").stdout
 
 
 def test_what_would_be_feasible_is_a_table(run: Run, service: FakeService, documents: Documents) -> None:

@@ -207,8 +207,27 @@ class FakeService(
         self._received("WithdrawRelease", request, context)
         release = self._found(self.releases, request.name, context)
         release.current = False
+        release.state = release_service_pb2.RELEASE_STATE_WITHDRAWN
         release.withdraw_time.FromSeconds(1_800_000_000)
         release.withdraw_reason = request.reason
+        return release
+
+    def ApproveRelease(  # noqa: N802
+        self, request: release_service_pb2.ApproveReleaseRequest, context: grpc.ServicerContext
+    ) -> release_service_pb2.Release:
+        self._received("ApproveRelease", request, context)
+        release = self._found(self.releases, request.name, context)
+        release.current, release.decision_note = True, request.note
+        release.state = release_service_pb2.RELEASE_STATE_APPROVED
+        return release
+
+    def RejectRelease(  # noqa: N802
+        self, request: release_service_pb2.RejectReleaseRequest, context: grpc.ServicerContext
+    ) -> release_service_pb2.Release:
+        self._received("RejectRelease", request, context)
+        release = self._found(self.releases, request.name, context)
+        release.decided_by, release.decision_note = "b\x1bob", request.note
+        release.state = release_service_pb2.RELEASE_STATE_REJECTED
         return release
 
     def GetRelease(  # noqa: N802

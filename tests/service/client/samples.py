@@ -108,6 +108,7 @@ def release(name: str = "releases/3", target: str = "released") -> release_servi
         },
         duration=duration(77.3),
         current=True,
+        state=release_service_pb2.RELEASE_STATE_APPROVED,
     )
     message.create_time.FromSeconds(1_700_000_000)
     kinds = release_service_pb2.ReleaseObjectKind.DESCRIPTOR.values[1:5]

@@ -37,6 +37,7 @@ from tableveil.policy import ReleaseKind, TableReference
 from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
 from tableveil.runtime.model import Failure, FailureKind, Job, JobProgress
+from tableveil.state.decisions import Decision
 from tableveil.state.hierarchies import Stored
 from tableveil.state.jobs import JobPhase, JobState, Request
 from tableveil.state.release_attributes import AttributeResult
@@ -237,6 +238,7 @@ RELEASE = Release(
     target_name="released",
     kind=ReleaseKind.VIEW,
     repeat_reason="",
+    needs_approval=False,
     records=100,
     suppressed_records=5,
     classes=9,
@@ -278,6 +280,7 @@ RELEASE = Release(
         Guarantee("delta_disclosure", "illness", "delta", math.inf, 0.0),
         Guarantee("k_map", "", "k", None, None),
     ),
+    decision=Decision(True, "bob", MOMENT, "agreed"),
 )
 
 

@@ -1,4 +1,4 @@
-"""A server killed at any statement of a withdrawal or a deletion: nothing of it was done, or all."""
+"""A server killed at any statement of a withdrawal, a deletion or a decision: nothing of it was done, or all."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,12 @@ from tableveil.convert import stored_policy
 from tableveil.lookups.releases import Releases
 from tableveil.pipelines.risk_analysis import risk_analysis_work
 from tableveil.policy import ReleaseKind, ReleaseTarget, TableReference
-from tableveil.release import withdraw
+from tableveil.release import decide, withdraw
 from tableveil.requests.risk_analysis import RiskRequest
 from tableveil.runtime import JobManager
 from tableveil.state import removal
+from tableveil.state.decisions import Decision
+from tableveil.state.jobs import now
 from tableveil.state.kinds import JobKind
 from tests.migrated import opened
 from tests.service.jobs.managed import PATIENTS, POLICY, SECONDS, ended, submit
@@ -30,6 +33,9 @@ State = dict[str, int]
 
 RELEASE, ANALYSIS = 1, 2
 """The numbers of a release's job and of that of a risk analysis; the release has that number as well."""
+PENDING = 2
+"""The number of a release that waits for approval."""
+WAITS = ReleaseTarget("held", "released")
 
 
 def withdrawn(database: Database) -> None:
@@ -41,7 +47,16 @@ def deleted(database: Database) -> None:
         removal.delete_job(ledger, ANALYSIS, JobKind.RISK_ANALYSIS)
 
 
-REMOVALS = {"withdrawn": withdrawn, "deleted": deleted}
+def decided(database: Database, *, approved: bool) -> None:
+    decide(database, PENDING, WAITS, Decision(approved, "bob", now(), "a note"))
+
+
+REMOVALS: Mapping[str, Callable[[Database], None]] = {
+    "withdrawn": withdrawn,
+    "deleted": deleted,
+    "approved": partial(decided, approved=True),
+    "rejected": partial(decided, approved=False),
+}
 
 
 def killed_everywhere(directory: str, name: str) -> None:
@@ -87,8 +102,9 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with a released view and a risk analysis."""
     path = tmp_path_factory.mktemp("killed") / "original.duckdb"
     for database in opened(path):
-        jobs = JobManager(database, concurrent_jobs=1)
+        jobs = JobManager(database, concurrent_jobs=1, approval=["held"])
         with database.session() as session:
+            session.execute("CREATE SCHEMA held")
             session.execute(
                 "CREATE TABLE patients AS SELECT 20 + i % 3 AS age, i % 2 AS ward, 'illness ' || i % 5 AS illness "
                 f"FROM range({PATIENTS}) r(i)"
@@ -97,6 +113,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
         analysis = RiskRequest(TableReference("", "main", "patients"), None, ("age", "ward"), records=True)
         assert ended(jobs, submit(jobs, replace(POLICY, release=target)).number).result == RELEASE
         assert ended(jobs, jobs.submit(risk_analysis_work(analysis, "{}", stored_policy)).number).failure is None
+        assert ended(jobs, submit(jobs, replace(POLICY, release=WAITS)).number).result == PENDING
         jobs.close(SECONDS)
     return path
 
@@ -128,7 +145,7 @@ def test_killed_at_every_statement(original: Path, tmp_path: Path, name: str) ->
     copies = sorted(tmp_path.glob("[0-9]*.duckdb"), key=lambda path: int(path.stem))
     found = [before if is_copy(path, original) else state(path) for path in copies]
     done = found[-1]
-    gone = {"withdrawn": "main.released", "deleted": "tableveil.record_risks_1"}[name]
+    gone = {"withdrawn": "main.released", "deleted": "tableveil.record_risks_1"}.get(name, "tableveil.pending_2")
     assert gone in before
     assert gone not in done
     assert all(after in (before, done) for after in found)

@@ -35,6 +35,7 @@ def release(number: int) -> Release:
         target_name="released",
         kind=ReleaseKind.TABLE,
         repeat_reason="",
+        needs_approval=False,
         records=0,
         suppressed_records=0,
         classes=0,

@@ -93,7 +93,7 @@ def test_what_tableveil_did_not_write_is_never_replaced(
     session.execute(f'CREATE {kind} "{name}" AS SELECT 1 AS precious')
     try:
         with pytest.raises(ConflictError) as raised:
-            check_existing(session, replace(POLICY, release=ReleaseTarget("main", "released", if_exists=if_exists)))
+            check_existing(session, ReleaseTarget("main", "released", if_exists=if_exists))
     finally:
         session.execute(f'DROP {kind} "{name}"')
     assert raised.value.code == "TARGET_EXISTS"
@@ -106,7 +106,7 @@ def test_every_object_in_the_way_is_named(session: Session) -> None:
     session.execute("CREATE VIEW released_risk AS SELECT 1")
     try:
         with pytest.raises(ConflictError) as raised:
-            check_existing(session, POLICY)
+            check_existing(session, POLICY.release)
     finally:
         session.execute("DROP TABLE released")
         session.execute("DROP VIEW released_risk")
@@ -115,4 +115,4 @@ def test_every_object_in_the_way_is_named(session: Session) -> None:
 
 def test_the_same_name_in_another_schema_is_not_in_the_way(session: Session) -> None:
     session.execute('CREATE OR REPLACE TABLE "Public; x".released AS SELECT 1')
-    check_existing(session, POLICY)
+    check_existing(session, POLICY.release)

@@ -25,6 +25,7 @@ RELEASE = Release(
     target_name="released",
     kind=ReleaseKind.TABLE,
     repeat_reason="",
+    needs_approval=False,
     records=2**40,
     suppressed_records=5,
     classes=9,

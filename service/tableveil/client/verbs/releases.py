@@ -39,6 +39,18 @@ class ReleaseVerbs(Connection):
         request = release_service_pb2.WithdrawReleaseRequest(name=name, reason=reason)
         return self._ask(self._releases.WithdrawRelease, request)
 
+    def approve_release(self, release: str, note: str = "") -> release_service_pb2.Release:
+        """Makes a release public that waits for it, and that somebody else made."""
+        name = resource_name(RELEASES, release)
+        request = release_service_pb2.ApproveReleaseRequest(name=name, note=note)
+        return self._ask(self._releases.ApproveRelease, request)
+
+    def reject_release(self, release: str, note: str) -> release_service_pb2.Release:
+        """Drops the private objects of a release that waits for approval, and that somebody else made."""
+        name = resource_name(RELEASES, release)
+        request = release_service_pb2.RejectReleaseRequest(name=name, note=note)
+        return self._ask(self._releases.RejectRelease, request)
+
     def read(self, release: str, name: str) -> pa.RecordBatchReader:
         """A public object of the release as a stream of batches, in constant memory; close it to stop early."""
         from tableveil.client.objects import ObjectReader

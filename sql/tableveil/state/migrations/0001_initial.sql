@@ -180,6 +180,8 @@ CREATE TABLE tableveil.releases (
     target_name VARCHAR NOT NULL,
     kind VARCHAR NOT NULL,
     repeat_reason VARCHAR NOT NULL,
+    -- Its objects are private until another person approves it.
+    needs_approval BOOLEAN NOT NULL,
     records BIGINT NOT NULL,
     suppressed_records BIGINT NOT NULL,
     classes BIGINT NOT NULL,
@@ -250,6 +252,15 @@ CREATE TABLE tableveil.withdrawals (
     withdrawn_at TIMESTAMP NOT NULL,
     reason VARCHAR NOT NULL,
     kept_objects VARCHAR[] NOT NULL
+);
+
+-- What another person decided about a release that needs an approval. There is one decision, and it stays.
+CREATE TABLE tableveil.decisions (
+    release BIGINT PRIMARY KEY,
+    approved BOOLEAN NOT NULL,
+    decided_by VARCHAR NOT NULL,
+    decided_at TIMESTAMP NOT NULL,
+    note VARCHAR NOT NULL
 );
 
 -- Where the ledger went back in time: releases after a number may have been made that it does not know. A backup says so

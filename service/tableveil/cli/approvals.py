@@ -1,0 +1,110 @@
+"""The commands of approvers: `review`, `approve` and `reject`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+from rich.console import Group
+from rich.padding import Padding
+from rich.text import Text
+
+from tableveil.cli import wording
+from tableveil.cli.account import account
+from tableveil.cli.tables import listing
+from tableveil.cli.verb import Session, verb
+from tableveil.client import Client
+from tableveil.v1 import release_service_pb2
+from tableveil.v1.release_service_pb2 import Release
+
+Change = tuple[str, str, str]
+"""A fact's name, and its values in the public release and in the one that waits."""
+
+
+@click.command()
+@click.argument("release")
+@verb
+def review(session: Session, release: str) -> None:
+    """Show a release to its approver: its account, and what differs from the public release of its target.
+
+    Risks of single records and the utility of a release that waits are shown by `risk --release` and `utility`.
+    """
+    output = session.output
+    found = session.client.get_release(release)
+    public = _public(session.client, found)
+    if output.as_json:
+        both = [found] if public is None else [found, public]
+        output.json(release_service_pb2.ListReleasesResponse(releases=both))
+        return
+    heading = "Compared with the public release" if public is None else f"Compared with {public.name}, which is public"
+    changes = list(_changes(public, found)) if public else []
+    nothing = "They differ in nothing that is listed here." if public else "There is none of this target."
+    shown = listing(("", "public", "waits"), changes, nothing)
+    parts = [account(found), Text(""), Text(heading, style="bold"), Padding(shown, (0, 0, 0, 2), expand=False)]
+    output.show(Group(*parts))
+
+
+@click.command()
+@click.argument("release")
+@click.option("--note", default="", metavar="TEXT", help="For the ledger.")
+@verb
+def approve(session: Session, release: str, note: str) -> None:
+    """Make a release public that somebody else made, in place of an earlier one of its target."""
+    approved = session.client.approve_release(release, note)
+    if session.output.as_json:
+        session.output.json({"release": approved})
+    else:
+        session.output.show(f"{approved.name} is public as {wording.target_name(approved.target)}.")
+
+
+@click.command()
+@click.argument("release")
+@click.option("--note", required=True, metavar="TEXT", help="Why, for the ledger.")
+@verb
+def reject(session: Session, release: str, note: str) -> None:
+    """Drop a release that waits for approval and that somebody else made; its evidence stays."""
+    rejected = session.client.reject_release(release, note)
+    if session.output.as_json:
+        session.output.json({"release": rejected})
+    else:
+        session.output.show(f"{rejected.name} is rejected; its evidence stays.")
+
+
+def _public(client: Client, release: Release) -> Release | None:
+    """The public release of the same target, if it is another one."""
+    for other in client.list_releases():
+        if other.current and _place(other) == _place(release) and other.name != release.name:
+            return client.get_release(other.name)
+    return None
+
+
+def _place(release: Release) -> tuple[str, str]:
+    return release.target.schema, release.target.name.casefold()
+
+
+def _changes(public: Release, waits: Release) -> Iterator[Change]:
+    before, after = dict(_facts(public)), dict(_facts(waits))
+    for name in [*after, *(name for name in before if name not in after)]:
+        if before.get(name) != after.get(name):
+            yield name, before.get(name, "none"), after.get(name, "none")
+
+
+def _facts(release: Release) -> Iterator[tuple[str, str]]:
+    """The facts that an approver compares, each by a name of its own."""
+    # DuckDB is loaded with these, and other commands need not wait for it.
+    from tableveil.convert import privacy_in_words
+
+    policy = release.policy
+    yield "source", ", ".join(map(wording.table_name, release.source_tables)) or wording.table_name(release.source)
+    yield "privacy", wording.printable("; ".join(map(privacy_in_words, policy.privacy_models)))
+    yield "records", wording.count(release.records)
+    yield "suppressed", wording.share(release.suppressed_records / release.records if release.records else 0.0)
+    yield "classes", wording.count(release.classes)
+    yield "highest risk", wording.share(release.risk_after.highest)
+    yield "average risk", wording.share(release.risk_after.average)
+    yield f"score ({wording.printable(release.quality_model)})", wording.score(release.score)
+    for result in release.attributes:
+        level = wording.short(result.aggregation) if result.aggregation else f"level {result.level}"
+        yield wording.short(result.column), f"{level}, loss {wording.share(result.loss)}"
+    for text in release.warnings:
+        yield f"warning: {wording.printable(text)}", "given"

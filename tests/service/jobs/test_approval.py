@@ -1,0 +1,198 @@
+"""Four eyes: a release stays private until another person approves it, and a rejected one leaves nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tableveil.backend import Database, Session
+from tableveil.errors import ConflictError, InternalError, TableveilError
+from tableveil.lookups import Releases
+from tableveil.operate.objects import examine_releases, orphans
+from tableveil.pipelines.utility_report import utility_report_work
+from tableveil.policy import IfExists, Policy, ReleaseKind, ReleaseTarget
+from tableveil.runtime import JobManager
+from tableveil.state.decisions import Decision
+from tableveil.state.jobs import now
+from tableveil.state.releases import ReleaseState
+from tests.migrated import opened
+from tests.service.jobs.managed import POLICY, Open, ended, submit
+
+OBJECTS = ("released", "released_classes", "released_risk", "released_risk_histogram")
+APPROVED = Decision(True, "bob", now(), "looks good")
+REJECTED = Decision(False, "bob", now(), "too fine")
+REPLACED = replace(POLICY, release=replace(POLICY.release, if_exists=IfExists.REPLACE))
+
+
+@pytest.fixture
+def database(tmp_path: Path, released_once: Path) -> Iterator[Database]:
+    """With the public releases/1."""
+    yield from opened(tmp_path / "test.duckdb", released_once)
+
+
+@pytest.fixture
+def jobs(open_manager: Open) -> JobManager:
+    return open_manager(approval=["MAIN"])
+
+
+def released(jobs: JobManager, policy: Policy = REPLACED) -> int:
+    job = ended(jobs, submit(jobs, policy).number)
+    assert job.result is not None, job.failure
+    return job.result
+
+
+def state(database: Database, number: int) -> ReleaseState:
+    return Releases(database).get(number).state
+
+
+def tables(session: Session) -> set[str]:
+    rows = session.rows(
+        "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' "
+        "OR table_name LIKE 'pending%' OR table_name LIKE 'snapshot%' "
+        "UNION ALL SELECT view_name FROM duckdb_views() WHERE NOT internal"
+    )
+    return {name for (name,) in rows}
+
+
+def contents(session: Session) -> list[list[tuple[object, ...]]]:
+    """The public objects' rows, in their order."""
+    return [session.rows(f"FROM main.{name}") for name in OBJECTS]
+
+
+def refused(code: str, jobs: JobManager, number: int, decision: Decision = APPROVED) -> None:
+    with pytest.raises(TableveilError) as raised:
+        jobs.decide(number, REPLACED.release, decision)
+    assert raised.value.code == code
+
+
+def test_a_release_is_private_until_it_is_approved(jobs: JobManager, database: Database, session: Session) -> None:
+    before = contents(session)
+    number = released(jobs)
+    assert (state(database, 1), state(database, number)) == (ReleaseState.APPROVED, ReleaseState.PENDING)
+    assert contents(session) == before
+    assert Releases(database).get(1).current
+    assert not Releases(database).get(number).current
+    with pytest.raises(ConflictError) as raised, Releases(database).read(number, "released"):
+        pass
+    assert raised.value.code == "RELEASE_PENDING"
+    private = [session.rows(f"FROM tableveil.pending_{number}{name.removeprefix('released')}") for name in OBJECTS]
+
+    jobs.decide(number, REPLACED.release, APPROVED)
+
+    assert contents(session) == private
+    assert tables(session) == {"patients", *OBJECTS}
+    after = Releases(database).get(number)
+    assert (after.current, after.state, after.decision) == (True, ReleaseState.APPROVED, APPROVED)
+    assert not Releases(database).get(1).current
+    with Releases(database).read(number, "released") as reader:
+        assert reader.read_all().num_rows == len(private[0])
+    assert {finding.level.name for finding in examine_releases(session)} == {"OK"}
+
+
+@pytest.mark.parametrize("approved", [True, False])
+def test_a_view_shows_its_snapshot_once_approved(
+    jobs: JobManager, database: Database, session: Session, approved: bool
+) -> None:
+    target = ReleaseTarget("main", "other", ReleaseKind.VIEW)
+    number = released(jobs, replace(POLICY, release=target))
+    jobs.decide(number, target, APPROVED if approved else REJECTED)
+    shown = {"other", "other_classes", "other_risk", "other_risk_histogram", f"snapshot_{number}"}
+    assert tables(session) - {"patients", *OBJECTS} == (shown if approved else set())
+    assert not approved or session.value("SELECT count(*) FROM main.other") > 0
+
+
+def test_a_rejected_release_leaves_nothing_but_its_evidence(
+    jobs: JobManager, database: Database, session: Session
+) -> None:
+    before, number = contents(session), released(jobs)
+    refused("REASON_MISSING", jobs, number, replace(REJECTED, note=" "))
+    jobs.decide(number, REPLACED.release, REJECTED)
+    assert (contents(session), tables(session)) == (before, {"patients", *OBJECTS})
+    assert Releases(database).get(number).decision == REJECTED
+    assert session.value("SELECT count(*) FROM tableveil.release_samples WHERE release = ?", [number]) == 0
+    assert orphans(session) == []
+    with pytest.raises(ConflictError, match="rejected"):
+        jobs.withdraw(number, "again")
+
+
+def test_no_state_goes_back(jobs: JobManager, database: Database) -> None:
+    refused("RELEASE_DECIDED", jobs, 1)
+    for first in (APPROVED, REJECTED):
+        number = released(jobs)
+        jobs.decide(number, REPLACED.release, first)
+        for second in (APPROVED, REJECTED):
+            refused("RELEASE_DECIDED", jobs, number, second)
+        assert Releases(database).get(number).decision == first
+    withdrawn = released(jobs)
+    jobs.withdraw(withdrawn, "a mistake")
+    assert state(database, withdrawn) is ReleaseState.WITHDRAWN
+    refused("RELEASE_DECIDED", jobs, withdrawn)
+
+
+def test_nobody_approves_their_own_release(jobs: JobManager, database: Database, session: Session) -> None:
+    number = released(jobs)
+    session.execute("UPDATE tableveil.jobs SET owner = 'bob' WHERE number = (SELECT max(number) FROM tableveil.jobs)")
+    again = JobManager(database, approval=["main"])
+    try:
+        for decision in (APPROVED, REJECTED):
+            refused("OWN_RELEASE", again, number, decision)
+    finally:
+        again.close(10)
+    assert state(database, number) is ReleaseState.PENDING
+
+
+def test_an_older_release_never_replaces_a_newer_one(jobs: JobManager, session: Session) -> None:
+    older, newer = released(jobs), released(jobs)
+    jobs.decide(newer, REPLACED.release, APPROVED)
+    shown = contents(session)
+    refused("RELEASE_OVERTAKEN", jobs, older)
+    jobs.withdraw(newer, "a mistake")
+    refused("RELEASE_OVERTAKEN", jobs, older)
+    jobs.decide(older, REPLACED.release, REJECTED)
+    assert shown
+
+
+def test_what_waits_must_be_what_was_verified(jobs: JobManager, session: Session) -> None:
+    before, number = contents(session), released(jobs)
+    session.execute(f"INSERT INTO tableveil.pending_{number} FROM tableveil.pending_{number} LIMIT 1")
+    refused("PENDING_CHANGED", jobs, number)
+    assert contents(session) == before
+    # The changed table stays, so that somebody can look into it.
+    jobs.decide(number, REPLACED.release, REJECTED)
+    assert f"pending_{number}" in tables(session)
+
+
+def test_a_target_that_was_taken_meanwhile_stays_as_it_is(jobs: JobManager, session: Session) -> None:
+    target = ReleaseTarget("main", "other")
+    number = released(jobs, replace(POLICY, release=target))
+    session.execute("CREATE TABLE main.other AS SELECT 1 AS mine")
+    with pytest.raises(ConflictError) as raised:
+        jobs.decide(number, target, APPROVED)
+    assert raised.value.code == "TARGET_EXISTS"
+    assert session.value("SELECT mine FROM main.other") == 1
+    assert state(jobs._database, number) is ReleaseState.PENDING
+
+
+def test_a_copy_that_differs_is_not_made_public(
+    jobs: JobManager, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, number = contents(session), released(jobs)
+    marks = iter("abcdefgh")
+    monkeypatch.setattr("tableveil.release.approval.mark", lambda *_: next(marks))
+    with pytest.raises(InternalError):
+        jobs.decide(number, REPLACED.release, APPROVED)
+    assert contents(session) == before
+
+
+def test_utility_of_a_release_that_waits_can_be_seen(jobs: JobManager, database: Database) -> None:
+    number = released(jobs)
+    work = utility_report_work(number, "{}", lambda _: REPLACED)
+    assert ended(jobs, jobs.submit(work).number).failure is None
+
+
+def test_other_schemas_need_no_approval(open_manager: Open, database: Database) -> None:
+    assert state(database, released(open_manager(approval=["other"]))) is ReleaseState.APPROVED
+    assert state(database, released(open_manager(approval=["*"]))) is ReleaseState.PENDING
