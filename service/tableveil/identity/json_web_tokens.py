@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 import jwt
 
 from tableveil.identity.json_web_keys import KeySet
-from tableveil.identity.principal import AuthenticatedBy, Credentials, Principal, Unauthenticated
+from tableveil.identity.principal import NAME, AuthenticatedBy, Credentials, Principal, Unauthenticated
 
 PREFIX = "oidc:"
 """Begins the names of these principals and groups: a provider's user called admin is not the server's admin."""
@@ -17,7 +17,6 @@ LARGEST_TOKEN = 16 * 2**10
 LEEWAY_SECONDS = 60.0
 """How much the clocks of provider and server may differ."""
 
-_LONGEST_NAME = 200
 _TYPES = ("jwt", "at+jwt", "application/jwt", "application/at+jwt")
 
 
@@ -42,11 +41,11 @@ class JsonWebTokens:
         """The principal that the token names; see `Authenticator`."""
         claims = self._claims(credentials.bearer or "")
         name, groups = claims.get(self._provider.name_claim), claims.get(self._provider.groups_claim, [])
-        if not _is_name(name) or " " in name:
+        if not isinstance(name, str) or not NAME.fullmatch(PREFIX + name) or not name:
             raise Unauthenticated("JWT without a usable name")
         if isinstance(groups, str):
             groups = [groups]
-        if not isinstance(groups, list) or not all(map(_is_name, groups)):
+        if not isinstance(groups, list) or not all(map(_is_group, groups)):
             raise Unauthenticated("JWT with unusable groups")
         return Principal(PREFIX + name, frozenset(PREFIX + group for group in groups), AuthenticatedBy.JWT)
 
@@ -79,5 +78,6 @@ class JsonWebTokens:
         return claims
 
 
-def _is_name(found: object) -> TypeGuard[str]:
-    return isinstance(found, str) and 0 < len(found) <= _LONGEST_NAME and found.isprintable()
+def _is_group(found: object) -> TypeGuard[str]:
+    # Names of groups may have spaces.
+    return isinstance(found, str) and bool(found) and found.isprintable()

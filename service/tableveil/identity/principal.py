@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
+
+NAME = re.compile(r"[!-~\u00a1-\U0010ffff]{1,200}")
+"""Names of principals: 1 to 200 printable characters, none of them a space."""
 
 
 class AuthenticatedBy(StrEnum):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import logging
-import re
 import threading
 from collections.abc import Collection
 from dataclasses import replace
@@ -12,7 +11,7 @@ from datetime import datetime, timedelta
 
 from tableveil.backend import Database
 from tableveil.errors import InvalidError, NotFoundError, TableveilError, shortened
-from tableveil.identity.principal import AuthenticatedBy, Credentials, Principal, Unauthenticated
+from tableveil.identity.principal import NAME, AuthenticatedBy, Credentials, Principal, Unauthenticated
 from tableveil.identity.secret import digest_of, is_well_formed, new_secret
 from tableveil.state import tokens as store
 from tableveil.state.jobs import now
@@ -25,8 +24,6 @@ LONGEST_LIFETIME = timedelta(days=366)
 
 SECONDS_BETWEEN_NOTES = 60.0
 """How often the ledger is told which tokens were used: a commit for each call would take longer than most calls."""
-
-_NAME = re.compile(r"[!-~\u00a1-\U0010ffff]{1,200}")
 
 
 class Tokens:
@@ -155,7 +152,7 @@ class Tokens:
 
 def _check(principal: str, label: str, lifetime: timedelta | None) -> None:
     for field, text in (("principal", principal), ("label", label)):
-        if not _NAME.fullmatch(text):
+        if not NAME.fullmatch(text):
             expected = "1 to 200 printable characters, none of them a space"
             raise InvalidError.of("TOKEN_INVALID", field, shortened(text), expected)
     if lifetime is not None and not timedelta(0) < lifetime <= LONGEST_LIFETIME:

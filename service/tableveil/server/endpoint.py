@@ -73,6 +73,10 @@ SERVICES = tuple(service.full_name for service in DESCRIPTORS)
 
 _OPTIONS = (
     ("grpc.max_receive_message_length", LARGEST_MESSAGE),
+    # A provider's token lists groups, up to 16 KiB. Between the two limits gRPC refuses by chance, from 8 KiB on unless
+    # told otherwise.
+    ("grpc.max_metadata_size", 24 * 2**10),
+    ("grpc.absolute_max_metadata_size", 32 * 2**10),
     # Otherwise a second server would silently share the port, and calls would go to either.
     ("grpc.so_reuseport", 0),
     # A watcher whose machine vanished is noticed within 80 seconds.

@@ -13,6 +13,7 @@ import pytest
 
 from tableveil.client import Client, UnreachableError
 from tableveil.errors import DeniedError, InvalidError, UnauthenticatedError
+from tableveil.identity.json_web_tokens import LARGEST_TOKEN
 from tableveil.identity.secret import token_file
 from tableveil.server import Settings, TableveilServer
 from tests.service.identity.providers import AUDIENCE, ISSUER, claims, key_set, rsa_entry, signed
@@ -99,6 +100,10 @@ def test_where_clients_need_none(server: TableveilServer, authority: Authority, 
     assert is_let_in(address, authority, token)
     assert is_let_in(address, authority, signed(claims()))
     assert not is_let_in(address, authority, signed(claims(aud="other")))
+    # gRPC has limits of its own, at which it refuses by chance.
+    large = signed(claims(groups=["x" * 100] * 100))
+    assert 13_000 < len(large) < LARGEST_TOKEN
+    assert all(is_let_in(address, authority, large) for _ in range(5))
     # Nobody asked for it, so that nobody looked at it.
     assert not is_let_in(address, authority, client=authority.client("etl.example"))
 
