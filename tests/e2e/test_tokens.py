@@ -21,6 +21,7 @@ from tableveil.errors import (
 )
 from tableveil.identity.secret import new_secret, token_file
 from tableveil.v1 import access_pb2
+from tableveil.v1.audit_service_pb2 import AUDIT_EVENT_OFFLINE
 from tests.authenticated import TOKEN
 from tests.e2e import samples
 from tests.e2e.process import Serve, ServerProcess
@@ -146,6 +147,8 @@ def test_a_lost_token(server: ServerProcess, serve: Serve) -> None:
     with Client(again.address, secret) as client:
         assert [token.label for token in client.list_tokens()] == ["again", "first"]
         assert set(client.create_token("x", "y").token.roles) == set()
+        (offline,) = [entry for entry in client.list_audit_entries() if entry.event == AUDIT_EVENT_OFFLINE]
+        assert offline.note.startswith("tokens create: a token of admin with the roles ")
     assert not token_file(server.database).exists(), "there is no second first one"
 
 

@@ -42,6 +42,10 @@ class Audit:
         self._refusals = Refusals()
         try:
             self._file.append(AuditEntry(now(), AuditEvent.STARTED))
+            with database.ledger() as ledger:
+                for entry in store.pending(ledger):
+                    self._file.append(entry)
+                store.forget_pending(ledger)
         except BaseException:
             self._file.close()
             raise

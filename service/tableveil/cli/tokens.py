@@ -109,6 +109,8 @@ def _created_in(
     from tableveil.convert.tokens import token_to_proto
     from tableveil.identity.tokens import Tokens
     from tableveil.release import notice_older_ledger
+    from tableveil.state.audit_entries import note_offline
+    from tableveil.state.jobs import now
     from tableveil.state.migrate import migrate
 
     with closing(Database(Settings(database))) as opened:
@@ -116,6 +118,7 @@ def _created_in(
             migrate(ledger)
             # Otherwise the next start would suspend this token with those that a restore brought back.
             notice_older_ledger(opened.path, ledger)
+            note_offline(ledger, now(), f"tokens create: a token of {principal} with the roles {', '.join(roles)}")
         with closing(Tokens(opened)) as tokens_of:
             token, secret = tokens_of.create(principal, label, [role.upper() for role in roles], lifetime)
     return v1.CreateTokenResponse(token=token_to_proto(token), secret=secret)

@@ -18,6 +18,9 @@ from tableveil.v1.policy_pb2 import Policy, TableReference
 _READING = ("Check", "Compare", "Describe", "Draft", "Get", "List", "Preview", "Read")
 """The verbs of methods that change nothing. Any other method, and every stream, is recorded before it begins."""
 
+_NAMES = ("name", "principal")
+"""Fields of requests about what is nobody's resource: tokens, backups."""
+
 _OVER_LIMIT = "RATE_LIMITED"
 
 
@@ -68,8 +71,11 @@ def _entry(call: Call, event: AuditEvent) -> AuditEntry:
 
 
 def _resources(call: Call) -> Iterator[str]:
-    """The names at the paths that the method declares."""
-    for path in call.access.resources if call.access is not None and call.request is not None else ():
+    """The names at the paths that the method declares, or else those that the request has."""
+    if call.access is None or call.request is None:
+        return
+    own = [field for field in _NAMES if field in call.request.DESCRIPTOR.fields_by_name]
+    for path in call.access.resources or own:
         yield from filter(None, _names(reduce(getattr, path.split("."), call.request), path))
 
 

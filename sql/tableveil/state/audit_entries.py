@@ -111,6 +111,22 @@ def insert(ledger: Ledger, lines: Sequence[str], hashes: Sequence[str]) -> None:
         )
 
 
+def note_offline(ledger: Ledger, at: datetime, remark: str) -> None:
+    """Notes a command on the file, which no server has open, for the audit of the next one."""
+    ledger.execute("INSERT INTO tableveil.audit_pending VALUES (?, ?)", [at, remark])
+
+
+def pending(ledger: Ledger) -> list[AuditEntry]:
+    """The entries for commands that the audit does not have yet."""
+    rows = ledger.rows("SELECT happened_at, remark FROM tableveil.audit_pending ORDER BY happened_at")
+    return [AuditEntry(at, AuditEvent.OFFLINE, note=remark) for at, remark in rows]
+
+
+def forget_pending(ledger: Ledger) -> None:
+    """Forgets them: the audit has them."""
+    ledger.execute("DELETE FROM tableveil.audit_pending")
+
+
 def page(ledger: Ledger, wanted: AuditFilter, before: int | None, size: int) -> list[AuditEntry]:
     """The next `size` wanted entries with numbers below `before`, newest first."""
     return _ENTRIES.where(

@@ -17,7 +17,7 @@ from tableveil.audit import refusals as refusals_module
 from tableveil.audit.refusals import MOST_COUNTED, Refusals, Refused, without_port
 from tableveil.backend import Database, Settings
 from tableveil.errors import BusyError, InvalidError
-from tableveil.state.audit_entries import AuditEntry, AuditEvent, AuditFilter
+from tableveil.state.audit_entries import AuditEntry, AuditEvent, AuditFilter, note_offline, pending
 from tableveil.state.jobs import now
 from tableveil.state.migrate import migrate
 
@@ -127,6 +127,17 @@ def test_a_file_that_was_moved_between_two_starts_is_continued(
     audit = open_audit()
     assert not verify([old, path], head=audit.head.hash).faults
     assert [entry.number for entry in audit.page(ALL, None, 10)] == [4, 3, 2, 1]
+
+
+def test_commands_on_the_file_are_recorded_at_the_next_start(open_audit: Open, database: Database) -> None:
+    at = now()
+    with database.ledger() as ledger:
+        note_offline(ledger, at, "tokens create: anna")
+    audit = open_audit()
+    offline, _ = audit.page(ALL, None, 10)
+    assert (offline.event, offline.at, offline.note) == (AuditEvent.OFFLINE, at, "tokens create: anna")
+    with database.ledger() as ledger:
+        assert not pending(ledger)
 
 
 def test_the_copy_keeps_the_newest_entries(open_audit: Open, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,12 @@ CREATE TABLE tableveil.audit_entries (
     hash VARCHAR NOT NULL
 );
 
+-- Commands that changed this file while no server had it open, until the next start puts them into the audit.
+CREATE TABLE tableveil.audit_pending (
+    happened_at TIMESTAMP NOT NULL,
+    remark VARCHAR NOT NULL
+);
+
 -- Tokens by the SHA-256 of their texts, in hexadecimal digits. The roles hold on the whole server. A restored backup has
 -- its tokens suspended, because some of them may have been revoked since it was made.
 CREATE TABLE tableveil.tokens (
