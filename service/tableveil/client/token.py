@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import stat
 from functools import partialmethod
@@ -132,7 +133,14 @@ def _checked(token: str, field: str) -> str:
 
 
 def _is_of_this_machine(address: str) -> bool:
-    return address.startswith(("unix:", "localhost:", "127.", "[::1]:"))
+    if address.startswith("unix:"):
+        return True
+    host = address.rpartition(":")[0].strip("[]")
+    try:
+        # Not by its beginning: 127.0.0.1.example.com is elsewhere.
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _is_private(path: Path) -> bool:
