@@ -48,7 +48,7 @@ def names_at(port: int, root: Path, client: Files | None = None) -> list[str]:
     credentials = grpc.ssl_channel_credentials(root.read_bytes(), *pair)
     with grpc.secure_channel(f"localhost:{port}", credentials, [("grpc.use_local_subchannel_pool", 1)]) as channel:
         ask: Any = channel.unary_unary("/a/b")
-        found: list[str] = json.loads(ask(b"", timeout=20))
+        found: list[str] = json.loads(ask(b"", timeout=60))
         return found
 
 
