@@ -40,8 +40,9 @@ class Audit:
         self._file = AuditFile(path, Head(*found) if found else None)
         self._copies = Copies(self._file, database, sender)
         self._refusals = Refusals()
+        self._copying_failed = False
         try:
-            self._file.append(AuditEntry(now(), AuditEvent.STARTED))
+            self._file.append(AuditEntry(now(), AuditEvent.STARTED, note=_difference(self._file.head, found)))
             with database.ledger() as ledger:
                 for entry in store.pending(ledger):
                     self._file.append(entry)
@@ -112,11 +113,22 @@ class Audit:
     def _copy(self) -> None:
         try:
             self._copies.catch_up()
-        except TableveilError as error:
-            logger.error("the audit is not copied into the database: %s", error.code)
-        except (OSError, ValueError) as error:
-            logger.error("the audit is not copied into the database: %s", type(error).__name__)
+            self._copying_failed = False
+        except (TableveilError, OSError, ValueError) as error:
+            if not self._copying_failed:
+                reason = error.code if isinstance(error, TableveilError) else type(error).__name__
+                logger.error("the audit is not copied into the database: %s", reason)
+            self._copying_failed = True
 
     def _log_head(self) -> None:
         # A log that is kept elsewhere shows later whether the chain was computed anew.
         logger.info("the audit ends with entry %d, %s", self.head.number, self.head.hash)
+
+
+def _difference(head: Head, copied: tuple[int, str] | None) -> str:
+    """Says that the file lacks the last entry that was copied from it, if it does: entries were cut off."""
+    if copied is None or head.number > copied[0] or head == Head(*copied):
+        return ""
+    note = f"the database has entry {copied[0]} with the hash {copied[1]}, and the file does not"
+    logger.error("the audit: %s", note)
+    return note

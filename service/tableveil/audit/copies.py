@@ -33,7 +33,9 @@ class Copies:
         # The last entry that was read, and the last that is in the database.
         self._read = 0
         with database.ledger() as ledger:
-            self._copied, self._hash = store.newest(ledger) or (0, "")
+            copied, _ = store.newest(ledger) or (0, "")
+        # Less in the file than in the copy: entries were cut off, and their numbers come again.
+        self._copied = min(copied, file.head.number)
 
     @property
     def lag(self) -> int:
@@ -82,7 +84,7 @@ class Copies:
             logger.warning("entries %d to %d are missing in the copy of the audit", self._copied + 1, first - 1)
         with self._database.ledger() as ledger:
             store.insert(ledger, [line.decode() for line in lines], hashes)
-        self._copied, self._hash = number_of(lines[-1]), hashes[-1]
+        self._copied = number_of(lines[-1])
         if self._syslog is not None:
             try:
                 self._syslog.send(lines)

@@ -8,7 +8,7 @@ import traceback
 import grpc
 
 from tableveil.control import Stopped
-from tableveil.errors import CancelledError, InternalError, TableveilError, UnauthenticatedError
+from tableveil.errors import BusyError, CancelledError, InternalError, TableveilError, UnauthenticatedError
 from tableveil.runtime.model import Failure
 from tableveil.server.call import Call
 
@@ -20,7 +20,7 @@ def failure_of(call: Call, error: BaseException) -> Failure:
     match error:
         case Stopped():
             return Failure.of(CancelledError("CANCELLED", "nobody waits for it any more"))
-        case UnauthenticatedError():
+        case UnauthenticatedError() | BusyError(code="RATE_LIMITED"):
             # A line for each would let anybody fill the disk; the audit counts them.
             return Failure.of(error)
         case TableveilError():

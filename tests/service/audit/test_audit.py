@@ -129,6 +129,23 @@ def test_a_file_that_was_moved_between_two_starts_is_continued(
     assert [entry.number for entry in audit.page(ALL, None, 10)] == [4, 3, 2, 1]
 
 
+@pytest.mark.parametrize("cut", [1, 2])
+def test_a_start_tells_of_entries_that_were_cut_off_meanwhile(
+    open_audit: Open, database: Database, path: Path, cut: int
+) -> None:
+    with closing(Audit(path, database)) as audit:
+        audit.record(call())
+        audit.record(call("thief"))
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[: 4 - cut]))
+    audit = open_audit()
+    audit.record(call("bert"))
+    entries = audit.page(ALL, None, 10)
+    started = [entry for entry in entries if entry.event is AuditEvent.STARTED]
+    assert any("the database has entry 4 with the hash" in entry.note for entry in started)
+    assert {"thief", "bert"} <= {entry.principal for entry in entries}
+
+
 def test_commands_on_the_file_are_recorded_at_the_next_start(open_audit: Open, database: Database) -> None:
     at = now()
     with database.ledger() as ledger:
