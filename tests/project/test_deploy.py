@@ -16,7 +16,6 @@ import yaml
 from tableveil.cli.serve import serve
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
-PAGE = DEPLOY.parent / "docs" / "operations.md"
 UNIT = DEPLOY / "tableveil.service"
 CONFIG = "/etc/tableveil/config.toml"
 
@@ -26,13 +25,6 @@ def understood(arguments: list[str], config: Path) -> dict[str, Any]:
     command, *options = (str(config) if argument == CONFIG else argument for argument in arguments)
     assert command == "serve"
     return serve.make_context("serve", options).params
-
-
-def test_the_operators_page_has_every_option() -> None:
-    (table,) = re.findall(r"^\| options \| are about \|\n((?:\|.*\n)+)", PAGE.read_text(), re.MULTILINE)
-    assert sorted(re.findall(r"`(--[a-z-]+)`", table)) == sorted(
-        name for option in serve.params for name in option.opts
-    )
 
 
 @pytest.fixture(scope="module")
