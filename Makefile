@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .PHONY: demo test test-dagster lint bench bench-search bench-privacy bench-game bench-classification \
-	bench-microaggregation bench-local bench-operate bench-people bench-doors campaign protos clean
+	bench-microaggregation bench-local bench-usefulness bench-operate bench-people bench-doors campaign protos clean
 # Two targets must not install into the same environment at once.
 .NOTPARALLEL:
 
@@ -52,6 +52,9 @@ bench-microaggregation: $(VENV)/.dev
 
 bench-local: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only local
+
+bench-usefulness: $(VENV)/.dev
+	$(BIN)/python -m benchmarks --only usefulness
 
 bench-operate: $(VENV)/.dev
 	$(BIN)/python -m benchmarks --only operate

@@ -55,6 +55,7 @@ from benchmarks.search.other_models import other_models
 from benchmarks.search.property_stores import property_stores
 from benchmarks.search.speed import speed
 from benchmarks.section import Section
+from benchmarks.usefulness.numbers import usefulness
 
 SEARCH = (speed, first_seconds, other_models, ablation, cover, property_stores, comparison)
 PRIVACY = (reference_cases, whole_searches, per_check)
@@ -71,6 +72,7 @@ PARTS = (
     "classification",
     "microaggregation",
     "local",
+    "usefulness",
     "operate",
     "doors",
     "people",
@@ -91,6 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "game": [lambda: game_cases(options.shared), nation, state, pruning, risk],
         "classification": [functools.partial(section, options.shared) for section in CLASSIFICATION],
         "local": [*(functools.partial(section, options.shared) for section in LOCAL), local_large],
+        "usefulness": [lambda: usefulness(options.shared)],
         "operate": [load, watchers, memory, risk, guessed_risk, soak],
         "doors": [calls, many_jobs, verified, wrong_tokens],
         "people": [lambda: known_again(options.shared), cost_of_sketch, strictness, cost_of_effective_k],

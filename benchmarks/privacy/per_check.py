@@ -14,6 +14,7 @@ from benchmarks.section import Section, verdict
 from tableveil.control import Control
 from tableveil.policy import (
     AbsentValues,
+    Aggregate,
     AverageRisk,
     BetaLikeness,
     DeltaDisclosure,
@@ -123,7 +124,7 @@ def _row(data: Path, model: PrivacyModel) -> list[str]:
 def _search(data: Path, privacy: tuple[PrivacyModel, ...]) -> SearchOutcome:
     models = Models(
         privacy,
-        LossModel(),
+        LossModel(Aggregate.GEOMETRIC_MEAN),
         LIMIT,
         sensitive=(SENSITIVE,) if any(isinstance(model, SensitiveModel) for model in privacy) else (),
         every=1 if any(isinstance(model, WITH_ROWS) for model in privacy) else None,

@@ -18,7 +18,7 @@ from benchmarks.models import Models
 from benchmarks.search.in_memory import Instance, instances, problem_of
 from benchmarks.section import Section, verdict
 from tableveil.control import Control
-from tableveil.policy import KAnonymity, LossModel, SearchOptions
+from tableveil.policy import Aggregate, KAnonymity, LossModel, SearchOptions
 from tableveil.search import Problem, SearchOutcome, exact, search
 
 TITLE = "The search: checks, and speed-up over exhaustive search"
@@ -163,7 +163,7 @@ def _early_rows(data: Path) -> Iterator[list[str]]:
 
 
 def _loss_under_k(limit: Decimal) -> Models:
-    return Models((KAnonymity(5),), LossModel(), limit)
+    return Models((KAnonymity(5),), LossModel(Aggregate.GEOMETRIC_MEAN), limit)
 
 
 def _found(outcome: SearchOutcome) -> str:

@@ -139,6 +139,11 @@ def _on_person(person: ColumnDraft | None) -> Remark:
 
 def _on_choosing(columns: Sequence[ColumnDraft]) -> Iterator[Remark]:
     text = (
+        "Every class of records has levels of its own, which keeps most for analyses: docs/utility.md. Without this "
+        "field, all records have the same level in a column. Frontiers and --levels-of need that, and some models."
+    )
+    yield Remark("local_recoding", RemarkKind.GUESS, text)
+    text = (
         "Among all releases that are safe enough, the one is chosen whose labels cover the least part of each column's "
         "values, on average over the records and then over the columns. A weight makes a column count more. Other "
         "models fit other uses: docs/policy.md."

@@ -38,7 +38,7 @@ class LossModel:
     by 2 * (1 - factor). `monotone` scores a transformation as if nothing were suppressed.
     """
 
-    aggregate: Aggregate = Aggregate.GEOMETRIC_MEAN
+    aggregate: Aggregate = Aggregate.ARITHMETIC_MEAN
     factor: float = BALANCED
     monotone: bool = False
 

@@ -690,7 +690,7 @@ class _AggregateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_Aggregate.V
     AGGREGATE_UNSPECIFIED: _Aggregate.ValueType  # 0
     """Stands for the quality model's default."""
     AGGREGATE_GEOMETRIC_MEAN: _Aggregate.ValueType  # 1
-    """(∏ (1 + w·v))^(1/m) − 1: like the arithmetic mean, but it prefers that all columns lose a little."""
+    """(∏ (1 + w·v))^(1/m) − 1, as in ARX: it prefers the loss of one whole column to small losses of many."""
     AGGREGATE_ARITHMETIC_MEAN: _Aggregate.ValueType  # 2
     """∑ w·v / m."""
     AGGREGATE_MAXIMUM: _Aggregate.ValueType  # 3
@@ -706,7 +706,7 @@ class Aggregate(_Aggregate, metaclass=_AggregateEnumTypeWrapper):
 AGGREGATE_UNSPECIFIED: Aggregate.ValueType  # 0
 """Stands for the quality model's default."""
 AGGREGATE_GEOMETRIC_MEAN: Aggregate.ValueType  # 1
-"""(∏ (1 + w·v))^(1/m) − 1: like the arithmetic mean, but it prefers that all columns lose a little."""
+"""(∏ (1 + w·v))^(1/m) − 1, as in ARX: it prefers the loss of one whole column to small losses of many."""
 AGGREGATE_ARITHMETIC_MEAN: Aggregate.ValueType  # 2
 """∑ w·v / m."""
 AGGREGATE_MAXIMUM: Aggregate.ValueType  # 3
@@ -2954,7 +2954,7 @@ class Loss(_message.Message):
     FACTOR_FIELD_NUMBER: _builtins.int
     MONOTONE_FIELD_NUMBER: _builtins.int
     aggregate: Global___Aggregate.ValueType
-    """How the parts become one score. Default: `GEOMETRIC_MEAN`."""
+    """How the parts become one score. Default: `ARITHMETIC_MEAN`."""
     factor: _builtins.float
     """The cost of generalization against that of suppression. At 0.5 both count in full. Below, suppression counts by 2 ·
     factor, so that more records are suppressed. Above, generalization counts by 2 · (1 − factor), so that more is

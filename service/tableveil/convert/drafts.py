@@ -12,6 +12,9 @@ from tableveil.v1 import policy_pb2
 
 SUPPRESSION_LIMIT = "0.05"
 
+TIME_LIMIT_SECONDS = "30"
+"""Local recoding finds nearly all of what it would find without a limit in so many seconds."""
+
 _KINDS = {
     RemarkKind.NOTE: v1.DRAFT_REMARK_KIND_NOTE,
     RemarkKind.GUESS: v1.DRAFT_REMARK_KIND_GUESS,
@@ -29,7 +32,9 @@ def policy_draft_to_proto(draft: PolicyDraft) -> v1.DraftPolicyResponse:
         attributes=map(_attribute, draft.columns),
         privacy_models=[policy_pb2.PrivacyModel(k_anonymity=policy_pb2.KAnonymity(k=draft.k))],
         suppression_limit=SUPPRESSION_LIMIT,
-        quality_model=policy_pb2.QualityModel(loss=policy_pb2.Loss(aggregate=policy_pb2.AGGREGATE_GEOMETRIC_MEAN)),
+        quality_model=policy_pb2.QualityModel(loss=policy_pb2.Loss(aggregate=policy_pb2.AGGREGATE_ARITHMETIC_MEAN)),
+        local_recoding=policy_pb2.LocalRecoding(),
+        search=policy_pb2.Search(time_limit_seconds=TIME_LIMIT_SECONDS),
         release=policy_pb2.ReleaseTarget(
             schema=draft.source.schema or "main",
             name=f"{draft.source.table or 'query'}_released",

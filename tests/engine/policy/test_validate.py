@@ -375,7 +375,7 @@ def test_thousands_of_wrong_names_are_no_burden() -> None:
 @pytest.mark.parametrize(
     ("model", "text"),
     [
-        (LossModel(), "loss, geometric mean"),
+        (LossModel(), "loss, arithmetic mean"),
         (LossModel(Aggregate.MAXIMUM, 0.25, monotone=True), "loss, maximum, factor 0.25, monotone"),
         (EntropyModel(normalized=True), "entropy, normalized, sum"),
         (HeightModel(), "height, sum"),

@@ -284,7 +284,7 @@ def test_zero_means_the_default_where_the_proto_says_so() -> None:
 @pytest.mark.parametrize(
     ("kind", "model"),
     [
-        ("loss", LossModel(Aggregate.GEOMETRIC_MEAN)),
+        ("loss", LossModel(Aggregate.ARITHMETIC_MEAN)),
         ("entropy", EntropyModel(aggregate=Aggregate.SUM)),
         ("precision", PrecisionModel(Aggregate.ARITHMETIC_MEAN)),
         ("height", HeightModel(Aggregate.SUM)),

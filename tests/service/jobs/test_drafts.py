@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
@@ -14,7 +16,7 @@ from tableveil.document import read_policy, to_commented_yaml
 from tableveil.drafting import PolicyDraft, RemarkKind
 from tableveil.errors import InvalidError, NotFoundError
 from tableveil.pipelines.draft import Drafts
-from tableveil.policy import LossModel, Policy, Role, TableReference
+from tableveil.policy import LossModel, Policy, Role, SearchOptions, TableReference
 from tableveil.state.releases import Release
 
 Draft = Callable[[str], PolicyDraft]
@@ -88,8 +90,11 @@ def test_a_draft_that_is_filled_in_runs(
     assert "cover the least part" in remarks(found, "quality_model")
     assert "'sex'" in remarks(found, "quality_model")
     assert found.k == 11
-    release = run(database, policy)
+    release = run(database, replace(policy, search=SearchOptions(Decimal(1))))
     assert release.target_name == "people_released"
+    assert policy.local_recoding is not None
+    assert release.proof.strategy.startswith("local recoding")
+    assert "levels of its own" in remarks(found, "local_recoding")
     (rows,) = session.row("SELECT count(*) FROM people_released")
     assert rows >= 380
 

@@ -153,7 +153,7 @@ def test_losses_and_parts_are_told_apart(database: Database, run: Run, usual: Re
     assert [result.part for result in release.attributes] == [float(level) for level in levels(release).values()]
     assert release.score == sum(levels(release).values())
     assert all(0 <= result.loss <= 1 for result in release.attributes)
-    assert usual.quality_model == "loss, geometric mean"
+    assert usual.quality_model == "loss, arithmetic mean"
     assert [result.part for result in usual.attributes] == [result.loss for result in usual.attributes]
 
 
