@@ -14,7 +14,10 @@ from tableveil.verification.text import quoted, spelled
 from tableveil.verification.written import OWN_LEVELS, Labels, Written
 
 MOST_COMPARED = 20_000_000
-"""The most own values times rows of their class that are compared; beyond it, the release looked at a part of them."""
+"""The most own values times rows of their class; beyond it, the release itself looked at a part of the own values."""
+
+AT_ONCE = 2_000_000
+"""How many of these are compared: an even part of the own values, if there are more."""
 
 POOL = -1
 
@@ -103,6 +106,7 @@ def _least(session: Session, j: int, columns: int) -> int | None:
     )
     left = None
     if 0 < compared <= MOST_COMPARED:
+        parts = 1 + compared // AT_ONCE
         fits, joins = [], []
         for i in range(columns):
             session.stage(
@@ -119,7 +123,8 @@ def _least(session: Session, j: int, columns: int) -> int | None:
             f"SELECT min(rows) FROM (SELECT coalesce(sum(held.n) FILTER ({' AND '.join(fits)}), 0) AS rows FROM known "
             "JOIN (SELECT o, sum(n) AS own FROM pairs_0 GROUP BY o) USING (o) "
             "JOIN (SELECT l, sum(n) AS size FROM pairs_0 GROUP BY l) USING (l) "
-            f"JOIN held USING (class) {' '.join(joins)} WHERE different > 1 GROUP BY class, known.o)"
+            f"JOIN held USING (class) {' '.join(joins)} WHERE different > 1 AND known.o % {parts} = 0 "
+            "GROUP BY class, known.o)"
         )
         for i in range(columns):
             session.execute(f"DROP TABLE temp.main.pairs_{i}")
