@@ -22,18 +22,30 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior__pb2
+from google.api import resource_pb2 as google_dot_api_dot_resource__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tableveil/v1/access_service.proto\x12\x0ctableveil.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\"\x8c\x01\n\x12\x43reateTokenRequest\x12\x11\n\tprincipal\x18\x01 \x01(\t\x12\r\n\x05label\x18\x02 \x01(\t\x12\'\n\x05roles\x18\x03 \x03(\x0e\x32\x18.tableveil.v1.AccessRole\x12+\n\x08lifetime\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\"I\n\x13\x43reateTokenResponse\x12\"\n\x05token\x18\x01 \x01(\x0b\x32\x13.tableveil.v1.Token\x12\x0e\n\x06secret\x18\x02 \x01(\t\":\n\x11ListTokensRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x12ListTokensResponse\x12#\n\x06tokens\x18\x01 \x03(\x0b\x32\x13.tableveil.v1.Token\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\"\n\x12RevokeTokenRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"9\n\x13RevokeTokenResponse\x12\"\n\x05token\x18\x01 \x01(\x0b\x32\x13.tableveil.v1.Token\"#\n\x13\x43onfirmTokenRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\":\n\x14\x43onfirmTokenResponse\x12\"\n\x05token\x18\x01 \x01(\x0b\x32\x13.tableveil.v1.Token\"\xb9\x02\n\x05Token\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tprincipal\x18\x02 \x01(\t\x12\r\n\x05label\x18\x03 \x01(\t\x12\'\n\x05roles\x18\x04 \x03(\x0e\x32\x18.tableveil.v1.AccessRole\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rlast_use_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0brevoke_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tsuspended\x18\t \x01(\x08\x32\x83\x03\n\rAccessService\x12[\n\x0b\x43reateToken\x12 .tableveil.v1.CreateTokenRequest\x1a!.tableveil.v1.CreateTokenResponse\"\x07\xda\xdd\x18\x03\n\x01\x01\x12X\n\nListTokens\x12\x1f.tableveil.v1.ListTokensRequest\x1a .tableveil.v1.ListTokensResponse\"\x07\xda\xdd\x18\x03\n\x01\x01\x12[\n\x0bRevokeToken\x12 .tableveil.v1.RevokeTokenRequest\x1a!.tableveil.v1.RevokeTokenResponse\"\x07\xda\xdd\x18\x03\n\x01\x01\x12^\n\x0c\x43onfirmToken\x12!.tableveil.v1.ConfirmTokenRequest\x1a\".tableveil.v1.ConfirmTokenResponse\"\x07\xda\xdd\x18\x03\n\x01\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tableveil/v1/access_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\"\x92\x01\n\x12\x43reateTokenRequest\x12\x17\n\tprincipal\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12\r\n\x05label\x18\x02 \x01(\t\x12\'\n\x05roles\x18\x03 \x03(\x0e\x32\x18.tableveil.v1.AccessRole\x12+\n\x08lifetime\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\"I\n\x13\x43reateTokenResponse\x12\"\n\x05token\x18\x01 \x01(\x0b\x32\x13.tableveil.v1.Token\x12\x0e\n\x06secret\x18\x02 \x01(\t\":\n\x11ListTokensRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x12ListTokensResponse\x12#\n\x06tokens\x18\x01 \x03(\x0b\x32\x13.tableveil.v1.Token\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"<\n\x12RevokeTokenRequest\x12&\n\x04name\x18\x01 \x01(\tB\x18\xe2\x41\x01\x02\xfa\x41\x11\n\x0ftableveil/Token\"9\n\x13RevokeTokenResponse\x12\"\n\x05token\x18\x01 \x01(\x0b\x32\x13.tableveil.v1.Token\"=\n\x13\x43onfirmTokenRequest\x12&\n\x04name\x18\x01 \x01(\tB\x18\xe2\x41\x01\x02\xfa\x41\x11\n\x0ftableveil/Token\":\n\x14\x43onfirmTokenResponse\x12\"\n\x05token\x18\x01 \x01(\x0b\x32\x13.tableveil.v1.Token\"\xf4\x02\n\x05Token\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x11\n\tprincipal\x18\x02 \x01(\t\x12\r\n\x05label\x18\x03 \x01(\t\x12\'\n\x05roles\x18\x04 \x03(\x0e\x32\x18.tableveil.v1.AccessRole\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rlast_use_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0brevoke_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tsuspended\x18\t \x01(\x08:3\xea\x41\x30\n\x0ftableveil/Token\x12\x0etokens/{token}*\x06tokens2\x05token2\x83\x03\n\rAccessService\x12[\n\x0b\x43reateToken\x12 .tableveil.v1.CreateTokenRequest\x1a!.tableveil.v1.CreateTokenResponse\"\x07\xda\xdd\x18\x03\n\x01\x01\x12X\n\nListTokens\x12\x1f.tableveil.v1.ListTokensRequest\x1a .tableveil.v1.ListTokensResponse\"\x07\xda\xdd\x18\x03\n\x01\x01\x12[\n\x0bRevokeToken\x12 .tableveil.v1.RevokeTokenRequest\x1a!.tableveil.v1.RevokeTokenResponse\"\x07\xda\xdd\x18\x03\n\x01\x01\x12^\n\x0c\x43onfirmToken\x12!.tableveil.v1.ConfirmTokenRequest\x1a\".tableveil.v1.ConfirmTokenResponse\"\x07\xda\xdd\x18\x03\n\x01\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tableveil.v1.access_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_CREATETOKENREQUEST'].fields_by_name['principal']._loaded_options = None
+  _globals['_CREATETOKENREQUEST'].fields_by_name['principal']._serialized_options = b'\342A\001\002'
+  _globals['_REVOKETOKENREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_REVOKETOKENREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\021\n\017tableveil/Token'
+  _globals['_CONFIRMTOKENREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_CONFIRMTOKENREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\021\n\017tableveil/Token'
+  _globals['_TOKEN'].fields_by_name['name']._loaded_options = None
+  _globals['_TOKEN'].fields_by_name['name']._serialized_options = b'\342A\001\010'
+  _globals['_TOKEN']._loaded_options = None
+  _globals['_TOKEN']._serialized_options = b'\352A0\n\017tableveil/Token\022\016tokens/{token}*\006tokens2\005token'
   _globals['_ACCESSSERVICE'].methods_by_name['CreateToken']._loaded_options = None
   _globals['_ACCESSSERVICE'].methods_by_name['CreateToken']._serialized_options = b'\332\335\030\003\n\001\001'
   _globals['_ACCESSSERVICE'].methods_by_name['ListTokens']._loaded_options = None
@@ -42,24 +54,24 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_ACCESSSERVICE'].methods_by_name['RevokeToken']._serialized_options = b'\332\335\030\003\n\001\001'
   _globals['_ACCESSSERVICE'].methods_by_name['ConfirmToken']._loaded_options = None
   _globals['_ACCESSSERVICE'].methods_by_name['ConfirmToken']._serialized_options = b'\332\335\030\003\n\001\001'
-  _globals['_CREATETOKENREQUEST']._serialized_start=144
-  _globals['_CREATETOKENREQUEST']._serialized_end=284
-  _globals['_CREATETOKENRESPONSE']._serialized_start=286
-  _globals['_CREATETOKENRESPONSE']._serialized_end=359
-  _globals['_LISTTOKENSREQUEST']._serialized_start=361
-  _globals['_LISTTOKENSREQUEST']._serialized_end=419
-  _globals['_LISTTOKENSRESPONSE']._serialized_start=421
-  _globals['_LISTTOKENSRESPONSE']._serialized_end=503
-  _globals['_REVOKETOKENREQUEST']._serialized_start=505
-  _globals['_REVOKETOKENREQUEST']._serialized_end=539
-  _globals['_REVOKETOKENRESPONSE']._serialized_start=541
-  _globals['_REVOKETOKENRESPONSE']._serialized_end=598
-  _globals['_CONFIRMTOKENREQUEST']._serialized_start=600
-  _globals['_CONFIRMTOKENREQUEST']._serialized_end=635
-  _globals['_CONFIRMTOKENRESPONSE']._serialized_start=637
-  _globals['_CONFIRMTOKENRESPONSE']._serialized_end=695
-  _globals['_TOKEN']._serialized_start=698
-  _globals['_TOKEN']._serialized_end=1011
-  _globals['_ACCESSSERVICE']._serialized_start=1014
-  _globals['_ACCESSSERVICE']._serialized_end=1401
+  _globals['_CREATETOKENREQUEST']._serialized_start=204
+  _globals['_CREATETOKENREQUEST']._serialized_end=350
+  _globals['_CREATETOKENRESPONSE']._serialized_start=352
+  _globals['_CREATETOKENRESPONSE']._serialized_end=425
+  _globals['_LISTTOKENSREQUEST']._serialized_start=427
+  _globals['_LISTTOKENSREQUEST']._serialized_end=485
+  _globals['_LISTTOKENSRESPONSE']._serialized_start=487
+  _globals['_LISTTOKENSRESPONSE']._serialized_end=569
+  _globals['_REVOKETOKENREQUEST']._serialized_start=571
+  _globals['_REVOKETOKENREQUEST']._serialized_end=631
+  _globals['_REVOKETOKENRESPONSE']._serialized_start=633
+  _globals['_REVOKETOKENRESPONSE']._serialized_end=690
+  _globals['_CONFIRMTOKENREQUEST']._serialized_start=692
+  _globals['_CONFIRMTOKENREQUEST']._serialized_end=753
+  _globals['_CONFIRMTOKENRESPONSE']._serialized_start=755
+  _globals['_CONFIRMTOKENRESPONSE']._serialized_end=813
+  _globals['_TOKEN']._serialized_start=816
+  _globals['_TOKEN']._serialized_end=1188
+  _globals['_ACCESSSERVICE']._serialized_start=1191
+  _globals['_ACCESSSERVICE']._serialized_end=1578
 # @@protoc_insertion_point(module_scope)

@@ -22,6 +22,7 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior__pb2
 from google.api import resource_pb2 as google_dot_api_dot_resource__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
@@ -30,13 +31,27 @@ from tableveil.v1 import job_service_pb2 as tableveil_dot_v1_dot_job__service__p
 from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)tableveil/v1/classification_service.proto\x12\x0ctableveil.v1\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\x1a\x19tableveil/v1/policy.proto\"\xda\x01\n\x15\x43lassificationRequest\x12\x0f\n\x07release\x18\x01 \x01(\t\x12\x0f\n\x07\x63lasses\x18\x02 \x03(\t\x12\x10\n\x08\x66\x65\x61tures\x18\x03 \x03(\t\x12-\n\x0b\x63lassifiers\x18\x04 \x03(\x0e\x32\x18.tableveil.v1.Classifier\x12\r\n\x05\x66olds\x18\x05 \x01(\x05\x12\x0c\n\x04seed\x18\x06 \x01(\x03\x12\x13\n\x0bmax_records\x18\x07 \x01(\x03\x12\x1b\n\x13\x63hoose_inside_folds\x18\x08 \x01(\x08\x12\x0f\n\x07publish\x18\t \x01(\x08\"k\n\x18\x41ssessClassifiersRequest\x12;\n\x0e\x63lassification\x18\x01 \x01(\x0b\x32#.tableveil.v1.ClassificationRequest\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"(\n\x18GetClassificationRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"C\n\x1aListClassificationsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"s\n\x1bListClassificationsResponse\x12;\n\x0f\x63lassifications\x18\x01 \x03(\x0b\x32\".tableveil.v1.ClassificationReport\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xb6\x04\n\x14\x43lassificationReport\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03job\x18\x02 \x01(\t\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07release\x18\x04 \x01(\t\x12,\n\x06source\x18\x05 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x1a\n\x12source_fingerprint\x18\x06 \x01(\t\x12\x0f\n\x07records\x18\x07 \x01(\x03\x12\x17\n\x0fsampled_records\x18\x08 \x01(\x03\x12\x1a\n\x12suppressed_records\x18\t \x01(\x03\x12\r\n\x05\x66olds\x18\n \x01(\x05\x12\x32\n\x0b\x61ssessments\x18\x0b \x03(\x0b\x32\x1d.tableveil.v1.ClassAssessment\x12\x11\n\tpublished\x18\x0c \x01(\t\x12\x10\n\x08warnings\x18\r \x03(\t\x12\x34\n\x07request\x18\x0e \x01(\x0b\x32#.tableveil.v1.ClassificationRequest\x12+\n\x08\x64uration\x18\x0f \x01(\x0b\x32\x19.google.protobuf.Duration:f\xea\x41\x63\n\x1etableveil/ClassificationReport\x12 classifications/{classification}*\x0f\x63lassifications2\x0e\x63lassification\"\xc7\x01\n\x0f\x43lassAssessment\x12\x14\n\x0c\x63lass_column\x18\x01 \x01(\t\x12\x10\n\x08\x66\x65\x61tures\x18\x02 \x03(\t\x12\x0e\n\x06labels\x18\x03 \x03(\t\x12\x0f\n\x07records\x18\x04 \x01(\x03\x12\x32\n\x08\x62\x61seline\x18\x05 \x01(\x0b\x32 .tableveil.v1.ClassifierMeasures\x12\x37\n\x0b\x63omparisons\x18\x06 \x03(\x0b\x32\".tableveil.v1.ClassifierComparison\"\xe4\x01\n\x14\x43lassifierComparison\x12,\n\nclassifier\x18\x01 \x01(\x0e\x32\x18.tableveil.v1.Classifier\x12\x32\n\x08original\x18\x02 \x01(\x0b\x32 .tableveil.v1.ClassifierMeasures\x12\x34\n\nanonymized\x18\x03 \x01(\x0b\x32 .tableveil.v1.ClassifierMeasures\x12\x1e\n\x11relative_accuracy\x18\x04 \x01(\x01H\x00\x88\x01\x01\x42\x14\n\x12_relative_accuracy\"c\n\x12\x43lassifierMeasures\x12\x10\n\x08\x61\x63\x63uracy\x18\x01 \x01(\x01\x12\r\n\x05\x62rier\x18\x02 \x01(\x01\x12,\n\x07\x63lasses\x18\x03 \x03(\x0b\x32\x1b.tableveil.v1.ClassMeasures\"\xb6\x01\n\rClassMeasures\x12\r\n\x05label\x18\x01 \x01(\t\x12\x16\n\tprecision\x18\x02 \x01(\x01H\x00\x88\x01\x01\x12\x13\n\x06recall\x18\x03 \x01(\x01H\x01\x88\x01\x01\x12\x10\n\x03\x61uc\x18\x04 \x01(\x01H\x02\x88\x01\x01\x12\x11\n\tpredicted\x18\x05 \x03(\x03\x12#\n\x03roc\x18\x06 \x03(\x0b\x32\x16.tableveil.v1.RocPointB\x0c\n\n_precisionB\t\n\x07_recallB\x06\n\x04_auc\"C\n\x08RocPoint\x12\x1b\n\x13\x66\x61lse_positive_rate\x18\x01 \x01(\x01\x12\x1a\n\x12true_positive_rate\x18\x02 \x01(\x01*\xa4\x01\n\nClassifier\x12\x1a\n\x16\x43LASSIFIER_UNSPECIFIED\x10\x00\x12\"\n\x1e\x43LASSIFIER_LOGISTIC_REGRESSION\x10\x01\x12\x1a\n\x16\x43LASSIFIER_NAIVE_BAYES\x10\x02\x12\x1c\n\x18\x43LASSIFIER_DECISION_TREE\x10\x03\x12\x1c\n\x18\x43LASSIFIER_RANDOM_FOREST\x10\x04\x32\xf1\x02\n\x15\x43lassificationService\x12o\n\x11\x41ssessClassifiers\x12&.tableveil.v1.AssessClassifiersRequest\x1a\x11.tableveil.v1.Job\"\x1f\xda\xdd\x18\x1b\n\x01\x03\x12\x16\x63lassification.release\x12p\n\x11GetClassification\x12&.tableveil.v1.GetClassificationRequest\x1a\".tableveil.v1.ClassificationReport\"\x0f\xda\xdd\x18\x0b\n\x03\x03\x04\x06\x12\x04name\x12u\n\x13ListClassifications\x12(.tableveil.v1.ListClassificationsRequest\x1a).tableveil.v1.ListClassificationsResponse\"\t\xda\xdd\x18\x05\n\x03\x03\x04\x06\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)tableveil/v1/classification_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\x1a\x19tableveil/v1/policy.proto\"\xfc\x01\n\x15\x43lassificationRequest\x12+\n\x07release\x18\x01 \x01(\tB\x1a\xe2\x41\x01\x02\xfa\x41\x13\n\x11tableveil/Release\x12\x15\n\x07\x63lasses\x18\x02 \x03(\tB\x04\xe2\x41\x01\x02\x12\x10\n\x08\x66\x65\x61tures\x18\x03 \x03(\t\x12-\n\x0b\x63lassifiers\x18\x04 \x03(\x0e\x32\x18.tableveil.v1.Classifier\x12\r\n\x05\x66olds\x18\x05 \x01(\x05\x12\x0c\n\x04seed\x18\x06 \x01(\x03\x12\x13\n\x0bmax_records\x18\x07 \x01(\x03\x12\x1b\n\x13\x63hoose_inside_folds\x18\x08 \x01(\x08\x12\x0f\n\x07publish\x18\t \x01(\x08\"q\n\x18\x41ssessClassifiersRequest\x12\x41\n\x0e\x63lassification\x18\x01 \x01(\x0b\x32#.tableveil.v1.ClassificationRequestB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"Q\n\x18GetClassificationRequest\x12\x35\n\x04name\x18\x01 \x01(\tB\'\xe2\x41\x01\x02\xfa\x41 \n\x1etableveil/ClassificationReport\"C\n\x1aListClassificationsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"s\n\x1bListClassificationsResponse\x12;\n\x0f\x63lassifications\x18\x01 \x03(\x0b\x32\".tableveil.v1.ClassificationReport\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xe8\x04\n\x14\x43lassificationReport\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x1f\n\x03job\x18\x02 \x01(\tB\x12\xfa\x41\x0f\n\rtableveil/Job\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x07release\x18\x04 \x01(\tB\x16\xfa\x41\x13\n\x11tableveil/Release\x12,\n\x06source\x18\x05 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x1a\n\x12source_fingerprint\x18\x06 \x01(\t\x12\x0f\n\x07records\x18\x07 \x01(\x03\x12\x17\n\x0fsampled_records\x18\x08 \x01(\x03\x12\x1a\n\x12suppressed_records\x18\t \x01(\x03\x12\r\n\x05\x66olds\x18\n \x01(\x05\x12\x32\n\x0b\x61ssessments\x18\x0b \x03(\x0b\x32\x1d.tableveil.v1.ClassAssessment\x12\x11\n\tpublished\x18\x0c \x01(\t\x12\x10\n\x08warnings\x18\r \x03(\t\x12\x34\n\x07request\x18\x0e \x01(\x0b\x32#.tableveil.v1.ClassificationRequest\x12+\n\x08\x64uration\x18\x0f \x01(\x0b\x32\x19.google.protobuf.Duration:f\xea\x41\x63\n\x1etableveil/ClassificationReport\x12 classifications/{classification}*\x0f\x63lassifications2\x0e\x63lassification\"\xc7\x01\n\x0f\x43lassAssessment\x12\x14\n\x0c\x63lass_column\x18\x01 \x01(\t\x12\x10\n\x08\x66\x65\x61tures\x18\x02 \x03(\t\x12\x0e\n\x06labels\x18\x03 \x03(\t\x12\x0f\n\x07records\x18\x04 \x01(\x03\x12\x32\n\x08\x62\x61seline\x18\x05 \x01(\x0b\x32 .tableveil.v1.ClassifierMeasures\x12\x37\n\x0b\x63omparisons\x18\x06 \x03(\x0b\x32\".tableveil.v1.ClassifierComparison\"\xe4\x01\n\x14\x43lassifierComparison\x12,\n\nclassifier\x18\x01 \x01(\x0e\x32\x18.tableveil.v1.Classifier\x12\x32\n\x08original\x18\x02 \x01(\x0b\x32 .tableveil.v1.ClassifierMeasures\x12\x34\n\nanonymized\x18\x03 \x01(\x0b\x32 .tableveil.v1.ClassifierMeasures\x12\x1e\n\x11relative_accuracy\x18\x04 \x01(\x01H\x00\x88\x01\x01\x42\x14\n\x12_relative_accuracy\"c\n\x12\x43lassifierMeasures\x12\x10\n\x08\x61\x63\x63uracy\x18\x01 \x01(\x01\x12\r\n\x05\x62rier\x18\x02 \x01(\x01\x12,\n\x07\x63lasses\x18\x03 \x03(\x0b\x32\x1b.tableveil.v1.ClassMeasures\"\xb6\x01\n\rClassMeasures\x12\r\n\x05label\x18\x01 \x01(\t\x12\x16\n\tprecision\x18\x02 \x01(\x01H\x00\x88\x01\x01\x12\x13\n\x06recall\x18\x03 \x01(\x01H\x01\x88\x01\x01\x12\x10\n\x03\x61uc\x18\x04 \x01(\x01H\x02\x88\x01\x01\x12\x11\n\tpredicted\x18\x05 \x03(\x03\x12#\n\x03roc\x18\x06 \x03(\x0b\x32\x16.tableveil.v1.RocPointB\x0c\n\n_precisionB\t\n\x07_recallB\x06\n\x04_auc\"C\n\x08RocPoint\x12\x1b\n\x13\x66\x61lse_positive_rate\x18\x01 \x01(\x01\x12\x1a\n\x12true_positive_rate\x18\x02 \x01(\x01*\xa4\x01\n\nClassifier\x12\x1a\n\x16\x43LASSIFIER_UNSPECIFIED\x10\x00\x12\"\n\x1e\x43LASSIFIER_LOGISTIC_REGRESSION\x10\x01\x12\x1a\n\x16\x43LASSIFIER_NAIVE_BAYES\x10\x02\x12\x1c\n\x18\x43LASSIFIER_DECISION_TREE\x10\x03\x12\x1c\n\x18\x43LASSIFIER_RANDOM_FOREST\x10\x04\x32\xf1\x02\n\x15\x43lassificationService\x12o\n\x11\x41ssessClassifiers\x12&.tableveil.v1.AssessClassifiersRequest\x1a\x11.tableveil.v1.Job\"\x1f\xda\xdd\x18\x1b\n\x01\x03\x12\x16\x63lassification.release\x12p\n\x11GetClassification\x12&.tableveil.v1.GetClassificationRequest\x1a\".tableveil.v1.ClassificationReport\"\x0f\xda\xdd\x18\x0b\n\x03\x03\x04\x06\x12\x04name\x12u\n\x13ListClassifications\x12(.tableveil.v1.ListClassificationsRequest\x1a).tableveil.v1.ListClassificationsResponse\"\t\xda\xdd\x18\x05\n\x03\x03\x04\x06\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tableveil.v1.classification_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_CLASSIFICATIONREQUEST'].fields_by_name['release']._loaded_options = None
+  _globals['_CLASSIFICATIONREQUEST'].fields_by_name['release']._serialized_options = b'\342A\001\002\372A\023\n\021tableveil/Release'
+  _globals['_CLASSIFICATIONREQUEST'].fields_by_name['classes']._loaded_options = None
+  _globals['_CLASSIFICATIONREQUEST'].fields_by_name['classes']._serialized_options = b'\342A\001\002'
+  _globals['_ASSESSCLASSIFIERSREQUEST'].fields_by_name['classification']._loaded_options = None
+  _globals['_ASSESSCLASSIFIERSREQUEST'].fields_by_name['classification']._serialized_options = b'\342A\001\002'
+  _globals['_GETCLASSIFICATIONREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_GETCLASSIFICATIONREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A \n\036tableveil/ClassificationReport'
+  _globals['_CLASSIFICATIONREPORT'].fields_by_name['name']._loaded_options = None
+  _globals['_CLASSIFICATIONREPORT'].fields_by_name['name']._serialized_options = b'\342A\001\010'
+  _globals['_CLASSIFICATIONREPORT'].fields_by_name['job']._loaded_options = None
+  _globals['_CLASSIFICATIONREPORT'].fields_by_name['job']._serialized_options = b'\372A\017\n\rtableveil/Job'
+  _globals['_CLASSIFICATIONREPORT'].fields_by_name['release']._loaded_options = None
+  _globals['_CLASSIFICATIONREPORT'].fields_by_name['release']._serialized_options = b'\372A\023\n\021tableveil/Release'
   _globals['_CLASSIFICATIONREPORT']._loaded_options = None
   _globals['_CLASSIFICATIONREPORT']._serialized_options = b'\352Ac\n\036tableveil/ClassificationReport\022 classifications/{classification}*\017classifications2\016classification'
   _globals['_CLASSIFICATIONSERVICE'].methods_by_name['AssessClassifiers']._loaded_options = None
@@ -45,30 +60,30 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CLASSIFICATIONSERVICE'].methods_by_name['GetClassification']._serialized_options = b'\332\335\030\013\n\003\003\004\006\022\004name'
   _globals['_CLASSIFICATIONSERVICE'].methods_by_name['ListClassifications']._loaded_options = None
   _globals['_CLASSIFICATIONSERVICE'].methods_by_name['ListClassifications']._serialized_options = b'\332\335\030\005\n\003\003\004\006'
-  _globals['_CLASSIFIER']._serialized_start=2153
-  _globals['_CLASSIFIER']._serialized_end=2317
-  _globals['_CLASSIFICATIONREQUEST']._serialized_start=238
-  _globals['_CLASSIFICATIONREQUEST']._serialized_end=456
-  _globals['_ASSESSCLASSIFIERSREQUEST']._serialized_start=458
-  _globals['_ASSESSCLASSIFIERSREQUEST']._serialized_end=565
-  _globals['_GETCLASSIFICATIONREQUEST']._serialized_start=567
-  _globals['_GETCLASSIFICATIONREQUEST']._serialized_end=607
-  _globals['_LISTCLASSIFICATIONSREQUEST']._serialized_start=609
-  _globals['_LISTCLASSIFICATIONSREQUEST']._serialized_end=676
-  _globals['_LISTCLASSIFICATIONSRESPONSE']._serialized_start=678
-  _globals['_LISTCLASSIFICATIONSRESPONSE']._serialized_end=793
-  _globals['_CLASSIFICATIONREPORT']._serialized_start=796
-  _globals['_CLASSIFICATIONREPORT']._serialized_end=1362
-  _globals['_CLASSASSESSMENT']._serialized_start=1365
-  _globals['_CLASSASSESSMENT']._serialized_end=1564
-  _globals['_CLASSIFIERCOMPARISON']._serialized_start=1567
-  _globals['_CLASSIFIERCOMPARISON']._serialized_end=1795
-  _globals['_CLASSIFIERMEASURES']._serialized_start=1797
-  _globals['_CLASSIFIERMEASURES']._serialized_end=1896
-  _globals['_CLASSMEASURES']._serialized_start=1899
-  _globals['_CLASSMEASURES']._serialized_end=2081
-  _globals['_ROCPOINT']._serialized_start=2083
-  _globals['_ROCPOINT']._serialized_end=2150
-  _globals['_CLASSIFICATIONSERVICE']._serialized_start=2320
-  _globals['_CLASSIFICATIONSERVICE']._serialized_end=2689
+  _globals['_CLASSIFIER']._serialized_start=2317
+  _globals['_CLASSIFIER']._serialized_end=2481
+  _globals['_CLASSIFICATIONREQUEST']._serialized_start=271
+  _globals['_CLASSIFICATIONREQUEST']._serialized_end=523
+  _globals['_ASSESSCLASSIFIERSREQUEST']._serialized_start=525
+  _globals['_ASSESSCLASSIFIERSREQUEST']._serialized_end=638
+  _globals['_GETCLASSIFICATIONREQUEST']._serialized_start=640
+  _globals['_GETCLASSIFICATIONREQUEST']._serialized_end=721
+  _globals['_LISTCLASSIFICATIONSREQUEST']._serialized_start=723
+  _globals['_LISTCLASSIFICATIONSREQUEST']._serialized_end=790
+  _globals['_LISTCLASSIFICATIONSRESPONSE']._serialized_start=792
+  _globals['_LISTCLASSIFICATIONSRESPONSE']._serialized_end=907
+  _globals['_CLASSIFICATIONREPORT']._serialized_start=910
+  _globals['_CLASSIFICATIONREPORT']._serialized_end=1526
+  _globals['_CLASSASSESSMENT']._serialized_start=1529
+  _globals['_CLASSASSESSMENT']._serialized_end=1728
+  _globals['_CLASSIFIERCOMPARISON']._serialized_start=1731
+  _globals['_CLASSIFIERCOMPARISON']._serialized_end=1959
+  _globals['_CLASSIFIERMEASURES']._serialized_start=1961
+  _globals['_CLASSIFIERMEASURES']._serialized_end=2060
+  _globals['_CLASSMEASURES']._serialized_start=2063
+  _globals['_CLASSMEASURES']._serialized_end=2245
+  _globals['_ROCPOINT']._serialized_start=2247
+  _globals['_ROCPOINT']._serialized_end=2314
+  _globals['_CLASSIFICATIONSERVICE']._serialized_start=2484
+  _globals['_CLASSIFICATIONSERVICE']._serialized_end=2853
 # @@protoc_insertion_point(module_scope)

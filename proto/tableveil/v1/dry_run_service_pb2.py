@@ -22,6 +22,7 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior__pb2
 from google.api import resource_pb2 as google_dot_api_dot_resource__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
@@ -30,13 +31,21 @@ from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 from tableveil.v1 import release_service_pb2 as tableveil_dot_v1_dot_release__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"tableveil/v1/dry_run_service.proto\x12\x0ctableveil.v1\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\x1a\x19tableveil/v1/policy.proto\x1a\"tableveil/v1/release_service.proto\"O\n\x13SubmitDryRunRequest\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\x12\n\nrequest_id\x18\x02 \x01(\t\" \n\x10GetDryRunRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\";\n\x12ListDryRunsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"V\n\x13ListDryRunsResponse\x12&\n\x08\x64ry_runs\x18\x01 \x03(\x0b\x32\x14.tableveil.v1.DryRun\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xc9\x01\n\x06\x44ryRun\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03job\x18\x02 \x01(\t\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12&\n\x07release\x18\x04 \x01(\x0b\x32\x15.tableveil.v1.Release\x12\x10\n\x08refusals\x18\x05 \x03(\t:9\xea\x41\x36\n\x10tableveil/DryRun\x12\x11\x64ryRuns/{dry_run}*\x07\x64ryRuns2\x06\x64ryRun2\x99\x02\n\rDryRunService\x12U\n\x0cSubmitDryRun\x12!.tableveil.v1.SubmitDryRunRequest\x1a\x11.tableveil.v1.Job\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12R\n\tGetDryRun\x12\x1e.tableveil.v1.GetDryRunRequest\x1a\x14.tableveil.v1.DryRun\"\x0f\xda\xdd\x18\x0b\n\x03\x03\x04\x06\x12\x04name\x12]\n\x0bListDryRuns\x12 .tableveil.v1.ListDryRunsRequest\x1a!.tableveil.v1.ListDryRunsResponse\"\t\xda\xdd\x18\x05\n\x03\x03\x04\x06\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"tableveil/v1/dry_run_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\x1a\x19tableveil/v1/policy.proto\x1a\"tableveil/v1/release_service.proto\"U\n\x13SubmitDryRunRequest\x12*\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.PolicyB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\";\n\x10GetDryRunRequest\x12\'\n\x04name\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\n\x10tableveil/DryRun\";\n\x12ListDryRunsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"V\n\x13ListDryRunsResponse\x12&\n\x08\x64ry_runs\x18\x01 \x03(\x0b\x32\x14.tableveil.v1.DryRun\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xe3\x01\n\x06\x44ryRun\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x1f\n\x03job\x18\x02 \x01(\tB\x12\xfa\x41\x0f\n\rtableveil/Job\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12&\n\x07release\x18\x04 \x01(\x0b\x32\x15.tableveil.v1.Release\x12\x10\n\x08refusals\x18\x05 \x03(\t:9\xea\x41\x36\n\x10tableveil/DryRun\x12\x11\x64ryRuns/{dry_run}*\x07\x64ryRuns2\x06\x64ryRun2\x99\x02\n\rDryRunService\x12U\n\x0cSubmitDryRun\x12!.tableveil.v1.SubmitDryRunRequest\x1a\x11.tableveil.v1.Job\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12R\n\tGetDryRun\x12\x1e.tableveil.v1.GetDryRunRequest\x1a\x14.tableveil.v1.DryRun\"\x0f\xda\xdd\x18\x0b\n\x03\x03\x04\x06\x12\x04name\x12]\n\x0bListDryRuns\x12 .tableveil.v1.ListDryRunsRequest\x1a!.tableveil.v1.ListDryRunsResponse\"\t\xda\xdd\x18\x05\n\x03\x03\x04\x06\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tableveil.v1.dry_run_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_SUBMITDRYRUNREQUEST'].fields_by_name['policy']._loaded_options = None
+  _globals['_SUBMITDRYRUNREQUEST'].fields_by_name['policy']._serialized_options = b'\342A\001\002'
+  _globals['_GETDRYRUNREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_GETDRYRUNREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\022\n\020tableveil/DryRun'
+  _globals['_DRYRUN'].fields_by_name['name']._loaded_options = None
+  _globals['_DRYRUN'].fields_by_name['name']._serialized_options = b'\342A\001\010'
+  _globals['_DRYRUN'].fields_by_name['job']._loaded_options = None
+  _globals['_DRYRUN'].fields_by_name['job']._serialized_options = b'\372A\017\n\rtableveil/Job'
   _globals['_DRYRUN']._loaded_options = None
   _globals['_DRYRUN']._serialized_options = b'\352A6\n\020tableveil/DryRun\022\021dryRuns/{dry_run}*\007dryRuns2\006dryRun'
   _globals['_DRYRUNSERVICE'].methods_by_name['SubmitDryRun']._loaded_options = None
@@ -45,16 +54,16 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DRYRUNSERVICE'].methods_by_name['GetDryRun']._serialized_options = b'\332\335\030\013\n\003\003\004\006\022\004name'
   _globals['_DRYRUNSERVICE'].methods_by_name['ListDryRuns']._loaded_options = None
   _globals['_DRYRUNSERVICE'].methods_by_name['ListDryRuns']._serialized_options = b'\332\335\030\005\n\003\003\004\006'
-  _globals['_SUBMITDRYRUNREQUEST']._serialized_start=234
-  _globals['_SUBMITDRYRUNREQUEST']._serialized_end=313
-  _globals['_GETDRYRUNREQUEST']._serialized_start=315
-  _globals['_GETDRYRUNREQUEST']._serialized_end=347
-  _globals['_LISTDRYRUNSREQUEST']._serialized_start=349
-  _globals['_LISTDRYRUNSREQUEST']._serialized_end=408
-  _globals['_LISTDRYRUNSRESPONSE']._serialized_start=410
-  _globals['_LISTDRYRUNSRESPONSE']._serialized_end=496
-  _globals['_DRYRUN']._serialized_start=499
-  _globals['_DRYRUN']._serialized_end=700
-  _globals['_DRYRUNSERVICE']._serialized_start=703
-  _globals['_DRYRUNSERVICE']._serialized_end=984
+  _globals['_SUBMITDRYRUNREQUEST']._serialized_start=267
+  _globals['_SUBMITDRYRUNREQUEST']._serialized_end=352
+  _globals['_GETDRYRUNREQUEST']._serialized_start=354
+  _globals['_GETDRYRUNREQUEST']._serialized_end=413
+  _globals['_LISTDRYRUNSREQUEST']._serialized_start=415
+  _globals['_LISTDRYRUNSREQUEST']._serialized_end=474
+  _globals['_LISTDRYRUNSRESPONSE']._serialized_start=476
+  _globals['_LISTDRYRUNSRESPONSE']._serialized_end=562
+  _globals['_DRYRUN']._serialized_start=565
+  _globals['_DRYRUN']._serialized_end=792
+  _globals['_DRYRUNSERVICE']._serialized_start=795
+  _globals['_DRYRUNSERVICE']._serialized_end=1076
 # @@protoc_insertion_point(module_scope)

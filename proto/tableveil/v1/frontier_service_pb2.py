@@ -22,6 +22,7 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior__pb2
 from google.api import resource_pb2 as google_dot_api_dot_resource__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
@@ -30,13 +31,21 @@ from tableveil.v1 import job_service_pb2 as tableveil_dot_v1_dot_job__service__p
 from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#tableveil/v1/frontier_service.proto\x12\x0ctableveil.v1\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\x1a\x19tableveil/v1/policy.proto\"x\n\x15SubmitFrontierRequest\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\t\n\x01k\x18\x02 \x03(\x05\x12\x1a\n\x12suppression_limits\x18\x03 \x03(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"\"\n\x12GetFrontierRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"=\n\x14ListFrontiersRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"[\n\x15ListFrontiersResponse\x12)\n\tfrontiers\x18\x01 \x03(\x0b\x32\x16.tableveil.v1.Frontier\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x8c\x04\n\x08\x46rontier\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03job\x18\x02 \x01(\t\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x06source\x18\x04 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0f\n\x07records\x18\x05 \x01(\x03\x12\x19\n\x11quasi_identifiers\x18\x06 \x03(\t\x12+\n\x06points\x18\x07 \x03(\x0b\x32\x1b.tableveil.v1.FrontierPoint\x12\x14\n\x0clattice_size\x18\x08 \x01(\t\x12\x1f\n\x17transformations_checked\x18\t \x01(\x03\x12\x0f\n\x07\x63ounter\x18\n \x01(\t\x12\x32\n\x0fsearch_duration\x18\x0b \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x64uration\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\x12$\n\x06policy\x18\r \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\x1a\n\x12source_fingerprint\x18\x0e \x01(\t:B\xea\x41?\n\x12tableveil/Frontier\x12\x14\x66rontiers/{frontier}*\tfrontiers2\x08\x66rontier\"\xa0\x01\n\rFrontierPoint\x12\t\n\x01k\x18\x01 \x01(\x05\x12\x19\n\x11suppression_limit\x18\x02 \x01(\t\x12.\n\x07optimum\x18\x03 \x01(\x0b\x32\x1d.tableveil.v1.FrontierOptimum\x12\x0f\n\x07optimal\x18\x04 \x01(\x08\x12\x18\n\x0blower_bound\x18\x05 \x01(\x01H\x00\x88\x01\x01\x42\x0e\n\x0c_lower_bound\"]\n\x0f\x46rontierOptimum\x12\r\n\x05score\x18\x01 \x01(\x01\x12\x1a\n\x12suppressed_records\x18\x02 \x01(\x03\x12\x0f\n\x07\x63lasses\x18\x03 \x01(\x03\x12\x0e\n\x06levels\x18\x04 \x03(\x05\x32\xa7\x02\n\x0f\x46rontierService\x12Y\n\x0eSubmitFrontier\x12#.tableveil.v1.SubmitFrontierRequest\x1a\x11.tableveil.v1.Job\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12V\n\x0bGetFrontier\x12 .tableveil.v1.GetFrontierRequest\x1a\x16.tableveil.v1.Frontier\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12\x61\n\rListFrontiers\x12\".tableveil.v1.ListFrontiersRequest\x1a#.tableveil.v1.ListFrontiersResponse\"\x07\xda\xdd\x18\x03\n\x01\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#tableveil/v1/frontier_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\x1a\x19tableveil/v1/policy.proto\"~\n\x15SubmitFrontierRequest\x12*\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.PolicyB\x04\xe2\x41\x01\x02\x12\t\n\x01k\x18\x02 \x03(\x05\x12\x1a\n\x12suppression_limits\x18\x03 \x03(\t\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"?\n\x12GetFrontierRequest\x12)\n\x04name\x18\x01 \x01(\tB\x1b\xe2\x41\x01\x02\xfa\x41\x14\n\x12tableveil/Frontier\"=\n\x14ListFrontiersRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"[\n\x15ListFrontiersResponse\x12)\n\tfrontiers\x18\x01 \x03(\x0b\x32\x16.tableveil.v1.Frontier\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa6\x04\n\x08\x46rontier\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x1f\n\x03job\x18\x02 \x01(\tB\x12\xfa\x41\x0f\n\rtableveil/Job\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x06source\x18\x04 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0f\n\x07records\x18\x05 \x01(\x03\x12\x19\n\x11quasi_identifiers\x18\x06 \x03(\t\x12+\n\x06points\x18\x07 \x03(\x0b\x32\x1b.tableveil.v1.FrontierPoint\x12\x14\n\x0clattice_size\x18\x08 \x01(\t\x12\x1f\n\x17transformations_checked\x18\t \x01(\x03\x12\x0f\n\x07\x63ounter\x18\n \x01(\t\x12\x32\n\x0fsearch_duration\x18\x0b \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x64uration\x18\x0c \x01(\x0b\x32\x19.google.protobuf.Duration\x12$\n\x06policy\x18\r \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\x1a\n\x12source_fingerprint\x18\x0e \x01(\t:B\xea\x41?\n\x12tableveil/Frontier\x12\x14\x66rontiers/{frontier}*\tfrontiers2\x08\x66rontier\"\xa0\x01\n\rFrontierPoint\x12\t\n\x01k\x18\x01 \x01(\x05\x12\x19\n\x11suppression_limit\x18\x02 \x01(\t\x12.\n\x07optimum\x18\x03 \x01(\x0b\x32\x1d.tableveil.v1.FrontierOptimum\x12\x0f\n\x07optimal\x18\x04 \x01(\x08\x12\x18\n\x0blower_bound\x18\x05 \x01(\x01H\x00\x88\x01\x01\x42\x0e\n\x0c_lower_bound\"]\n\x0f\x46rontierOptimum\x12\r\n\x05score\x18\x01 \x01(\x01\x12\x1a\n\x12suppressed_records\x18\x02 \x01(\x03\x12\x0f\n\x07\x63lasses\x18\x03 \x01(\x03\x12\x0e\n\x06levels\x18\x04 \x03(\x05\x32\xa7\x02\n\x0f\x46rontierService\x12Y\n\x0eSubmitFrontier\x12#.tableveil.v1.SubmitFrontierRequest\x1a\x11.tableveil.v1.Job\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12V\n\x0bGetFrontier\x12 .tableveil.v1.GetFrontierRequest\x1a\x16.tableveil.v1.Frontier\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12\x61\n\rListFrontiers\x12\".tableveil.v1.ListFrontiersRequest\x1a#.tableveil.v1.ListFrontiersResponse\"\x07\xda\xdd\x18\x03\n\x01\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tableveil.v1.frontier_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_SUBMITFRONTIERREQUEST'].fields_by_name['policy']._loaded_options = None
+  _globals['_SUBMITFRONTIERREQUEST'].fields_by_name['policy']._serialized_options = b'\342A\001\002'
+  _globals['_GETFRONTIERREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_GETFRONTIERREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\024\n\022tableveil/Frontier'
+  _globals['_FRONTIER'].fields_by_name['name']._loaded_options = None
+  _globals['_FRONTIER'].fields_by_name['name']._serialized_options = b'\342A\001\010'
+  _globals['_FRONTIER'].fields_by_name['job']._loaded_options = None
+  _globals['_FRONTIER'].fields_by_name['job']._serialized_options = b'\372A\017\n\rtableveil/Job'
   _globals['_FRONTIER']._loaded_options = None
   _globals['_FRONTIER']._serialized_options = b'\352A?\n\022tableveil/Frontier\022\024frontiers/{frontier}*\tfrontiers2\010frontier'
   _globals['_FRONTIERSERVICE'].methods_by_name['SubmitFrontier']._loaded_options = None
@@ -45,20 +54,20 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_FRONTIERSERVICE'].methods_by_name['GetFrontier']._serialized_options = b'\332\335\030\t\n\001\003\022\004name'
   _globals['_FRONTIERSERVICE'].methods_by_name['ListFrontiers']._loaded_options = None
   _globals['_FRONTIERSERVICE'].methods_by_name['ListFrontiers']._serialized_options = b'\332\335\030\003\n\001\003'
-  _globals['_SUBMITFRONTIERREQUEST']._serialized_start=231
-  _globals['_SUBMITFRONTIERREQUEST']._serialized_end=351
-  _globals['_GETFRONTIERREQUEST']._serialized_start=353
-  _globals['_GETFRONTIERREQUEST']._serialized_end=387
-  _globals['_LISTFRONTIERSREQUEST']._serialized_start=389
-  _globals['_LISTFRONTIERSREQUEST']._serialized_end=450
-  _globals['_LISTFRONTIERSRESPONSE']._serialized_start=452
-  _globals['_LISTFRONTIERSRESPONSE']._serialized_end=543
-  _globals['_FRONTIER']._serialized_start=546
-  _globals['_FRONTIER']._serialized_end=1070
-  _globals['_FRONTIERPOINT']._serialized_start=1073
-  _globals['_FRONTIERPOINT']._serialized_end=1233
-  _globals['_FRONTIEROPTIMUM']._serialized_start=1235
-  _globals['_FRONTIEROPTIMUM']._serialized_end=1328
-  _globals['_FRONTIERSERVICE']._serialized_start=1331
-  _globals['_FRONTIERSERVICE']._serialized_end=1626
+  _globals['_SUBMITFRONTIERREQUEST']._serialized_start=264
+  _globals['_SUBMITFRONTIERREQUEST']._serialized_end=390
+  _globals['_GETFRONTIERREQUEST']._serialized_start=392
+  _globals['_GETFRONTIERREQUEST']._serialized_end=455
+  _globals['_LISTFRONTIERSREQUEST']._serialized_start=457
+  _globals['_LISTFRONTIERSREQUEST']._serialized_end=518
+  _globals['_LISTFRONTIERSRESPONSE']._serialized_start=520
+  _globals['_LISTFRONTIERSRESPONSE']._serialized_end=611
+  _globals['_FRONTIER']._serialized_start=614
+  _globals['_FRONTIER']._serialized_end=1164
+  _globals['_FRONTIERPOINT']._serialized_start=1167
+  _globals['_FRONTIERPOINT']._serialized_end=1327
+  _globals['_FRONTIEROPTIMUM']._serialized_start=1329
+  _globals['_FRONTIEROPTIMUM']._serialized_end=1422
+  _globals['_FRONTIERSERVICE']._serialized_start=1425
+  _globals['_FRONTIERSERVICE']._serialized_end=1720
 # @@protoc_insertion_point(module_scope)

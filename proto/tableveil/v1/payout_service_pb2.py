@@ -22,6 +22,7 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior__pb2
 from google.api import resource_pb2 as google_dot_api_dot_resource__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
@@ -30,13 +31,21 @@ from tableveil.v1 import job_service_pb2 as tableveil_dot_v1_dot_job__service__p
 from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tableveil/v1/payout_service.proto\x12\x0ctableveil.v1\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\x1a\x19tableveil/v1/policy.proto\"|\n\x18SubmitPayoutSweepRequest\x12$\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\r\n\x05gains\x18\x02 \x03(\t\x12\x17\n\x0fif_method_known\x18\x03 \x01(\x08\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"%\n\x15GetPayoutSweepRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"@\n\x17ListPayoutSweepsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"e\n\x18ListPayoutSweepsResponse\x12\x30\n\rpayout_sweeps\x18\x01 \x03(\x0b\x32\x19.tableveil.v1.PayoutSweep\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xdc\x05\n\x0bPayoutSweep\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03job\x18\x02 \x01(\t\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x06source\x18\x04 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0f\n\x07records\x18\x05 \x01(\x03\x12\x1f\n\x12population_records\x18\x06 \x01(\x03H\x00\x88\x01\x01\x12\x19\n\x11quasi_identifiers\x18\x07 \x03(\t\x12\x19\n\x11publisher_benefit\x18\x08 \x01(\t\x12\x16\n\x0e\x61\x64versary_cost\x18\t \x01(\t\x12+\n\nbreak_even\x18\n \x01(\x0e\x32\x17.tableveil.v1.BreakEven\x12\x17\n\x0fif_method_known\x18\x0b \x01(\x08\x12)\n\x06points\x18\x0c \x03(\x0b\x32\x19.tableveil.v1.PayoutPoint\x12\x14\n\x0clattice_size\x18\r \x01(\t\x12\x1f\n\x17transformations_counted\x18\x0e \x01(\x03\x12\x31\n\x0esweep_duration\x18\x0f \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x64uration\x18\x10 \x01(\x0b\x32\x19.google.protobuf.Duration\x12$\n\x06policy\x18\x11 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\x1a\n\x12source_fingerprint\x18\x12 \x01(\t\x12\x1e\n\x16population_fingerprint\x18\x13 \x01(\t:R\xea\x41O\n\x15tableveil/PayoutSweep\x12\x1bpayoutSweeps/{payout_sweep}*\x0cpayoutSweeps2\x0bpayoutSweepB\x15\n\x13_population_records\"\x81\x02\n\x0bPayoutPoint\x12\x0c\n\x04gain\x18\x01 \x01(\t\x12*\n\x06method\x18\x02 \x01(\x0e\x32\x1a.tableveil.v1.PayoutMethod\x12\"\n\x05\x61mong\x18\x03 \x01(\x0e\x32\x13.tableveil.v1.Among\x12\x0e\n\x06payout\x18\x04 \x01(\x01\x12\x1a\n\x12suppressed_records\x18\x05 \x01(\x03\x12\x18\n\x10\x61ttacked_records\x18\x06 \x01(\x03\x12\x0e\n\x06levels\x18\x07 \x03(\x05\x12#\n\x16payout_if_method_known\x18\x08 \x01(\x01H\x00\x88\x01\x01\x42\x19\n\x17_payout_if_method_known*\xde\x01\n\x0cPayoutMethod\x12\x1d\n\x19PAYOUT_METHOD_UNSPECIFIED\x10\x00\x12\x1d\n\x19PAYOUT_METHOD_FULL_DOMAIN\x10\x01\x12\'\n#PAYOUT_METHOD_FULL_DOMAIN_NO_ATTACK\x10\x02\x12\x1e\n\x1aPAYOUT_METHOD_RECORD_LEVEL\x10\x03\x12(\n$PAYOUT_METHOD_RECORD_LEVEL_NO_ATTACK\x10\x04\x12\x1d\n\x19PAYOUT_METHOD_SAFE_HARBOR\x10\x05*F\n\x05\x41mong\x12\x15\n\x11\x41MONG_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x41MONG_SOURCE\x10\x01\x12\x14\n\x10\x41MONG_POPULATION\x10\x02\x32\xbd\x02\n\rPayoutService\x12_\n\x11SubmitPayoutSweep\x12&.tableveil.v1.SubmitPayoutSweepRequest\x1a\x11.tableveil.v1.Job\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12_\n\x0eGetPayoutSweep\x12#.tableveil.v1.GetPayoutSweepRequest\x1a\x19.tableveil.v1.PayoutSweep\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12j\n\x10ListPayoutSweeps\x12%.tableveil.v1.ListPayoutSweepsRequest\x1a&.tableveil.v1.ListPayoutSweepsResponse\"\x07\xda\xdd\x18\x03\n\x01\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tableveil/v1/payout_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\x1a\x19tableveil/v1/policy.proto\"\x82\x01\n\x18SubmitPayoutSweepRequest\x12*\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.PolicyB\x04\xe2\x41\x01\x02\x12\r\n\x05gains\x18\x02 \x03(\t\x12\x17\n\x0fif_method_known\x18\x03 \x01(\x08\x12\x12\n\nrequest_id\x18\x04 \x01(\t\"E\n\x15GetPayoutSweepRequest\x12,\n\x04name\x18\x01 \x01(\tB\x1e\xe2\x41\x01\x02\xfa\x41\x17\n\x15tableveil/PayoutSweep\"@\n\x17ListPayoutSweepsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"e\n\x18ListPayoutSweepsResponse\x12\x30\n\rpayout_sweeps\x18\x01 \x03(\x0b\x32\x19.tableveil.v1.PayoutSweep\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xf6\x05\n\x0bPayoutSweep\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x1f\n\x03job\x18\x02 \x01(\tB\x12\xfa\x41\x0f\n\rtableveil/Job\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x06source\x18\x04 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0f\n\x07records\x18\x05 \x01(\x03\x12\x1f\n\x12population_records\x18\x06 \x01(\x03H\x00\x88\x01\x01\x12\x19\n\x11quasi_identifiers\x18\x07 \x03(\t\x12\x19\n\x11publisher_benefit\x18\x08 \x01(\t\x12\x16\n\x0e\x61\x64versary_cost\x18\t \x01(\t\x12+\n\nbreak_even\x18\n \x01(\x0e\x32\x17.tableveil.v1.BreakEven\x12\x17\n\x0fif_method_known\x18\x0b \x01(\x08\x12)\n\x06points\x18\x0c \x03(\x0b\x32\x19.tableveil.v1.PayoutPoint\x12\x14\n\x0clattice_size\x18\r \x01(\t\x12\x1f\n\x17transformations_counted\x18\x0e \x01(\x03\x12\x31\n\x0esweep_duration\x18\x0f \x01(\x0b\x32\x19.google.protobuf.Duration\x12+\n\x08\x64uration\x18\x10 \x01(\x0b\x32\x19.google.protobuf.Duration\x12$\n\x06policy\x18\x11 \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\x1a\n\x12source_fingerprint\x18\x12 \x01(\t\x12\x1e\n\x16population_fingerprint\x18\x13 \x01(\t:R\xea\x41O\n\x15tableveil/PayoutSweep\x12\x1bpayoutSweeps/{payout_sweep}*\x0cpayoutSweeps2\x0bpayoutSweepB\x15\n\x13_population_records\"\x81\x02\n\x0bPayoutPoint\x12\x0c\n\x04gain\x18\x01 \x01(\t\x12*\n\x06method\x18\x02 \x01(\x0e\x32\x1a.tableveil.v1.PayoutMethod\x12\"\n\x05\x61mong\x18\x03 \x01(\x0e\x32\x13.tableveil.v1.Among\x12\x0e\n\x06payout\x18\x04 \x01(\x01\x12\x1a\n\x12suppressed_records\x18\x05 \x01(\x03\x12\x18\n\x10\x61ttacked_records\x18\x06 \x01(\x03\x12\x0e\n\x06levels\x18\x07 \x03(\x05\x12#\n\x16payout_if_method_known\x18\x08 \x01(\x01H\x00\x88\x01\x01\x42\x19\n\x17_payout_if_method_known*\xde\x01\n\x0cPayoutMethod\x12\x1d\n\x19PAYOUT_METHOD_UNSPECIFIED\x10\x00\x12\x1d\n\x19PAYOUT_METHOD_FULL_DOMAIN\x10\x01\x12\'\n#PAYOUT_METHOD_FULL_DOMAIN_NO_ATTACK\x10\x02\x12\x1e\n\x1aPAYOUT_METHOD_RECORD_LEVEL\x10\x03\x12(\n$PAYOUT_METHOD_RECORD_LEVEL_NO_ATTACK\x10\x04\x12\x1d\n\x19PAYOUT_METHOD_SAFE_HARBOR\x10\x05*F\n\x05\x41mong\x12\x15\n\x11\x41MONG_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x41MONG_SOURCE\x10\x01\x12\x14\n\x10\x41MONG_POPULATION\x10\x02\x32\xbd\x02\n\rPayoutService\x12_\n\x11SubmitPayoutSweep\x12&.tableveil.v1.SubmitPayoutSweepRequest\x1a\x11.tableveil.v1.Job\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12_\n\x0eGetPayoutSweep\x12#.tableveil.v1.GetPayoutSweepRequest\x1a\x19.tableveil.v1.PayoutSweep\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12j\n\x10ListPayoutSweeps\x12%.tableveil.v1.ListPayoutSweepsRequest\x1a&.tableveil.v1.ListPayoutSweepsResponse\"\x07\xda\xdd\x18\x03\n\x01\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tableveil.v1.payout_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_SUBMITPAYOUTSWEEPREQUEST'].fields_by_name['policy']._loaded_options = None
+  _globals['_SUBMITPAYOUTSWEEPREQUEST'].fields_by_name['policy']._serialized_options = b'\342A\001\002'
+  _globals['_GETPAYOUTSWEEPREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_GETPAYOUTSWEEPREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\027\n\025tableveil/PayoutSweep'
+  _globals['_PAYOUTSWEEP'].fields_by_name['name']._loaded_options = None
+  _globals['_PAYOUTSWEEP'].fields_by_name['name']._serialized_options = b'\342A\001\010'
+  _globals['_PAYOUTSWEEP'].fields_by_name['job']._loaded_options = None
+  _globals['_PAYOUTSWEEP'].fields_by_name['job']._serialized_options = b'\372A\017\n\rtableveil/Job'
   _globals['_PAYOUTSWEEP']._loaded_options = None
   _globals['_PAYOUTSWEEP']._serialized_options = b'\352AO\n\025tableveil/PayoutSweep\022\033payoutSweeps/{payout_sweep}*\014payoutSweeps2\013payoutSweep'
   _globals['_PAYOUTSERVICE'].methods_by_name['SubmitPayoutSweep']._loaded_options = None
@@ -45,22 +54,22 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PAYOUTSERVICE'].methods_by_name['GetPayoutSweep']._serialized_options = b'\332\335\030\t\n\001\003\022\004name'
   _globals['_PAYOUTSERVICE'].methods_by_name['ListPayoutSweeps']._loaded_options = None
   _globals['_PAYOUTSERVICE'].methods_by_name['ListPayoutSweeps']._serialized_options = b'\332\335\030\003\n\001\003'
-  _globals['_PAYOUTMETHOD']._serialized_start=1559
-  _globals['_PAYOUTMETHOD']._serialized_end=1781
-  _globals['_AMONG']._serialized_start=1783
-  _globals['_AMONG']._serialized_end=1853
-  _globals['_SUBMITPAYOUTSWEEPREQUEST']._serialized_start=229
-  _globals['_SUBMITPAYOUTSWEEPREQUEST']._serialized_end=353
-  _globals['_GETPAYOUTSWEEPREQUEST']._serialized_start=355
-  _globals['_GETPAYOUTSWEEPREQUEST']._serialized_end=392
-  _globals['_LISTPAYOUTSWEEPSREQUEST']._serialized_start=394
-  _globals['_LISTPAYOUTSWEEPSREQUEST']._serialized_end=458
-  _globals['_LISTPAYOUTSWEEPSRESPONSE']._serialized_start=460
-  _globals['_LISTPAYOUTSWEEPSRESPONSE']._serialized_end=561
-  _globals['_PAYOUTSWEEP']._serialized_start=564
-  _globals['_PAYOUTSWEEP']._serialized_end=1296
-  _globals['_PAYOUTPOINT']._serialized_start=1299
-  _globals['_PAYOUTPOINT']._serialized_end=1556
-  _globals['_PAYOUTSERVICE']._serialized_start=1856
-  _globals['_PAYOUTSERVICE']._serialized_end=2173
+  _globals['_PAYOUTMETHOD']._serialized_start=1657
+  _globals['_PAYOUTMETHOD']._serialized_end=1879
+  _globals['_AMONG']._serialized_start=1881
+  _globals['_AMONG']._serialized_end=1951
+  _globals['_SUBMITPAYOUTSWEEPREQUEST']._serialized_start=263
+  _globals['_SUBMITPAYOUTSWEEPREQUEST']._serialized_end=393
+  _globals['_GETPAYOUTSWEEPREQUEST']._serialized_start=395
+  _globals['_GETPAYOUTSWEEPREQUEST']._serialized_end=464
+  _globals['_LISTPAYOUTSWEEPSREQUEST']._serialized_start=466
+  _globals['_LISTPAYOUTSWEEPSREQUEST']._serialized_end=530
+  _globals['_LISTPAYOUTSWEEPSRESPONSE']._serialized_start=532
+  _globals['_LISTPAYOUTSWEEPSRESPONSE']._serialized_end=633
+  _globals['_PAYOUTSWEEP']._serialized_start=636
+  _globals['_PAYOUTSWEEP']._serialized_end=1394
+  _globals['_PAYOUTPOINT']._serialized_start=1397
+  _globals['_PAYOUTPOINT']._serialized_end=1654
+  _globals['_PAYOUTSERVICE']._serialized_start=1954
+  _globals['_PAYOUTSERVICE']._serialized_end=2271
 # @@protoc_insertion_point(module_scope)

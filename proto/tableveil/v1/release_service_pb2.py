@@ -22,6 +22,7 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior__pb2
 from google.api import resource_pb2 as google_dot_api_dot_resource__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
@@ -29,17 +30,35 @@ from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"tableveil/v1/release_service.proto\x12\x0ctableveil.v1\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/policy.proto\"!\n\x11GetReleaseRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"<\n\x13ListReleasesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"X\n\x14ListReleasesResponse\x12\'\n\x08releases\x18\x01 \x03(\x0b\x32\x15.tableveil.v1.Release\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"4\n\x11ReadObjectRequest\x12\x0f\n\x07release\x18\x01 \x01(\t\x12\x0e\n\x06object\x18\x02 \x01(\t\"\'\n\x12ReadObjectResponse\x12\x11\n\tarrow_ipc\x18\x01 \x01(\x0c\"6\n\x16WithdrawReleaseRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06reason\x18\x02 \x01(\t\"3\n\x15\x41pproveReleaseRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04note\x18\x02 \x01(\t\"2\n\x14RejectReleaseRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04note\x18\x02 \x01(\t\"\xb6\n\n\x07Release\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03job\x18\x02 \x01(\t\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x06source\x18\x04 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12+\n\x06target\x18\x05 \x01(\x0b\x32\x1b.tableveil.v1.ReleaseTarget\x12,\n\x07objects\x18\x06 \x03(\x0b\x32\x1b.tableveil.v1.ReleaseObject\x12\x0f\n\x07records\x18\x07 \x01(\x03\x12\x1a\n\x12suppressed_records\x18\x08 \x01(\x03\x12\x0f\n\x07\x63lasses\x18\t \x01(\x03\x12\r\n\x05score\x18\n \x01(\x01\x12\x31\n\nattributes\x18\x0b \x03(\x0b\x32\x1d.tableveil.v1.AttributeResult\x12\"\n\x05proof\x18\x0c \x01(\x0b\x32\x13.tableveil.v1.Proof\x12\'\n\x0brisk_before\x18\r \x01(\x0b\x32\x12.tableveil.v1.Risk\x12&\n\nrisk_after\x18\x0e \x01(\x0b\x32\x12.tableveil.v1.Risk\x12$\n\x06policy\x18\x0f \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\x10\n\x08warnings\x18\x10 \x03(\t\x12\x1a\n\x12source_fingerprint\x18\x11 \x01(\t\x12\x35\n\x08versions\x18\x12 \x03(\x0b\x32#.tableveil.v1.Release.VersionsEntry\x12\x42\n\x0fphase_durations\x18\x13 \x03(\x0b\x32).tableveil.v1.Release.PhaseDurationsEntry\x12+\n\x08\x64uration\x18\x14 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07\x63urrent\x18\x15 \x01(\x08\x12\x15\n\rquality_model\x18\x16 \x01(\t\x12.\n\x0b\x65xplanation\x18\x17 \x01(\x0b\x32\x19.tableveil.v1.Explanation\x12+\n\nguarantees\x18\x18 \x03(\x0b\x32\x17.tableveil.v1.Guarantee\x12\x31\n\rwithdraw_time\x18\x19 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\x0fwithdraw_reason\x18\x1a \x01(\t\x12\x14\n\x0ckept_objects\x18\x1b \x03(\t\x12\x33\n\rsource_tables\x18\x1c \x03(\x0b\x32\x1c.tableveil.v1.TableReference\x12)\n\x05state\x18\x1d \x01(\x0e\x32\x1a.tableveil.v1.ReleaseState\x12\x12\n\ndecided_by\x18\x1e \x01(\t\x12\x31\n\rdecision_time\x18\x1f \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rdecision_note\x18  \x01(\t\x1a/\n\rVersionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1aP\n\x13PhaseDurationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration:\x02\x38\x01:=\xea\x41:\n\x11tableveil/Release\x12\x12releases/{release}*\x08releases2\x07release\"Z\n\rReleaseObject\x12\x0c\n\x04name\x18\x01 \x01(\t\x12-\n\x04kind\x18\x02 \x01(\x0e\x32\x1f.tableveil.v1.ReleaseObjectKind\x12\x0c\n\x04rows\x18\x03 \x01(\x03\"\xf2\x01\n\x0f\x41ttributeResult\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\r\n\x05level\x18\x02 \x01(\x05\x12\x11\n\ttop_level\x18\x03 \x01(\x05\x12\x0c\n\x04loss\x18\x04 \x01(\x01\x12\x17\n\x0f\x64istinct_before\x18\x05 \x01(\x03\x12\x16\n\x0e\x64istinct_after\x18\x06 \x01(\x03\x12\x11\n\thierarchy\x18\x07 \x01(\t\x12\x11\n\x04part\x18\x08 \x01(\x01H\x00\x88\x01\x01\x12*\n\x06levels\x18\t \x03(\x0b\x32\x1a.tableveil.v1.LevelRecords\x12\x13\n\x0b\x61ggregation\x18\n \x01(\tB\x07\n\x05_part\".\n\x0cLevelRecords\x12\r\n\x05level\x18\x01 \x01(\x05\x12\x0f\n\x07records\x18\x02 \x01(\x03\"\xa5\x03\n\x05Proof\x12\x0f\n\x07optimal\x18\x01 \x01(\x08\x12\x13\n\x0blower_bound\x18\x02 \x01(\x01\x12\x0b\n\x03gap\x18\x03 \x01(\x01\x12\x14\n\x0clattice_size\x18\x04 \x01(\t\x12\x1f\n\x17transformations_checked\x18\x05 \x01(\x03\x12/\n\x06pruned\x18\x06 \x03(\x0b\x32\x1f.tableveil.v1.Proof.PrunedEntry\x12*\n\nrunners_up\x18\x07 \x03(\x0b\x32\x16.tableveil.v1.RunnerUp\x12\x0f\n\x07\x63ounter\x18\x08 \x01(\t\x12+\n\x08\x64uration\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x10\n\x08strategy\x18\n \x01(\t\x12\x15\n\rtimes_counted\x18\x0b \x01(\x03\x12\x10\n\x08\x63ounting\x18\x0c \x01(\t\x12-\n\nbest_after\x18\r \x01(\x0b\x32\x19.google.protobuf.Duration\x1a-\n\x0bPrunedEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"u\n\x0b\x45xplanation\x12\'\n\x06itself\x18\x01 \x01(\x0b\x32\x17.tableveil.v1.Neighbour\x12+\n\nneighbours\x18\x02 \x03(\x0b\x32\x17.tableveil.v1.Neighbour\x12\x10\n\x08\x63omplete\x18\x03 \x01(\x08\"\xf6\x01\n\tNeighbour\x12\x0f\n\x07\x63olumns\x18\x01 \x03(\t\x12\x0c\n\x04step\x18\x02 \x01(\x05\x12\x12\n\x05level\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07\x63lasses\x18\x04 \x01(\x03\x12\x18\n\x10rejected_classes\x18\x05 \x01(\x03\x12\x1a\n\x12suppressed_records\x18\x06 \x01(\x03\x12\x1a\n\x12records_over_limit\x18\x07 \x01(\x03\x12\x12\n\x05score\x18\x08 \x01(\x01H\x01\x88\x01\x01\x12+\n\nrejections\x18\t \x03(\x0b\x32\x17.tableveil.v1.RejectionB\x08\n\x06_levelB\x08\n\x06_score\"\x7f\n\tRejection\x12\x15\n\rprivacy_model\x18\x01 \x01(\t\x12\x0f\n\x07\x63lasses\x18\x02 \x01(\x03\x12\x0f\n\x07records\x18\x03 \x01(\x03\x12\x14\n\x0conly_classes\x18\x04 \x01(\x03\x12\x14\n\x0conly_records\x18\x05 \x01(\x03\x12\r\n\x05\x62inds\x18\x06 \x01(\x08\"{\n\tGuarantee\x12\r\n\x05model\x18\x01 \x01(\t\x12\x0e\n\x06\x63olumn\x18\x02 \x01(\t\x12\x11\n\tparameter\x18\x03 \x01(\t\x12\x13\n\x06\x62\x65\x66ore\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x12\n\x05\x61\x66ter\x18\x05 \x01(\x01H\x01\x88\x01\x01\x42\t\n\x07_beforeB\x08\n\x06_after\"E\n\x08RunnerUp\x12\x0e\n\x06levels\x18\x01 \x03(\x05\x12\r\n\x05score\x18\x02 \x01(\x01\x12\x1a\n\x12suppressed_records\x18\x03 \x01(\x03\"\xa8\x01\n\x04Risk\x12\x0f\n\x07records\x18\x01 \x01(\x03\x12\x0f\n\x07\x63lasses\x18\x02 \x01(\x03\x12\x0f\n\x07highest\x18\x03 \x01(\x01\x12\x0f\n\x07\x61verage\x18\x04 \x01(\x01\x12\x0e\n\x06lowest\x18\x05 \x01(\x01\x12\x16\n\x0eunique_records\x18\x06 \x01(\x03\x12\x34\n\x0frecords_at_risk\x18\x07 \x03(\x0b\x32\x1b.tableveil.v1.RecordsAtRisk\"3\n\rRecordsAtRisk\x12\x11\n\tthreshold\x18\x01 \x01(\t\x12\x0f\n\x07records\x18\x02 \x01(\x03*\x9d\x01\n\x0cReleaseState\x12\x1d\n\x19RELEASE_STATE_UNSPECIFIED\x10\x00\x12\x19\n\x15RELEASE_STATE_PENDING\x10\x01\x12\x1a\n\x16RELEASE_STATE_APPROVED\x10\x02\x12\x1a\n\x16RELEASE_STATE_REJECTED\x10\x03\x12\x1b\n\x17RELEASE_STATE_WITHDRAWN\x10\x04*\xe5\x01\n\x11ReleaseObjectKind\x12#\n\x1fRELEASE_OBJECT_KIND_UNSPECIFIED\x10\x00\x12\x1c\n\x18RELEASE_OBJECT_KIND_ROWS\x10\x01\x12\x1f\n\x1bRELEASE_OBJECT_KIND_CLASSES\x10\x02\x12\x1c\n\x18RELEASE_OBJECT_KIND_RISK\x10\x03\x12&\n\"RELEASE_OBJECT_KIND_RISK_HISTOGRAM\x10\x04\x12&\n\"RELEASE_OBJECT_KIND_CLASSIFICATION\x10\x05\x32\xc9\x04\n\x0eReleaseService\x12V\n\nGetRelease\x12\x1f.tableveil.v1.GetReleaseRequest\x1a\x15.tableveil.v1.Release\"\x10\xda\xdd\x18\x0c\n\x04\x03\x04\x05\x06\x12\x04name\x12\x61\n\x0cListReleases\x12!.tableveil.v1.ListReleasesRequest\x1a\".tableveil.v1.ListReleasesResponse\"\n\xda\xdd\x18\x06\n\x04\x03\x04\x05\x06\x12\x65\n\nReadObject\x12\x1f.tableveil.v1.ReadObjectRequest\x1a .tableveil.v1.ReadObjectResponse\"\x12\xda\xdd\x18\x0e\n\x03\x03\x04\x05\x12\x07release0\x01\x12]\n\x0fWithdrawRelease\x12$.tableveil.v1.WithdrawReleaseRequest\x1a\x15.tableveil.v1.Release\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12[\n\x0e\x41pproveRelease\x12#.tableveil.v1.ApproveReleaseRequest\x1a\x15.tableveil.v1.Release\"\r\xda\xdd\x18\t\n\x01\x04\x12\x04name\x12Y\n\rRejectRelease\x12\".tableveil.v1.RejectReleaseRequest\x1a\x15.tableveil.v1.Release\"\r\xda\xdd\x18\t\n\x01\x04\x12\x04nameb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"tableveil/v1/release_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/policy.proto\"=\n\x11GetReleaseRequest\x12(\n\x04name\x18\x01 \x01(\tB\x1a\xe2\x41\x01\x02\xfa\x41\x13\n\x11tableveil/Release\"<\n\x13ListReleasesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"X\n\x14ListReleasesResponse\x12\'\n\x08releases\x18\x01 \x03(\x0b\x32\x15.tableveil.v1.Release\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"V\n\x11ReadObjectRequest\x12+\n\x07release\x18\x01 \x01(\tB\x1a\xe2\x41\x01\x02\xfa\x41\x13\n\x11tableveil/Release\x12\x14\n\x06object\x18\x02 \x01(\tB\x04\xe2\x41\x01\x02\"\'\n\x12ReadObjectResponse\x12\x11\n\tarrow_ipc\x18\x01 \x01(\x0c\"X\n\x16WithdrawReleaseRequest\x12(\n\x04name\x18\x01 \x01(\tB\x1a\xe2\x41\x01\x02\xfa\x41\x13\n\x11tableveil/Release\x12\x14\n\x06reason\x18\x02 \x01(\tB\x04\xe2\x41\x01\x02\"O\n\x15\x41pproveReleaseRequest\x12(\n\x04name\x18\x01 \x01(\tB\x1a\xe2\x41\x01\x02\xfa\x41\x13\n\x11tableveil/Release\x12\x0c\n\x04note\x18\x02 \x01(\t\"N\n\x14RejectReleaseRequest\x12(\n\x04name\x18\x01 \x01(\tB\x1a\xe2\x41\x01\x02\xfa\x41\x13\n\x11tableveil/Release\x12\x0c\n\x04note\x18\x02 \x01(\t\"\xd0\n\n\x07Release\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x1f\n\x03job\x18\x02 \x01(\tB\x12\xfa\x41\x0f\n\rtableveil/Job\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x06source\x18\x04 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12+\n\x06target\x18\x05 \x01(\x0b\x32\x1b.tableveil.v1.ReleaseTarget\x12,\n\x07objects\x18\x06 \x03(\x0b\x32\x1b.tableveil.v1.ReleaseObject\x12\x0f\n\x07records\x18\x07 \x01(\x03\x12\x1a\n\x12suppressed_records\x18\x08 \x01(\x03\x12\x0f\n\x07\x63lasses\x18\t \x01(\x03\x12\r\n\x05score\x18\n \x01(\x01\x12\x31\n\nattributes\x18\x0b \x03(\x0b\x32\x1d.tableveil.v1.AttributeResult\x12\"\n\x05proof\x18\x0c \x01(\x0b\x32\x13.tableveil.v1.Proof\x12\'\n\x0brisk_before\x18\r \x01(\x0b\x32\x12.tableveil.v1.Risk\x12&\n\nrisk_after\x18\x0e \x01(\x0b\x32\x12.tableveil.v1.Risk\x12$\n\x06policy\x18\x0f \x01(\x0b\x32\x14.tableveil.v1.Policy\x12\x10\n\x08warnings\x18\x10 \x03(\t\x12\x1a\n\x12source_fingerprint\x18\x11 \x01(\t\x12\x35\n\x08versions\x18\x12 \x03(\x0b\x32#.tableveil.v1.Release.VersionsEntry\x12\x42\n\x0fphase_durations\x18\x13 \x03(\x0b\x32).tableveil.v1.Release.PhaseDurationsEntry\x12+\n\x08\x64uration\x18\x14 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0f\n\x07\x63urrent\x18\x15 \x01(\x08\x12\x15\n\rquality_model\x18\x16 \x01(\t\x12.\n\x0b\x65xplanation\x18\x17 \x01(\x0b\x32\x19.tableveil.v1.Explanation\x12+\n\nguarantees\x18\x18 \x03(\x0b\x32\x17.tableveil.v1.Guarantee\x12\x31\n\rwithdraw_time\x18\x19 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\x0fwithdraw_reason\x18\x1a \x01(\t\x12\x14\n\x0ckept_objects\x18\x1b \x03(\t\x12\x33\n\rsource_tables\x18\x1c \x03(\x0b\x32\x1c.tableveil.v1.TableReference\x12)\n\x05state\x18\x1d \x01(\x0e\x32\x1a.tableveil.v1.ReleaseState\x12\x12\n\ndecided_by\x18\x1e \x01(\t\x12\x31\n\rdecision_time\x18\x1f \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rdecision_note\x18  \x01(\t\x1a/\n\rVersionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x1aP\n\x13PhaseDurationsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration:\x02\x38\x01:=\xea\x41:\n\x11tableveil/Release\x12\x12releases/{release}*\x08releases2\x07release\"Z\n\rReleaseObject\x12\x0c\n\x04name\x18\x01 \x01(\t\x12-\n\x04kind\x18\x02 \x01(\x0e\x32\x1f.tableveil.v1.ReleaseObjectKind\x12\x0c\n\x04rows\x18\x03 \x01(\x03\"\xf2\x01\n\x0f\x41ttributeResult\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\r\n\x05level\x18\x02 \x01(\x05\x12\x11\n\ttop_level\x18\x03 \x01(\x05\x12\x0c\n\x04loss\x18\x04 \x01(\x01\x12\x17\n\x0f\x64istinct_before\x18\x05 \x01(\x03\x12\x16\n\x0e\x64istinct_after\x18\x06 \x01(\x03\x12\x11\n\thierarchy\x18\x07 \x01(\t\x12\x11\n\x04part\x18\x08 \x01(\x01H\x00\x88\x01\x01\x12*\n\x06levels\x18\t \x03(\x0b\x32\x1a.tableveil.v1.LevelRecords\x12\x13\n\x0b\x61ggregation\x18\n \x01(\tB\x07\n\x05_part\".\n\x0cLevelRecords\x12\r\n\x05level\x18\x01 \x01(\x05\x12\x0f\n\x07records\x18\x02 \x01(\x03\"\xa5\x03\n\x05Proof\x12\x0f\n\x07optimal\x18\x01 \x01(\x08\x12\x13\n\x0blower_bound\x18\x02 \x01(\x01\x12\x0b\n\x03gap\x18\x03 \x01(\x01\x12\x14\n\x0clattice_size\x18\x04 \x01(\t\x12\x1f\n\x17transformations_checked\x18\x05 \x01(\x03\x12/\n\x06pruned\x18\x06 \x03(\x0b\x32\x1f.tableveil.v1.Proof.PrunedEntry\x12*\n\nrunners_up\x18\x07 \x03(\x0b\x32\x16.tableveil.v1.RunnerUp\x12\x0f\n\x07\x63ounter\x18\x08 \x01(\t\x12+\n\x08\x64uration\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x10\n\x08strategy\x18\n \x01(\t\x12\x15\n\rtimes_counted\x18\x0b \x01(\x03\x12\x10\n\x08\x63ounting\x18\x0c \x01(\t\x12-\n\nbest_after\x18\r \x01(\x0b\x32\x19.google.protobuf.Duration\x1a-\n\x0bPrunedEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"u\n\x0b\x45xplanation\x12\'\n\x06itself\x18\x01 \x01(\x0b\x32\x17.tableveil.v1.Neighbour\x12+\n\nneighbours\x18\x02 \x03(\x0b\x32\x17.tableveil.v1.Neighbour\x12\x10\n\x08\x63omplete\x18\x03 \x01(\x08\"\xf6\x01\n\tNeighbour\x12\x0f\n\x07\x63olumns\x18\x01 \x03(\t\x12\x0c\n\x04step\x18\x02 \x01(\x05\x12\x12\n\x05level\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07\x63lasses\x18\x04 \x01(\x03\x12\x18\n\x10rejected_classes\x18\x05 \x01(\x03\x12\x1a\n\x12suppressed_records\x18\x06 \x01(\x03\x12\x1a\n\x12records_over_limit\x18\x07 \x01(\x03\x12\x12\n\x05score\x18\x08 \x01(\x01H\x01\x88\x01\x01\x12+\n\nrejections\x18\t \x03(\x0b\x32\x17.tableveil.v1.RejectionB\x08\n\x06_levelB\x08\n\x06_score\"\x7f\n\tRejection\x12\x15\n\rprivacy_model\x18\x01 \x01(\t\x12\x0f\n\x07\x63lasses\x18\x02 \x01(\x03\x12\x0f\n\x07records\x18\x03 \x01(\x03\x12\x14\n\x0conly_classes\x18\x04 \x01(\x03\x12\x14\n\x0conly_records\x18\x05 \x01(\x03\x12\r\n\x05\x62inds\x18\x06 \x01(\x08\"{\n\tGuarantee\x12\r\n\x05model\x18\x01 \x01(\t\x12\x0e\n\x06\x63olumn\x18\x02 \x01(\t\x12\x11\n\tparameter\x18\x03 \x01(\t\x12\x13\n\x06\x62\x65\x66ore\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x12\n\x05\x61\x66ter\x18\x05 \x01(\x01H\x01\x88\x01\x01\x42\t\n\x07_beforeB\x08\n\x06_after\"E\n\x08RunnerUp\x12\x0e\n\x06levels\x18\x01 \x03(\x05\x12\r\n\x05score\x18\x02 \x01(\x01\x12\x1a\n\x12suppressed_records\x18\x03 \x01(\x03\"\xa8\x01\n\x04Risk\x12\x0f\n\x07records\x18\x01 \x01(\x03\x12\x0f\n\x07\x63lasses\x18\x02 \x01(\x03\x12\x0f\n\x07highest\x18\x03 \x01(\x01\x12\x0f\n\x07\x61verage\x18\x04 \x01(\x01\x12\x0e\n\x06lowest\x18\x05 \x01(\x01\x12\x16\n\x0eunique_records\x18\x06 \x01(\x03\x12\x34\n\x0frecords_at_risk\x18\x07 \x03(\x0b\x32\x1b.tableveil.v1.RecordsAtRisk\"3\n\rRecordsAtRisk\x12\x11\n\tthreshold\x18\x01 \x01(\t\x12\x0f\n\x07records\x18\x02 \x01(\x03*\x9d\x01\n\x0cReleaseState\x12\x1d\n\x19RELEASE_STATE_UNSPECIFIED\x10\x00\x12\x19\n\x15RELEASE_STATE_PENDING\x10\x01\x12\x1a\n\x16RELEASE_STATE_APPROVED\x10\x02\x12\x1a\n\x16RELEASE_STATE_REJECTED\x10\x03\x12\x1b\n\x17RELEASE_STATE_WITHDRAWN\x10\x04*\xe5\x01\n\x11ReleaseObjectKind\x12#\n\x1fRELEASE_OBJECT_KIND_UNSPECIFIED\x10\x00\x12\x1c\n\x18RELEASE_OBJECT_KIND_ROWS\x10\x01\x12\x1f\n\x1bRELEASE_OBJECT_KIND_CLASSES\x10\x02\x12\x1c\n\x18RELEASE_OBJECT_KIND_RISK\x10\x03\x12&\n\"RELEASE_OBJECT_KIND_RISK_HISTOGRAM\x10\x04\x12&\n\"RELEASE_OBJECT_KIND_CLASSIFICATION\x10\x05\x32\xc9\x04\n\x0eReleaseService\x12V\n\nGetRelease\x12\x1f.tableveil.v1.GetReleaseRequest\x1a\x15.tableveil.v1.Release\"\x10\xda\xdd\x18\x0c\n\x04\x03\x04\x05\x06\x12\x04name\x12\x61\n\x0cListReleases\x12!.tableveil.v1.ListReleasesRequest\x1a\".tableveil.v1.ListReleasesResponse\"\n\xda\xdd\x18\x06\n\x04\x03\x04\x05\x06\x12\x65\n\nReadObject\x12\x1f.tableveil.v1.ReadObjectRequest\x1a .tableveil.v1.ReadObjectResponse\"\x12\xda\xdd\x18\x0e\n\x03\x03\x04\x05\x12\x07release0\x01\x12]\n\x0fWithdrawRelease\x12$.tableveil.v1.WithdrawReleaseRequest\x1a\x15.tableveil.v1.Release\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12[\n\x0e\x41pproveRelease\x12#.tableveil.v1.ApproveReleaseRequest\x1a\x15.tableveil.v1.Release\"\r\xda\xdd\x18\t\n\x01\x04\x12\x04name\x12Y\n\rRejectRelease\x12\".tableveil.v1.RejectReleaseRequest\x1a\x15.tableveil.v1.Release\"\r\xda\xdd\x18\t\n\x01\x04\x12\x04nameb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tableveil.v1.release_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_GETRELEASEREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_GETRELEASEREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\023\n\021tableveil/Release'
+  _globals['_READOBJECTREQUEST'].fields_by_name['release']._loaded_options = None
+  _globals['_READOBJECTREQUEST'].fields_by_name['release']._serialized_options = b'\342A\001\002\372A\023\n\021tableveil/Release'
+  _globals['_READOBJECTREQUEST'].fields_by_name['object']._loaded_options = None
+  _globals['_READOBJECTREQUEST'].fields_by_name['object']._serialized_options = b'\342A\001\002'
+  _globals['_WITHDRAWRELEASEREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_WITHDRAWRELEASEREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\023\n\021tableveil/Release'
+  _globals['_WITHDRAWRELEASEREQUEST'].fields_by_name['reason']._loaded_options = None
+  _globals['_WITHDRAWRELEASEREQUEST'].fields_by_name['reason']._serialized_options = b'\342A\001\002'
+  _globals['_APPROVERELEASEREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_APPROVERELEASEREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\023\n\021tableveil/Release'
+  _globals['_REJECTRELEASEREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_REJECTRELEASEREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\023\n\021tableveil/Release'
   _globals['_RELEASE_VERSIONSENTRY']._loaded_options = None
   _globals['_RELEASE_VERSIONSENTRY']._serialized_options = b'8\001'
   _globals['_RELEASE_PHASEDURATIONSENTRY']._loaded_options = None
   _globals['_RELEASE_PHASEDURATIONSENTRY']._serialized_options = b'8\001'
+  _globals['_RELEASE'].fields_by_name['name']._loaded_options = None
+  _globals['_RELEASE'].fields_by_name['name']._serialized_options = b'\342A\001\010'
+  _globals['_RELEASE'].fields_by_name['job']._loaded_options = None
+  _globals['_RELEASE'].fields_by_name['job']._serialized_options = b'\372A\017\n\rtableveil/Job'
   _globals['_RELEASE']._loaded_options = None
   _globals['_RELEASE']._serialized_options = b'\352A:\n\021tableveil/Release\022\022releases/{release}*\010releases2\007release'
   _globals['_PROOF_PRUNEDENTRY']._loaded_options = None
@@ -56,56 +75,56 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_RELEASESERVICE'].methods_by_name['ApproveRelease']._serialized_options = b'\332\335\030\t\n\001\004\022\004name'
   _globals['_RELEASESERVICE'].methods_by_name['RejectRelease']._loaded_options = None
   _globals['_RELEASESERVICE'].methods_by_name['RejectRelease']._serialized_options = b'\332\335\030\t\n\001\004\022\004name'
-  _globals['_RELEASESTATE']._serialized_start=3705
-  _globals['_RELEASESTATE']._serialized_end=3862
-  _globals['_RELEASEOBJECTKIND']._serialized_start=3865
-  _globals['_RELEASEOBJECTKIND']._serialized_end=4094
-  _globals['_GETRELEASEREQUEST']._serialized_start=198
-  _globals['_GETRELEASEREQUEST']._serialized_end=231
-  _globals['_LISTRELEASESREQUEST']._serialized_start=233
-  _globals['_LISTRELEASESREQUEST']._serialized_end=293
-  _globals['_LISTRELEASESRESPONSE']._serialized_start=295
-  _globals['_LISTRELEASESRESPONSE']._serialized_end=383
-  _globals['_READOBJECTREQUEST']._serialized_start=385
-  _globals['_READOBJECTREQUEST']._serialized_end=437
-  _globals['_READOBJECTRESPONSE']._serialized_start=439
-  _globals['_READOBJECTRESPONSE']._serialized_end=478
-  _globals['_WITHDRAWRELEASEREQUEST']._serialized_start=480
-  _globals['_WITHDRAWRELEASEREQUEST']._serialized_end=534
-  _globals['_APPROVERELEASEREQUEST']._serialized_start=536
-  _globals['_APPROVERELEASEREQUEST']._serialized_end=587
-  _globals['_REJECTRELEASEREQUEST']._serialized_start=589
-  _globals['_REJECTRELEASEREQUEST']._serialized_end=639
-  _globals['_RELEASE']._serialized_start=642
-  _globals['_RELEASE']._serialized_end=1976
-  _globals['_RELEASE_VERSIONSENTRY']._serialized_start=1784
-  _globals['_RELEASE_VERSIONSENTRY']._serialized_end=1831
-  _globals['_RELEASE_PHASEDURATIONSENTRY']._serialized_start=1833
-  _globals['_RELEASE_PHASEDURATIONSENTRY']._serialized_end=1913
-  _globals['_RELEASEOBJECT']._serialized_start=1978
-  _globals['_RELEASEOBJECT']._serialized_end=2068
-  _globals['_ATTRIBUTERESULT']._serialized_start=2071
-  _globals['_ATTRIBUTERESULT']._serialized_end=2313
-  _globals['_LEVELRECORDS']._serialized_start=2315
-  _globals['_LEVELRECORDS']._serialized_end=2361
-  _globals['_PROOF']._serialized_start=2364
-  _globals['_PROOF']._serialized_end=2785
-  _globals['_PROOF_PRUNEDENTRY']._serialized_start=2740
-  _globals['_PROOF_PRUNEDENTRY']._serialized_end=2785
-  _globals['_EXPLANATION']._serialized_start=2787
-  _globals['_EXPLANATION']._serialized_end=2904
-  _globals['_NEIGHBOUR']._serialized_start=2907
-  _globals['_NEIGHBOUR']._serialized_end=3153
-  _globals['_REJECTION']._serialized_start=3155
-  _globals['_REJECTION']._serialized_end=3282
-  _globals['_GUARANTEE']._serialized_start=3284
-  _globals['_GUARANTEE']._serialized_end=3407
-  _globals['_RUNNERUP']._serialized_start=3409
-  _globals['_RUNNERUP']._serialized_end=3478
-  _globals['_RISK']._serialized_start=3481
-  _globals['_RISK']._serialized_end=3649
-  _globals['_RECORDSATRISK']._serialized_start=3651
-  _globals['_RECORDSATRISK']._serialized_end=3702
-  _globals['_RELEASESERVICE']._serialized_start=4097
-  _globals['_RELEASESERVICE']._serialized_end=4682
+  _globals['_RELEASESTATE']._serialized_start=3916
+  _globals['_RELEASESTATE']._serialized_end=4073
+  _globals['_RELEASEOBJECTKIND']._serialized_start=4076
+  _globals['_RELEASEOBJECTKIND']._serialized_end=4305
+  _globals['_GETRELEASEREQUEST']._serialized_start=231
+  _globals['_GETRELEASEREQUEST']._serialized_end=292
+  _globals['_LISTRELEASESREQUEST']._serialized_start=294
+  _globals['_LISTRELEASESREQUEST']._serialized_end=354
+  _globals['_LISTRELEASESRESPONSE']._serialized_start=356
+  _globals['_LISTRELEASESRESPONSE']._serialized_end=444
+  _globals['_READOBJECTREQUEST']._serialized_start=446
+  _globals['_READOBJECTREQUEST']._serialized_end=532
+  _globals['_READOBJECTRESPONSE']._serialized_start=534
+  _globals['_READOBJECTRESPONSE']._serialized_end=573
+  _globals['_WITHDRAWRELEASEREQUEST']._serialized_start=575
+  _globals['_WITHDRAWRELEASEREQUEST']._serialized_end=663
+  _globals['_APPROVERELEASEREQUEST']._serialized_start=665
+  _globals['_APPROVERELEASEREQUEST']._serialized_end=744
+  _globals['_REJECTRELEASEREQUEST']._serialized_start=746
+  _globals['_REJECTRELEASEREQUEST']._serialized_end=824
+  _globals['_RELEASE']._serialized_start=827
+  _globals['_RELEASE']._serialized_end=2187
+  _globals['_RELEASE_VERSIONSENTRY']._serialized_start=1995
+  _globals['_RELEASE_VERSIONSENTRY']._serialized_end=2042
+  _globals['_RELEASE_PHASEDURATIONSENTRY']._serialized_start=2044
+  _globals['_RELEASE_PHASEDURATIONSENTRY']._serialized_end=2124
+  _globals['_RELEASEOBJECT']._serialized_start=2189
+  _globals['_RELEASEOBJECT']._serialized_end=2279
+  _globals['_ATTRIBUTERESULT']._serialized_start=2282
+  _globals['_ATTRIBUTERESULT']._serialized_end=2524
+  _globals['_LEVELRECORDS']._serialized_start=2526
+  _globals['_LEVELRECORDS']._serialized_end=2572
+  _globals['_PROOF']._serialized_start=2575
+  _globals['_PROOF']._serialized_end=2996
+  _globals['_PROOF_PRUNEDENTRY']._serialized_start=2951
+  _globals['_PROOF_PRUNEDENTRY']._serialized_end=2996
+  _globals['_EXPLANATION']._serialized_start=2998
+  _globals['_EXPLANATION']._serialized_end=3115
+  _globals['_NEIGHBOUR']._serialized_start=3118
+  _globals['_NEIGHBOUR']._serialized_end=3364
+  _globals['_REJECTION']._serialized_start=3366
+  _globals['_REJECTION']._serialized_end=3493
+  _globals['_GUARANTEE']._serialized_start=3495
+  _globals['_GUARANTEE']._serialized_end=3618
+  _globals['_RUNNERUP']._serialized_start=3620
+  _globals['_RUNNERUP']._serialized_end=3689
+  _globals['_RISK']._serialized_start=3692
+  _globals['_RISK']._serialized_end=3860
+  _globals['_RECORDSATRISK']._serialized_start=3862
+  _globals['_RECORDSATRISK']._serialized_end=3913
+  _globals['_RELEASESERVICE']._serialized_start=4308
+  _globals['_RELEASESERVICE']._serialized_end=4893
 # @@protoc_insertion_point(module_scope)

@@ -22,6 +22,7 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior__pb2
 from google.api import resource_pb2 as google_dot_api_dot_resource__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
@@ -29,13 +30,25 @@ from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 from tableveil.v1 import job_service_pb2 as tableveil_dot_v1_dot_job__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"tableveil/v1/utility_service.proto\x12\x0ctableveil.v1\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\"_\n\x1aSubmitUtilityReportRequest\x12-\n\x07utility\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.UtilityRequest\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"!\n\x0eUtilityRequest\x12\x0f\n\x07release\x18\x01 \x01(\t\"\'\n\x17GetUtilityReportRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"B\n\x19ListUtilityReportsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"k\n\x1aListUtilityReportsResponse\x12\x34\n\x0futility_reports\x18\x01 \x03(\x0b\x32\x1b.tableveil.v1.UtilityReport\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x94\x03\n\rUtilityReport\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0b\n\x03job\x18\x02 \x01(\t\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07release\x18\x04 \x01(\t\x12,\n\x07\x63olumns\x18\x05 \x03(\x0b\x32\x1b.tableveil.v1.ColumnUtility\x12/\n\x0c\x61ssociations\x18\x06 \x03(\x0b\x32\x19.tableveil.v1.Association\x12\r\n\x05notes\x18\x07 \x03(\t\x12-\n\x07request\x18\x08 \x01(\x0b\x32\x1c.tableveil.v1.UtilityRequest\x12+\n\x08\x64uration\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration:\\\xea\x41Y\n\x17tableveil/UtilityReport\x12\x1futilityReports/{utility_report}*\x0eutilityReports2\rutilityReport\"\xcc\x01\n\rColumnUtility\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0c\n\x04role\x18\x03 \x01(\t\x12\x11\n\ttreatment\x18\x04 \x01(\t\x12\x11\n\x04loss\x18\x05 \x01(\x01H\x00\x88\x01\x01\x12\x15\n\rsquared_error\x18\x06 \x01(\x08\x12$\n\x06\x62\x65\x66ore\x18\x07 \x01(\x0b\x32\x14.tableveil.v1.Spread\x12#\n\x05\x61\x66ter\x18\x08 \x01(\x0b\x32\x14.tableveil.v1.SpreadB\x07\n\x05_loss\"\xb0\x01\n\x06Spread\x12\x0f\n\x07records\x18\x01 \x01(\x03\x12\x0f\n\x07missing\x18\x02 \x01(\x03\x12\x10\n\x08\x64istinct\x18\x03 \x01(\x03\x12\x11\n\x04mean\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x15\n\x08variance\x18\x05 \x01(\x01H\x01\x88\x01\x01\x12\x11\n\tquantiles\x18\x06 \x03(\x01\x12\x1f\n\x04\x62ins\x18\x07 \x03(\x0b\x32\x11.tableveil.v1.BinB\x07\n\x05_meanB\x0b\n\t_variance\"4\n\x03\x42in\x12\x12\n\x05label\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07records\x18\x02 \x01(\x03\x42\x08\n\x06_label\"{\n\x0b\x41ssociation\x12\r\n\x05\x66irst\x18\x01 \x01(\t\x12\x0e\n\x06second\x18\x02 \x01(\t\x12\x0f\n\x07measure\x18\x03 \x01(\t\x12\x13\n\x06\x62\x65\x66ore\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x12\n\x05\x61\x66ter\x18\x05 \x01(\x01H\x01\x88\x01\x01\x42\t\n\x07_beforeB\x08\n\x06_after2\xdb\x02\n\x0eUtilityService\x12l\n\x13SubmitUtilityReport\x12(.tableveil.v1.SubmitUtilityReportRequest\x1a\x11.tableveil.v1.Job\"\x18\xda\xdd\x18\x14\n\x01\x03\x12\x0futility.release\x12g\n\x10GetUtilityReport\x12%.tableveil.v1.GetUtilityReportRequest\x1a\x1b.tableveil.v1.UtilityReport\"\x0f\xda\xdd\x18\x0b\n\x03\x03\x04\x06\x12\x04name\x12r\n\x12ListUtilityReports\x12\'.tableveil.v1.ListUtilityReportsRequest\x1a(.tableveil.v1.ListUtilityReportsResponse\"\t\xda\xdd\x18\x05\n\x03\x03\x04\x06\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"tableveil/v1/utility_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\"e\n\x1aSubmitUtilityReportRequest\x12\x33\n\x07utility\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.UtilityRequestB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"=\n\x0eUtilityRequest\x12+\n\x07release\x18\x01 \x01(\tB\x1a\xe2\x41\x01\x02\xfa\x41\x13\n\x11tableveil/Release\"I\n\x17GetUtilityReportRequest\x12.\n\x04name\x18\x01 \x01(\tB \xe2\x41\x01\x02\xfa\x41\x19\n\x17tableveil/UtilityReport\"B\n\x19ListUtilityReportsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"k\n\x1aListUtilityReportsResponse\x12\x34\n\x0futility_reports\x18\x01 \x03(\x0b\x32\x1b.tableveil.v1.UtilityReport\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xc6\x03\n\rUtilityReport\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x1f\n\x03job\x18\x02 \x01(\tB\x12\xfa\x41\x0f\n\rtableveil/Job\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x07release\x18\x04 \x01(\tB\x16\xfa\x41\x13\n\x11tableveil/Release\x12,\n\x07\x63olumns\x18\x05 \x03(\x0b\x32\x1b.tableveil.v1.ColumnUtility\x12/\n\x0c\x61ssociations\x18\x06 \x03(\x0b\x32\x19.tableveil.v1.Association\x12\r\n\x05notes\x18\x07 \x03(\t\x12-\n\x07request\x18\x08 \x01(\x0b\x32\x1c.tableveil.v1.UtilityRequest\x12+\n\x08\x64uration\x18\t \x01(\x0b\x32\x19.google.protobuf.Duration:\\\xea\x41Y\n\x17tableveil/UtilityReport\x12\x1futilityReports/{utility_report}*\x0eutilityReports2\rutilityReport\"\xcc\x01\n\rColumnUtility\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x0c\n\x04role\x18\x03 \x01(\t\x12\x11\n\ttreatment\x18\x04 \x01(\t\x12\x11\n\x04loss\x18\x05 \x01(\x01H\x00\x88\x01\x01\x12\x15\n\rsquared_error\x18\x06 \x01(\x08\x12$\n\x06\x62\x65\x66ore\x18\x07 \x01(\x0b\x32\x14.tableveil.v1.Spread\x12#\n\x05\x61\x66ter\x18\x08 \x01(\x0b\x32\x14.tableveil.v1.SpreadB\x07\n\x05_loss\"\xb0\x01\n\x06Spread\x12\x0f\n\x07records\x18\x01 \x01(\x03\x12\x0f\n\x07missing\x18\x02 \x01(\x03\x12\x10\n\x08\x64istinct\x18\x03 \x01(\x03\x12\x11\n\x04mean\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x15\n\x08variance\x18\x05 \x01(\x01H\x01\x88\x01\x01\x12\x11\n\tquantiles\x18\x06 \x03(\x01\x12\x1f\n\x04\x62ins\x18\x07 \x03(\x0b\x32\x11.tableveil.v1.BinB\x07\n\x05_meanB\x0b\n\t_variance\"4\n\x03\x42in\x12\x12\n\x05label\x18\x01 \x01(\tH\x00\x88\x01\x01\x12\x0f\n\x07records\x18\x02 \x01(\x03\x42\x08\n\x06_label\"{\n\x0b\x41ssociation\x12\r\n\x05\x66irst\x18\x01 \x01(\t\x12\x0e\n\x06second\x18\x02 \x01(\t\x12\x0f\n\x07measure\x18\x03 \x01(\t\x12\x13\n\x06\x62\x65\x66ore\x18\x04 \x01(\x01H\x00\x88\x01\x01\x12\x12\n\x05\x61\x66ter\x18\x05 \x01(\x01H\x01\x88\x01\x01\x42\t\n\x07_beforeB\x08\n\x06_after2\xdb\x02\n\x0eUtilityService\x12l\n\x13SubmitUtilityReport\x12(.tableveil.v1.SubmitUtilityReportRequest\x1a\x11.tableveil.v1.Job\"\x18\xda\xdd\x18\x14\n\x01\x03\x12\x0futility.release\x12g\n\x10GetUtilityReport\x12%.tableveil.v1.GetUtilityReportRequest\x1a\x1b.tableveil.v1.UtilityReport\"\x0f\xda\xdd\x18\x0b\n\x03\x03\x04\x06\x12\x04name\x12r\n\x12ListUtilityReports\x12\'.tableveil.v1.ListUtilityReportsRequest\x1a(.tableveil.v1.ListUtilityReportsResponse\"\t\xda\xdd\x18\x05\n\x03\x03\x04\x06\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'tableveil.v1.utility_service_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_SUBMITUTILITYREPORTREQUEST'].fields_by_name['utility']._loaded_options = None
+  _globals['_SUBMITUTILITYREPORTREQUEST'].fields_by_name['utility']._serialized_options = b'\342A\001\002'
+  _globals['_UTILITYREQUEST'].fields_by_name['release']._loaded_options = None
+  _globals['_UTILITYREQUEST'].fields_by_name['release']._serialized_options = b'\342A\001\002\372A\023\n\021tableveil/Release'
+  _globals['_GETUTILITYREPORTREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_GETUTILITYREPORTREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\031\n\027tableveil/UtilityReport'
+  _globals['_UTILITYREPORT'].fields_by_name['name']._loaded_options = None
+  _globals['_UTILITYREPORT'].fields_by_name['name']._serialized_options = b'\342A\001\010'
+  _globals['_UTILITYREPORT'].fields_by_name['job']._loaded_options = None
+  _globals['_UTILITYREPORT'].fields_by_name['job']._serialized_options = b'\372A\017\n\rtableveil/Job'
+  _globals['_UTILITYREPORT'].fields_by_name['release']._loaded_options = None
+  _globals['_UTILITYREPORT'].fields_by_name['release']._serialized_options = b'\372A\023\n\021tableveil/Release'
   _globals['_UTILITYREPORT']._loaded_options = None
   _globals['_UTILITYREPORT']._serialized_options = b'\352AY\n\027tableveil/UtilityReport\022\037utilityReports/{utility_report}*\016utilityReports2\rutilityReport'
   _globals['_UTILITYSERVICE'].methods_by_name['SubmitUtilityReport']._loaded_options = None
@@ -44,26 +57,26 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_UTILITYSERVICE'].methods_by_name['GetUtilityReport']._serialized_options = b'\332\335\030\013\n\003\003\004\006\022\004name'
   _globals['_UTILITYSERVICE'].methods_by_name['ListUtilityReports']._loaded_options = None
   _globals['_UTILITYSERVICE'].methods_by_name['ListUtilityReports']._serialized_options = b'\332\335\030\005\n\003\003\004\006'
-  _globals['_SUBMITUTILITYREPORTREQUEST']._serialized_start=203
-  _globals['_SUBMITUTILITYREPORTREQUEST']._serialized_end=298
-  _globals['_UTILITYREQUEST']._serialized_start=300
-  _globals['_UTILITYREQUEST']._serialized_end=333
-  _globals['_GETUTILITYREPORTREQUEST']._serialized_start=335
-  _globals['_GETUTILITYREPORTREQUEST']._serialized_end=374
-  _globals['_LISTUTILITYREPORTSREQUEST']._serialized_start=376
-  _globals['_LISTUTILITYREPORTSREQUEST']._serialized_end=442
-  _globals['_LISTUTILITYREPORTSRESPONSE']._serialized_start=444
-  _globals['_LISTUTILITYREPORTSRESPONSE']._serialized_end=551
-  _globals['_UTILITYREPORT']._serialized_start=554
-  _globals['_UTILITYREPORT']._serialized_end=958
-  _globals['_COLUMNUTILITY']._serialized_start=961
-  _globals['_COLUMNUTILITY']._serialized_end=1165
-  _globals['_SPREAD']._serialized_start=1168
-  _globals['_SPREAD']._serialized_end=1344
-  _globals['_BIN']._serialized_start=1346
-  _globals['_BIN']._serialized_end=1398
-  _globals['_ASSOCIATION']._serialized_start=1400
-  _globals['_ASSOCIATION']._serialized_end=1523
-  _globals['_UTILITYSERVICE']._serialized_start=1526
-  _globals['_UTILITYSERVICE']._serialized_end=1873
+  _globals['_SUBMITUTILITYREPORTREQUEST']._serialized_start=236
+  _globals['_SUBMITUTILITYREPORTREQUEST']._serialized_end=337
+  _globals['_UTILITYREQUEST']._serialized_start=339
+  _globals['_UTILITYREQUEST']._serialized_end=400
+  _globals['_GETUTILITYREPORTREQUEST']._serialized_start=402
+  _globals['_GETUTILITYREPORTREQUEST']._serialized_end=475
+  _globals['_LISTUTILITYREPORTSREQUEST']._serialized_start=477
+  _globals['_LISTUTILITYREPORTSREQUEST']._serialized_end=543
+  _globals['_LISTUTILITYREPORTSRESPONSE']._serialized_start=545
+  _globals['_LISTUTILITYREPORTSRESPONSE']._serialized_end=652
+  _globals['_UTILITYREPORT']._serialized_start=655
+  _globals['_UTILITYREPORT']._serialized_end=1109
+  _globals['_COLUMNUTILITY']._serialized_start=1112
+  _globals['_COLUMNUTILITY']._serialized_end=1316
+  _globals['_SPREAD']._serialized_start=1319
+  _globals['_SPREAD']._serialized_end=1495
+  _globals['_BIN']._serialized_start=1497
+  _globals['_BIN']._serialized_end=1549
+  _globals['_ASSOCIATION']._serialized_start=1551
+  _globals['_ASSOCIATION']._serialized_end=1674
+  _globals['_UTILITYSERVICE']._serialized_start=1677
+  _globals['_UTILITYSERVICE']._serialized_end=2024
 # @@protoc_insertion_point(module_scope)
