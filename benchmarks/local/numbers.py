@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from benchmarks.local.comparators import COMPARATORS, score
-from benchmarks.local.tables import problem_of
+from benchmarks.local.tables import full_domain_optimum, problem_of
 from benchmarks.markdown import seconds, table
 from benchmarks.section import Section, verdict
 from tableveil.control import Control
@@ -47,12 +47,14 @@ MORE = 120.0
 
 OTHER_K = ((2, 0.0241), (10, 0.0773), (25, 0.1151))
 
-SENSITIVE: tuple[tuple[str, tuple[PrivacyModel, ...], float], ...] = (
+SENSITIVE: tuple[tuple[str, tuple[PrivacyModel, ...], float | None], ...] = (
     ("alone", (), 0.0285),
     ("distinct 3-diversity", (DistinctLDiversity("occupation", 3),), 0.0320),
     ("0.2-closeness, ordered", (TCloseness("occupation", Decimal("0.2"), Distance.ORDERED),), 0.0470),
-    ("entropy 3-diversity", (EntropyLDiversity("occupation", Decimal(3)),), 0.5),
+    ("entropy 3-diversity", (EntropyLDiversity("occupation", Decimal(3)),), None),
 )
+"""Goals; None is half of the full-domain optimum, which is searched beside it."""
+
 SENSITIVE_LIMIT = 60.0
 
 
@@ -98,8 +100,9 @@ def models(shared: Path) -> Section:
     data, rows = shared / "data", []
     for k, goal in OTHER_K:
         rows.append(_measured(f"9 columns, k = {k}", problem_of(data, "adult", None, (KAnonymity(k),)), goal, 60.0)[0])
-    for name, others, goal in SENSITIVE:
+    for name, others, given in SENSITIVE:
         problem = problem_of(data, "adult", None, (KAnonymity(5), *others), "occupation")
+        goal = full_domain_optimum(problem) / 2 if given is None else given
         rows.append(_measured(f"occupation sensitive, k = 5, {name}", problem, goal, SENSITIVE_LIMIT)[0])
     return Section("Local recoding of adult", (table(HEADERS, rows),))
 

@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 
 from benchmarks.datasets import Dataset
 from tableveil.classes import NumpyCounter, SensitiveColumn, SensitiveRows
+from tableveil.control import Control
 from tableveil.hierarchy import InlineLevels, ValueKind, attribute_levels, label_values
+from tableveil.lattice import Lattice
 from tableveil.local_recoding import LocalProblem, label_costs
-from tableveil.policy import Aggregate, KAnonymity, LossModel, PrivacyModel
+from tableveil.policy import Aggregate, KAnonymity, LossModel, PrivacyModel, SearchOptions
 from tableveil.privacy import privacy_of
+from tableveil.quality import quality_of
+from tableveil.search import Problem, search
 
 
 def problem_of(
@@ -53,6 +57,19 @@ def problem_of(
         privacy_of(models, counter),
         sensitive=tuple(spread),
     )
+
+
+def full_domain_optimum(problem: LocalProblem) -> float:
+    """The least score of one transformation for all records that suppresses at most 5 % of them."""
+    sensitive = problem.sensitive
+    counter = NumpyCounter(problem.levels, list(problem.codes.T), problem.counts, sensitive=sensitive)
+    suppressible = int(problem.counts.sum()) // 20
+    quality = quality_of(LossModel(Aggregate.ARITHMETIC_MEAN), counter, [1.0] * len(problem.levels), suppressible)
+    lattice = Lattice(problem.lowest, problem.highest)
+    whole = Problem(lattice, counter, problem.privacy, quality, suppressible, False)
+    best = search(whole, SearchOptions(), Control()).best
+    assert best is not None, "the most general transformation is valid"
+    return best.score
 
 
 def _coded(texts: list[str]) -> tuple[list[str], NDArray[np.int64]]:
