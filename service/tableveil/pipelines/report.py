@@ -29,6 +29,6 @@ class Report:
         return time.monotonic() - self.started
 
     def seconds(self) -> dict[str, float]:
-        """Seconds of each phase; the last one's up to now."""
-        ends = [began for _, began in self._began[1:]] + [time.monotonic()]
-        return {phase.value.lower(): end - began for (phase, began), end in zip(self._began, ends, strict=True)}
+        """Seconds of each phase; the last one's up to now. A job that ends before the first has none."""
+        ends = [*(began for _, began in self._began[1:]), time.monotonic()]
+        return {phase.value.lower(): end - began for (phase, began), end in zip(self._began, ends, strict=False)}
