@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -29,7 +28,7 @@ from tests.e2e.test_running import database, long, searching
 
 __all__ = ["database"]
 
-SOON = 20.0
+SOON = 60.0
 """Seconds in which a stream ends on a busy machine; on an idle one it takes two."""
 
 
@@ -96,6 +95,16 @@ def test_a_token_that_is_none_is_not_sent(server: ServerProcess, tmp_path: Path)
         client.check_health(ready=True)
 
 
+def test_a_socket_file_asks_for_a_token_as_well(serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "people.duckdb"
+    samples.create(path, people=samples.PEOPLE)
+    serve(path, "--address", f"unix:{tmp_path}/socket")
+    with Client(f"unix:{tmp_path}/socket", new_secret()) as stranger, pytest.raises(UnauthenticatedError):
+        list(stranger.list_tables())
+    with Client(f"unix:{tmp_path}/socket", TOKEN) as client:
+        assert list(client.list_tables())
+
+
 def test_no_command_takes_the_token_itself() -> None:
     shown = CliRunner().invoke(cli, ["tables", "--help"]).stdout
     assert "--token-file" in shown
@@ -152,12 +161,11 @@ def test_a_lost_token(server: ServerProcess, serve: Serve) -> None:
     assert not token_file(server.database).exists(), "there is no second first one"
 
 
-@pytest.mark.parametrize("how", ["revoked", "expired"])
-def test_a_stream_ends_with_its_token(serve: Serve, database: Path, how: str) -> None:
+def test_a_stream_ends_with_its_token(serve: Serve, database: Path) -> None:
     server = serve(database)
     with Client(server.address) as admin:
         roles = [access_pb2.ACCESS_ROLE_STEWARD]
-        made = admin.create_token("etl", "a", roles, timedelta(seconds=3) if how == "expired" else None)
+        made = admin.create_token("etl", "a", roles)
         job = searching(admin, long())
         ended: list[TableveilError] = []
 
@@ -173,8 +181,7 @@ def test_a_stream_ends_with_its_token(serve: Serve, database: Path, how: str) ->
         watcher = threading.Thread(target=watch)
         watcher.start()
         assert seen.wait(SOON)
-        if how == "revoked":
-            admin.revoke_token(made.token.name)
+        admin.revoke_token(made.token.name)
         watcher.join(SOON)
         assert [type(error) for error in ended] == [UnauthenticatedError]
         admin.cancel_job(job.name)

@@ -17,6 +17,7 @@ class Client(
 ):
     """A connection to a Tableveil server; use it as a context manager, or close it.
 
-    Jobs and releases are named as the service names them (`jobs/3`), or by number (`3`). Every method raises the
-    errors of `tableveil.errors`, or `UnreachableError`. May be used from several threads.
+    It needs a token; `tableveil.client.token.find_token` says where it looks for one. Jobs and releases are named as
+    the service names them (`jobs/3`), or by number (`3`). Every method raises the errors of `tableveil.errors`, or
+    `UnreachableError`. May be used from several threads.
     """

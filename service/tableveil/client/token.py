@@ -14,7 +14,9 @@ import grpc
 from tableveil.errors import InvalidError, NotFoundError, shortened
 from tableveil.identity.secret import PREFIX, is_well_formed, token_file
 
-PLACES = (Path(), Path("tableveil-demo"))
+DEMO = "tableveil-demo"
+
+PLACES = (Path(), Path(DEMO))
 """Where a server's database may be, beside which it left its first token: here, or where the demo has its own."""
 
 _LARGEST = 16_384

@@ -22,6 +22,7 @@ from tableveil.cli.output import Output
 from tableveil.cli.verb import Session
 from tableveil.client import Client
 from tableveil.client.formats import ExportFormat
+from tableveil.client.token import DEMO
 from tableveil.demo.discharges import create_discharges
 from tableveil.demo.place import DATABASE, LOG, POLICY, RELEASED, TABLE, clear
 from tableveil.document import read_policy
@@ -40,7 +41,7 @@ WIDTH_OF_FILES = 120
 @click.option(
     "--directory",
     type=click.Path(path_type=Path, file_okay=False),
-    default=Path("tableveil-demo"),
+    default=Path(DEMO),
     show_default=True,
     help="Where everything is left for you to look at; cleared first if an earlier demo made it.",
 )
@@ -80,11 +81,13 @@ def demo(rows: int, seed: int, directory: Path) -> None:
             f"\n[bold]4. The analysts' file.[/bold] {given_away} is a fresh file with the released objects only:"
         )
         _show(console, given_away, _question(release))
+        # Clients look for a token here and in the usual directory.
+        token = "" if directory == Path(DEMO) else f" --token-file {token_file(database)}"
         console.print(
             "\nNext: ask it something yourself, or take the same steps by hand:\n"
             f"  tableveil serve --database {database}\n"
-            f"  tableveil releases\n"
-            f"  tableveil show {release.name}"
+            f"  tableveil releases{token}\n"
+            f"  tableveil show {release.name}{token}"
         )
 
 
