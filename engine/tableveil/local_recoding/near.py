@@ -82,6 +82,9 @@ def nearest(
     `sets` and `sizes` are by the number of the class. Costs of joins are products of two matrices: what a class would
     cost with each value, and who has which value.
     """
+    # Loading it takes a twentieth of a second, which other commands need not wait for.
+    from threadpoolctl import threadpool_limits
+
     records = sizes[among].astype(np.float32)
     left, right = [], []
     for j, column in enumerate(labels.columns):
@@ -99,16 +102,18 @@ def nearest(
     near = min(NEAR, len(among))
     found = np.empty((len(classes), near), np.int64)
     step = max(1, CHUNK // len(among))
-    for start in range(0, len(found), step):
-        control.raise_if_stopped()
-        stop = min(start + step, len(found))
-        changes = of_rows[:, start:stop].T @ of_classes.T
-        changes *= counts[start:stop, None].astype(np.float32) + records
-        changes -= before
-        own = position[classes[start:stop]]
-        inside = np.flatnonzero((classes[start:stop] != SUPPRESSED) & (own >= 0))
-        changes[inside, own[inside]] = np.inf
-        found[start:stop] = among[np.argpartition(changes, near - 1, axis=1)[:, :near]]
+    # Threads of BLAS wait in a loop for a free core: on a busy machine they take twice the time of one.
+    with threadpool_limits(limits=1):
+        for start in range(0, len(found), step):
+            control.raise_if_stopped()
+            stop = min(start + step, len(found))
+            changes = of_rows[:, start:stop].T @ of_classes.T
+            changes *= counts[start:stop, None].astype(np.float32) + records
+            changes -= before
+            own = position[classes[start:stop]]
+            inside = np.flatnonzero((classes[start:stop] != SUPPRESSED) & (own >= 0))
+            changes[inside, own[inside]] = np.inf
+            found[start:stop] = among[np.argpartition(changes, near - 1, axis=1)[:, :near]]
     return found
 
 
