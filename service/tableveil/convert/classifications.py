@@ -7,10 +7,9 @@ from google.protobuf import json_format
 from tableveil.classification.model import Assessment, Comparison, Measures
 from tableveil.convert.canonical import canonical_json
 from tableveil.convert.collect import Faults
+from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.enums import CLASSIFIERS
-from tableveil.convert.names import job_name, release_name, release_number, result_name
-from tableveil.convert.tables import table_to_proto
-from tableveil.convert.times import duration, timestamp
+from tableveil.convert.names import release_name, release_number
 from tableveil.errors import Fault, InvalidError
 from tableveil.requests.classification import (
     DEFAULT_FOLDS,
@@ -69,43 +68,29 @@ def _classifiers(message: v1.ClassificationRequest, faults: Faults) -> tuple[Cla
 
 def classification_to_proto(found: Classification) -> v1.ClassificationReport:
     """The message for a classifier assessment."""
-    return v1.ClassificationReport(
-        name=result_name(JobKind.CLASSIFICATION, found.number),
-        job=job_name(found.job),
-        create_time=timestamp(found.created_at),
+    return result_to_proto(
+        JobKind.CLASSIFICATION,
+        found,
+        v1.ClassificationReport,
         release=release_name(found.release),
-        source=table_to_proto(found.source),
-        source_fingerprint=found.source_fingerprint,
-        records=found.records,
-        sampled_records=found.sampled_records,
-        suppressed_records=found.suppressed_records,
-        folds=found.folds,
         assessments=map(_assessment, found.assessments),
-        published=found.published,
-        warnings=found.warnings,
         request=json_format.Parse(found.request, v1.ClassificationRequest()),
-        duration=duration(found.seconds),
     )
 
 
 def _assessment(assessment: Assessment) -> v1.ClassAssessment:
-    return v1.ClassAssessment(
-        class_column=assessment.class_column,
-        features=assessment.features,
+    return copied(
+        assessment,
+        v1.ClassAssessment,
         labels=assessment.class_labels,
-        records=assessment.records,
         baseline=_measures(assessment.baseline),
         comparisons=map(_comparison, assessment.comparisons),
     )
 
 
 def _comparison(comparison: Comparison) -> v1.ClassifierComparison:
-    return v1.ClassifierComparison(
-        classifier=CLASSIFIERS.to_proto(comparison.classifier),
-        original=_measures(comparison.original),
-        anonymized=_measures(comparison.anonymized),
-        relative_accuracy=comparison.relative_accuracy,
-    )
+    original, anonymized = _measures(comparison.original), _measures(comparison.anonymized)
+    return copied(comparison, v1.ClassifierComparison, original=original, anonymized=anonymized)
 
 
 def _measures(measures: Measures) -> v1.ClassifierMeasures:
@@ -113,11 +98,9 @@ def _measures(measures: Measures) -> v1.ClassifierMeasures:
         accuracy=measures.accuracy,
         brier=measures.brier,
         classes=[
-            v1.ClassMeasures(
-                label=one.label,
-                precision=one.precision,
-                recall=one.recall,
-                auc=one.auc,
+            copied(
+                one,
+                v1.ClassMeasures,
                 predicted=predicted,
                 roc=[v1.RocPoint(false_positive_rate=false, true_positive_rate=true) for false, true in one.roc],
             )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 
 from tableveil.convert.canonical import canonical_json, policy_from_json
-from tableveil.convert.decimals import decimal_from_text, decimal_to_text
-from tableveil.convert.names import job_name, result_name
+from tableveil.convert.copied import copied, result_to_proto
+from tableveil.convert.decimals import decimal_from_text
 from tableveil.convert.policy_from_proto import policy_from_proto
-from tableveil.convert.tables import table_to_proto
-from tableveil.convert.times import duration, timestamp
+from tableveil.convert.times import duration
 from tableveil.errors import Fault, shortened
 from tableveil.policy import Choose, Policy
 from tableveil.requests.frontier import FrontierGrid, check_grid, check_pairs, k_of
@@ -72,38 +71,17 @@ def _limits(message: frontier_service_pb2.SubmitFrontierRequest) -> tuple[list[D
 
 def frontier_to_proto(frontier: Frontier) -> frontier_service_pb2.Frontier:
     """The message for a frontier."""
-    return frontier_service_pb2.Frontier(
-        name=result_name(JobKind.FRONTIER, frontier.number),
-        job=job_name(frontier.job),
-        create_time=timestamp(frontier.created_at),
-        source=table_to_proto(frontier.source),
-        records=frontier.records,
-        quasi_identifiers=frontier.quasi_identifiers,
+    return result_to_proto(
+        JobKind.FRONTIER,
+        frontier,
+        frontier_service_pb2.Frontier,
         points=map(_point, frontier.points),
-        lattice_size=frontier.lattice_size,
         transformations_checked=frontier.checked,
-        counter=frontier.counter,
         search_duration=duration(frontier.search_seconds),
-        duration=duration(frontier.seconds),
         policy=policy_from_json(frontier.policy),
-        source_fingerprint=frontier.source_fingerprint,
     )
 
 
 def _point(point: Point) -> frontier_service_pb2.FrontierPoint:
-    found = point.found
-    optimum = None
-    if found is not None:
-        optimum = frontier_service_pb2.FrontierOptimum(
-            score=found.score,
-            suppressed_records=found.suppressed_records,
-            classes=found.classes,
-            levels=found.levels,
-        )
-    return frontier_service_pb2.FrontierPoint(
-        k=point.k,
-        suppression_limit=decimal_to_text(point.suppression_limit),
-        optimum=optimum,
-        optimal=point.optimal,
-        lower_bound=point.lower_bound,
-    )
+    optimum = None if point.found is None else copied(point.found, frontier_service_pb2.FrontierOptimum)
+    return copied(point, frontier_service_pb2.FrontierPoint, optimum=optimum)

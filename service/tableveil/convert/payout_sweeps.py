@@ -5,12 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 
 from tableveil.convert.canonical import canonical_json, policy_from_json
-from tableveil.convert.decimals import decimal_from_text, decimal_to_text
-from tableveil.convert.enums import AMONG, BREAK_EVEN, PAYOUT_METHODS
-from tableveil.convert.names import job_name, result_name
+from tableveil.convert.copied import copied, result_to_proto
+from tableveil.convert.decimals import decimal_from_text
 from tableveil.convert.policy_from_proto import policy_from_proto
-from tableveil.convert.tables import table_to_proto
-from tableveil.convert.times import duration, timestamp
+from tableveil.convert.times import duration
 from tableveil.errors import Fault, shortened
 from tableveil.game.sweep import SweepPoint
 from tableveil.policy import Policy
@@ -86,37 +84,22 @@ def _gains(message: payout_service_pb2.SubmitPayoutSweepRequest) -> tuple[list[D
 
 def payout_sweep_to_proto(sweep: PayoutSweep) -> payout_service_pb2.PayoutSweep:
     """The message for a payout sweep."""
-    return payout_service_pb2.PayoutSweep(
-        name=result_name(JobKind.PAYOUT_SWEEP, sweep.number),
-        job=job_name(sweep.job),
-        create_time=timestamp(sweep.created_at),
-        source=table_to_proto(sweep.source),
-        records=sweep.records,
-        population_records=sweep.population_records,
-        quasi_identifiers=sweep.quasi_identifiers,
-        publisher_benefit=decimal_to_text(sweep.publisher_benefit),
-        adversary_cost=decimal_to_text(sweep.adversary_cost),
-        break_even=BREAK_EVEN.to_proto(sweep.break_even),
-        if_method_known=sweep.if_method_known,
+    return result_to_proto(
+        JobKind.PAYOUT_SWEEP,
+        sweep,
+        payout_service_pb2.PayoutSweep,
         points=map(_point, sweep.points),
-        lattice_size=sweep.lattice_size,
         transformations_counted=sweep.counted,
         sweep_duration=duration(sweep.sweep_seconds),
-        duration=duration(sweep.seconds),
         policy=policy_from_json(sweep.policy),
-        source_fingerprint=sweep.source_fingerprint,
-        population_fingerprint=sweep.population_fingerprint,
     )
 
 
 def _point(point: SweepPoint) -> payout_service_pb2.PayoutPoint:
-    return payout_service_pb2.PayoutPoint(
-        gain=decimal_to_text(point.gain),
-        method=PAYOUT_METHODS.to_proto(point.method),
-        among=AMONG.to_proto(point.among),
-        payout=point.payout,
+    return copied(
+        point,
+        payout_service_pb2.PayoutPoint,
         suppressed_records=point.suppressed,
         attacked_records=point.attacked,
         levels=point.transformation or (),
-        payout_if_method_known=point.payout_if_method_known,
     )

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from tableveil.convert.canonical import policy_from_json
+from tableveil.convert.copied import copied
 from tableveil.convert.decimals import decimal_to_text
-from tableveil.convert.enums import OBJECT_KINDS, RELEASE_KINDS, RELEASE_STATES
+from tableveil.convert.enums import RELEASE_KINDS, RELEASE_STATES
 from tableveil.convert.names import job_name, release_name
 from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import duration, timestamp
-from tableveil.privacy.guarantees import Guarantee
 from tableveil.risk import ProsecutorRisk
 from tableveil.state.dry_runs import DryRun
 from tableveil.state.release_attributes import AttributeResult
-from tableveil.state.release_explanations import Explanation, Neighbour
 from tableveil.state.release_objects import ReleaseObject
-from tableveil.state.releases import Proof, Release, Searched
+from tableveil.state.releases import Proof, Release
 from tableveil.v1 import policy_pb2, release_service_pb2
 
 
@@ -40,7 +39,7 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         withdraw_time=timestamp(release.withdrawal.at if release.withdrawal else None),
         withdraw_reason=release.withdrawal.reason if release.withdrawal else "",
         kept_objects=release.withdrawal.kept_objects if release.withdrawal else (),
-        explanation=_explanation(release.explanation) if release.explanation else None,
+        explanation=copied(release.explanation, release_service_pb2.Explanation) if release.explanation else None,
         state=RELEASE_STATES.to_proto(release.state),
         decided_by=release.decision.by if release.decision else "",
         decision_time=timestamp(release.decision.at if release.decision else None),
@@ -69,27 +68,17 @@ def evidence_to_proto(found: Release | DryRun, *, with_policy: bool = True) -> r
         warnings=found.warnings,
         source_fingerprint=found.source_fingerprint,
         duration=duration(found.seconds),
-        guarantees=map(_guarantee, found.guarantees),
+        guarantees=[copied(one, release_service_pb2.Guarantee) for one in found.guarantees],
     )
 
 
 def _object(item: ReleaseObject) -> release_service_pb2.ReleaseObject:
-    return release_service_pb2.ReleaseObject(name=item.name, kind=OBJECT_KINDS.to_proto(item.kind), rows=item.row_count)
+    return copied(item, release_service_pb2.ReleaseObject, rows=item.row_count)
 
 
 def _attribute(result: AttributeResult) -> release_service_pb2.AttributeResult:
-    return release_service_pb2.AttributeResult(
-        column=result.column,
-        level=result.level,
-        top_level=result.top_level,
-        loss=result.loss,
-        distinct_before=result.distinct_before,
-        distinct_after=result.distinct_after,
-        hierarchy=result.hierarchy,
-        part=result.part,
-        levels=[release_service_pb2.LevelRecords(level=level, records=records) for level, records in result.levels],
-        aggregation=result.aggregation,
-    )
+    levels = [release_service_pb2.LevelRecords(level=level, records=records) for level, records in result.levels]
+    return copied(result, release_service_pb2.AttributeResult, levels=levels)
 
 
 def _proof(proof: Proof, score: float) -> release_service_pb2.Proof:
@@ -102,81 +91,19 @@ def _proof(proof: Proof, score: float) -> release_service_pb2.Proof:
         strategy=proof.strategy,
         counting=proof.counting,
     )
-    if proof.searched is not None:
-        _add_search(message, proof.searched)
+    if (searched := proof.searched) is not None:
+        message.lattice_size, message.transformations_checked = searched.lattice_size, searched.checked
+        message.times_counted = searched.counted
+        message.pruned.update(searched.pruned)
+        message.runners_up.extend(copied(other, release_service_pb2.RunnerUp) for other in searched.runners_up)
+        if searched.best_seconds is not None:
+            message.best_after.CopyFrom(duration(searched.best_seconds))
     return message
 
 
-def _add_search(message: release_service_pb2.Proof, searched: Searched) -> None:
-    message.MergeFrom(
-        release_service_pb2.Proof(
-            lattice_size=searched.lattice_size,
-            transformations_checked=searched.checked,
-            pruned=searched.pruned,
-            runners_up=[
-                release_service_pb2.RunnerUp(
-                    levels=other.levels, score=other.score, suppressed_records=other.suppressed_records
-                )
-                for other in searched.runners_up
-            ],
-            times_counted=searched.counted,
-            best_after=duration(searched.best_seconds),
-        )
-    )
-
-
-def _explanation(explanation: Explanation) -> release_service_pb2.Explanation:
-    return release_service_pb2.Explanation(
-        itself=_neighbour(explanation.itself),
-        neighbours=map(_neighbour, explanation.neighbours),
-        complete=explanation.complete,
-    )
-
-
-def _neighbour(neighbour: Neighbour) -> release_service_pb2.Neighbour:
-    return release_service_pb2.Neighbour(
-        columns=neighbour.columns,
-        step=neighbour.step,
-        level=neighbour.level,
-        classes=neighbour.classes,
-        rejected_classes=neighbour.rejected_classes,
-        suppressed_records=neighbour.suppressed_records,
-        records_over_limit=neighbour.records_over_limit,
-        score=neighbour.score,
-        rejections=[
-            release_service_pb2.Rejection(
-                privacy_model=rejection.privacy_model,
-                classes=rejection.classes,
-                records=rejection.records,
-                only_classes=rejection.only_classes,
-                only_records=rejection.only_records,
-                binds=rejection.binds,
-            )
-            for rejection in neighbour.rejections
-        ],
-    )
-
-
-def _guarantee(guarantee: Guarantee) -> release_service_pb2.Guarantee:
-    return release_service_pb2.Guarantee(
-        model=guarantee.model,
-        column=guarantee.column,
-        parameter=guarantee.parameter,
-        before=guarantee.before,
-        after=guarantee.after,
-    )
-
-
 def _risk(risk: ProsecutorRisk) -> release_service_pb2.Risk:
-    return release_service_pb2.Risk(
-        records=risk.records,
-        classes=risk.classes,
-        highest=risk.highest,
-        average=risk.average,
-        lowest=risk.lowest,
-        unique_records=risk.unique_records,
-        records_at_risk=[
-            release_service_pb2.RecordsAtRisk(threshold=decimal_to_text(threshold), records=records)
-            for threshold, records in risk.records_at_risk
-        ],
-    )
+    at_risk = [
+        release_service_pb2.RecordsAtRisk(threshold=decimal_to_text(threshold), records=records)
+        for threshold, records in risk.records_at_risk
+    ]
+    return copied(risk, release_service_pb2.Risk, records_at_risk=at_risk)

@@ -8,15 +8,15 @@ from google.protobuf import json_format
 
 from tableveil.convert.canonical import canonical_json
 from tableveil.convert.collect import Faults
-from tableveil.convert.names import job_name, release_number, result_name
+from tableveil.convert.copied import copied, result_to_proto
+from tableveil.convert.names import release_number
 from tableveil.convert.population import population_from_proto
-from tableveil.convert.tables import table_from_proto, table_to_proto
-from tableveil.convert.times import duration, timestamp
+from tableveil.convert.tables import table_from_proto
 from tableveil.errors import Fault, InvalidError
 from tableveil.policy import DEFAULT_RISK_THRESHOLDS
 from tableveil.requests.risk_analysis import RiskRequest, check_risk_request
 from tableveil.state.kinds import JobKind
-from tableveil.state.risk_analyses import ComparedRisk, Measure, RiskAnalysis, SubsetRisk
+from tableveil.state.risk_analyses import RiskAnalysis
 from tableveil.v1 import risk_service_pb2
 
 
@@ -65,51 +65,11 @@ def _thresholds(message: risk_service_pb2.RiskRequest, faults: Faults) -> tuple[
 
 def risk_analysis_to_proto(analysis: RiskAnalysis) -> risk_service_pb2.RiskAnalysis:
     """The message for a risk analysis."""
-    return risk_service_pb2.RiskAnalysis(
-        name=result_name(JobKind.RISK_ANALYSIS, analysis.number),
-        job=job_name(analysis.job),
-        create_time=timestamp(analysis.created_at),
-        source=table_to_proto(analysis.source),
-        source_fingerprint=analysis.source_fingerprint,
-        quasi_identifiers=analysis.quasi_identifiers,
-        records=analysis.records,
-        classes=analysis.classes,
-        population_size=analysis.population_size,
-        measures=map(_measure, analysis.measures),
-        attribute_risks=map(_attribute_risk, analysis.subsets),
-        largest_subset=analysis.largest_subset,
-        proposals=map(_proposal, analysis.proposals),
-        has_record_risks=analysis.has_record_risks,
-        warnings=analysis.warnings,
+    return result_to_proto(
+        JobKind.RISK_ANALYSIS,
+        analysis,
+        risk_service_pb2.RiskAnalysis,
+        attribute_risks=[copied(subset, risk_service_pb2.AttributeRisk) for subset in analysis.subsets],
+        proposals=[copied(subset, risk_service_pb2.ProposedQuasiIdentifiers) for subset in analysis.proposals],
         request=json_format.Parse(analysis.request, risk_service_pb2.RiskRequest()),
-        duration=duration(analysis.seconds),
-        compared=map(_compared, analysis.compared),
-    )
-
-
-def _measure(measure: Measure) -> risk_service_pb2.RiskMeasure:
-    return risk_service_pb2.RiskMeasure(
-        model=measure.model, measure=measure.measure, threshold=measure.threshold or "", value=measure.value
-    )
-
-
-def _compared(compared: ComparedRisk) -> risk_service_pb2.ComparedRisk:
-    return risk_service_pb2.ComparedRisk(
-        columns=compared.columns, classes=compared.classes, measures=map(_measure, compared.measures)
-    )
-
-
-def _attribute_risk(subset: SubsetRisk) -> risk_service_pb2.AttributeRisk:
-    return risk_service_pb2.AttributeRisk(
-        columns=subset.columns,
-        distinction=subset.distinction,
-        separation=subset.separation,
-        unique_records=subset.unique_records,
-        minimal_unique_records=subset.minimal_unique_records,
-    )
-
-
-def _proposal(subset: SubsetRisk) -> risk_service_pb2.ProposedQuasiIdentifiers:
-    return risk_service_pb2.ProposedQuasiIdentifiers(
-        columns=subset.columns, distinction=subset.distinction, separation=subset.separation
     )
