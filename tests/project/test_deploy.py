@@ -39,7 +39,7 @@ def test_the_example_configuration_under_systemd() -> None:
     assert settings["address"] == ("unix:/run/tableveil/socket",)
     assert settings["database"].parent == Path("/var/lib/tableveil")
     assert settings["backup_directory"] == Path("/var/lib/tableveil/backups")
-    assert list(settings["load_directory"]) == [Path("/var/lib/tableveil/incoming")]
+    assert list(settings["load_directory"]) == ["/var/lib/tableveil/incoming"]
     assert not settings["allow_remote"]
 
 

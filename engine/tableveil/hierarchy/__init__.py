@@ -37,6 +37,7 @@ from tableveil.hierarchy.labelled import LabelledValues, ValueKind
 from tableveil.hierarchy.labelling import check_rule, label_values
 from tableveil.hierarchy.levels import AttributeLevels, attribute_levels
 from tableveil.hierarchy.listed import check_levels
+from tableveil.hierarchy.names import escaped, name_in, schema_of
 from tableveil.hierarchy.preview import PreviewGroup, PreviewLevel, preview_levels
 from tableveil.hierarchy.representatives import Representatives, representatives
 
@@ -80,10 +81,13 @@ __all__ = [
     "attribute_levels",
     "check_levels",
     "check_rule",
+    "escaped",
     "field_of",
     "label_values",
     "log_leaves",
+    "name_in",
     "preview_levels",
     "representatives",
     "require_discrete",
+    "schema_of",
 ]

@@ -1,7 +1,7 @@
 """The rights of principals: grants of roles, and the view of the database that they give."""
 
 from tableveil.access.access import Access, Wanted
-from tableveil.access.rules import Caller
+from tableveil.access.rules import Caller, scopes, sight
 from tableveil.state.grants import Grant, Role, Scope
 
-__all__ = ["Access", "Caller", "Grant", "Role", "Scope", "Wanted"]
+__all__ = ["Access", "Caller", "Grant", "Role", "Scope", "Wanted", "scopes", "sight"]

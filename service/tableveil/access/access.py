@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from tableveil.access import rules
 from tableveil.access.rules import Caller
-from tableveil.backend import Database, Ledger, Look, Scopes, folded
+from tableveil.backend import Database, Ledger, folded
 from tableveil.errors import ConflictError, DeniedError, Fault, InvalidError, NotFoundError, shortened
 from tableveil.state import grants as store
 from tableveil.state.grants import GRANTS, Grant, Role, Scope
@@ -39,20 +39,14 @@ class Access:
         with database.ledger() as ledger:
             self._grants: Sequence[Grant] = store.every(ledger)
 
+    @property
+    def grants(self) -> Sequence[Grant]:
+        """All grants as of now, in the order in which they were made."""
+        return self._grants
+
     def allows(self, caller: Caller, role: Role, scope: Scope) -> bool:
         """Whether a caller has a role on all of a scope."""
         return rules.allows(self._grants, caller, role, scope)
-
-    def check(self, caller: Caller, roles: Collection[Role], what: str) -> None:
-        """Raises `DeniedError` unless a caller has one of the roles on anything at all."""
-        if rules.scopes(self._grants, caller, roles) == Scopes():
-            wanted = " or ".join(sorted(role.lower() for role in roles))
-            hint = "Ask an admin of the server."
-            raise DeniedError.of("PERMISSION_DENIED", what, "a caller without it", f"the role {wanted}", hint)
-
-    def look(self, caller: Caller, roles: Collection[Role]) -> Look:
-        """The caller's view of the database, by those of the roles that it has."""
-        return lambda: rules.sight(self._grants, caller, roles)
 
     def visible(self, caller: Caller) -> list[Grant]:
         """The grants on what a caller administers, in the order in which they were made."""

@@ -87,8 +87,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--load-directory",
     multiple=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Where files may be loaded from, folders in it included; may be repeated.",
+    metavar="[SCHEMA=]DIRECTORY",
+    help="Where stewards of the schema, or of main, may load files from; may be repeated.",
 )
 @click.option(
     "--backup-directory",
@@ -147,7 +147,7 @@ def serve(
     loads_per_principal: int,
     queued_per_principal: int,
     running_per_principal: int | None,
-    load_directory: tuple[Path, ...],
+    load_directory: tuple[str, ...],
     backup_directory: Path | None,
     keep_days: int | None,
     audit_file: Path | None,
@@ -157,6 +157,7 @@ def serve(
 ) -> None:
     """Run the service until Ctrl-C or SIGTERM."""
     # The server loads the whole of Tableveil; the other commands need not wait for it.
+    from tableveil.loading import LoadDirectory
     from tableveil.server import LogFormat, Settings, run_server
 
     with Output().reporting():
@@ -187,7 +188,7 @@ def serve(
             loads_per_principal=loads_per_principal,
             queued_per_principal=queued_per_principal,
             running_per_principal=running_per_principal,
-            load_directories=load_directory,
+            load_directories=tuple(map(LoadDirectory.read, load_directory)),
             backup_directory=backup_directory,
             keep_days=keep_days,
             audit_file=audit_file,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tableveil.client.csv_rows import CsvRows, read_csv_rows
 from tableveil.errors import Fault, InvalidError
+from tableveil.hierarchy import name_in
 from tableveil.v1 import hierarchy_service_pb2, policy_pb2
 
 
@@ -40,7 +41,7 @@ def read_csv_hierarchies(policy: policy_pb2.Policy, base_directory: Path) -> tup
         file, found = read_csv_hierarchy(definition, base_directory, f"attributes[{position}].hierarchy.csv")
         faults += found
         if file is not None:
-            name = definition.name or attribute.column
+            name = definition.name or name_in(policy.source.schema or "main", attribute.column)
             levels.append(CsvLevels(position, name, file.rows, Path(definition.path).name))
     return levels, faults
 

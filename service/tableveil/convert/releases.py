@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from google.protobuf.field_mask_pb2 import FieldMask
+
 from tableveil.convert.canonical import policy_from_json
 from tableveil.convert.copied import copied
 from tableveil.convert.decimals import decimal_to_text
@@ -13,12 +15,20 @@ from tableveil.risk import ProsecutorRisk
 from tableveil.state.dry_runs import DryRun
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_objects import ReleaseObject
-from tableveil.state.releases import Proof, Release
+from tableveil.state.releases import Audience, Proof, Release
 from tableveil.v1 import policy_pb2, release_service_pb2
+
+_PUBLIC = FieldMask(
+    paths=[
+        *("name", "create_time", "target", "objects", "suppressed_records", "classes", "risk_after"),
+        *("current", "withdraw_time"),
+    ]
+)
+"""The fields that can be recomputed from the public objects, or are told to all who may read them."""
 
 
 def release_to_proto(release: Release, *, with_policy: bool = True) -> release_service_pb2.Release:
-    """The message for a release.
+    """The message for a release, with what its audience may see of it.
 
     Args:
         release: The release.
@@ -46,6 +56,12 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         decision_note=release.decision.note if release.decision else "",
     )
     message.MergeFrom(evidence_to_proto(release, with_policy=with_policy))
+    if release.audience is Audience.PUBLIC:
+        public = release_service_pb2.Release()
+        _PUBLIC.MergeMessage(message, public)
+        return public
+    if release.audience is Audience.REVIEWER:
+        _clear_values(message.policy)
     return message
 
 
@@ -70,6 +86,14 @@ def evidence_to_proto(found: Release | DryRun, *, with_policy: bool = True) -> r
         duration=duration(found.seconds),
         guarantees=[copied(one, release_service_pb2.Guarantee) for one in found.guarantees],
     )
+
+
+def _clear_values(policy: policy_pb2.Policy) -> None:
+    """Clears the parts of a policy that may hold values of the source."""
+    policy.ClearField("source_query")
+    for attribute in policy.attributes:
+        attribute.ClearField("hierarchy")
+        attribute.ClearField("order")
 
 
 def _object(item: ReleaseObject) -> release_service_pb2.ReleaseObject:

@@ -9,8 +9,9 @@ from dataclasses import replace
 from tableveil.backend import Database, Ledger
 from tableveil.control import Control, Stopped
 from tableveil.dictionary import Preview, PreviewRequest, preview_hierarchy
-from tableveil.errors import Fault, InvalidError, NotFoundError
-from tableveil.hierarchy import StoredLevels, check_levels
+from tableveil.errors import Fault, InvalidError, NotFoundError, nearest, shortened
+from tableveil.hierarchy import StoredLevels, check_levels, schema_of
+from tableveil.source.tables import owned_schemas
 from tableveil.state import hierarchies
 from tableveil.state.compare_hierarchies import Comparison, compare
 from tableveil.state.hierarchies import Stored
@@ -39,8 +40,12 @@ class Hierarchies:
             faults.insert(0, Fault("name", "nothing", "a name for the hierarchy"))
         if faults:
             raise InvalidError.about("HIERARCHY_INVALID", "the hierarchy is invalid", faults)
-        with self._database.ledger() as ledger:
-            return hierarchies.create(ledger, name, rows, origin)
+        with self._database.session() as session:
+            schema, schemas = schema_of(name), owned_schemas(session)
+            if schema not in schemas:
+                named, expected = f"{shortened(name)}, in a schema that is not there", "SCHEMA/NAME, or a name in main"
+                raise InvalidError.of("HIERARCHY_INVALID", "name", named, expected, nearest(schema, schemas))
+            return hierarchies.create(session.ledger, name, rows, origin)
 
     def page(self, after: tuple[str, int], size: int) -> list[Stored]:
         """The next `size` versions after (name, version), by name and newest first; start with ("", 0)."""

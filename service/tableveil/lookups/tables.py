@@ -11,7 +11,7 @@ from tableveil.policy import TableReference
 from tableveil.source import find_table
 from tableveil.source.description import TableDescription, describe
 from tableveil.source.missing import invalid
-from tableveil.source.tables import STATE_SCHEMA, without_values
+from tableveil.source.tables import STATE_SCHEMA, listed, without_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Tables:
     def page(self, after: tuple[str, str], size: int) -> list[ListedTable]:
         """The next `size` tables and views after (schema, name), by schema and name; start with ("", "")."""
         with self._database.session() as session, session.transaction():
-            users = [found for found in catalog.listed(session) if found.schema.lower() != STATE_SCHEMA]
+            users = [found for found in listed(session) if found.schema.lower() != STATE_SCHEMA]
             page = [found for found in users if (found.schema, found.name) > after][:size]
             columns = catalog.columns(session, page)
             return [

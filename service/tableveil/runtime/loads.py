@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
@@ -22,6 +21,7 @@ from tableveil.errors import CancelledError, ConflictError, DeniedError, Fault, 
 from tableveil.loading import (
     CsvFormat,
     FileFormat,
+    LoadDirectory,
     RejectedLine,
     Rows,
     allowed_file,
@@ -96,7 +96,7 @@ class Stream(Protocol):
 class Loads:
     """Loads tables. May be used from any thread."""
 
-    def __init__(self, database: Database, jobs: JobManager, directories: Sequence[Path] = ()) -> None:
+    def __init__(self, database: Database, jobs: JobManager, directories: Sequence[LoadDirectory] = ()) -> None:
         self._database = database
         self._jobs = jobs
         self._directories = tuple(directories)
@@ -183,7 +183,8 @@ class Loads:
             with _incoming(session, stream) as rows:
                 yield rows
             return
-        with allowed_file(request.path, self._directories) as path:
+        directories = [own.path for own in self._directories if session.sight.owned.has_schema(own.schema)]
+        with allowed_file(request.path, directories) as path:
             if isinstance(request.file_format, CsvFormat):
                 with csv_rows(session, path, request.file_format, self._database.spill_directory) as rows:
                     yield rows

@@ -1,18 +1,33 @@
-"""Whether a caller may do what a call asks for."""
+"""Lets a caller do what its roles allow, and shows it only what they reach."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
+from tableveil.access import Grant, scopes, sight
+from tableveil.backend import Scopes, look_from_now_on
 from tableveil.errors import DeniedError
 from tableveil.server.call import Call
 
 
-class ServerWideRoles:
-    """Lets a caller do everything for which it has a role on the whole server."""
+class RolesByScope:
+    """Refuses callers who have none of a method's roles anywhere.
+
+    For the others, resources beyond their scopes are not there: all names in requests are looked up by sessions that
+    see as their caller does. So a name of others reads like one that does not exist, whatever leads to it.
+    """
+
+    def __init__(self, grants: Callable[[], Collection[Grant]]) -> None:
+        """`grants` gives those that count at the moment."""
+        self._grants = grants
 
     def authorize(self, call: Call) -> None:
-        """Raises `DeniedError` if it has none of the method's roles."""
-        assert call.principal is not None
-        if call.access is not None and not call.access.roles & call.principal.roles:
-            wanted = ", ".join(sorted(role.lower() for role in call.access.roles))
-            hint = "Ask an admin of the server."
-            raise DeniedError.of("DENIED", call.method.rpartition("/")[2], "none of these roles", wanted, hint)
+        """Raises `DeniedError` if the caller has none of the method's roles on anything."""
+        caller, grants = call.principal, self._grants
+        assert caller is not None
+        roles = call.access.roles if call.access is not None else frozenset()
+        if call.access is not None and scopes(grants(), caller, roles) == Scopes():
+            wanted = ", ".join(sorted(role.lower() for role in roles))
+            method, hint = call.method.rpartition("/")[2], "Ask an admin of the server."
+            raise DeniedError.of("PERMISSION_DENIED", method, "none of these roles", wanted, hint)
+        look_from_now_on(lambda: sight(grants(), caller, roles))

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from tableveil import backend
-from tableveil.access import Role
+from tableveil.access import Access, Role
 from tableveil.audit import Audit, audit_file
 from tableveil.fair_use import FairUse, Limits
 from tableveil.identity import AuthenticatedBy, Principal
@@ -25,7 +25,7 @@ from tableveil.metrics import Metrics
 from tableveil.pipelines.draft import Drafts
 from tableveil.runtime import JobManager, Loads, QueueLimits, Retention, Upkeep
 from tableveil.server.address import check_metrics_address
-from tableveil.server.authorize import ServerWideRoles
+from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, Endpoint
 from tableveil.server.identities import Identities, check_identities
@@ -65,7 +65,8 @@ class TableveilServer:
         self.metrics = metrics = Metrics((*methods, *UNDECLARED), installed_version())
         meter = Meter(metrics)
         with ExitStack() as opened:
-            directories = (*settings.load_directories, *filter(None, (settings.backup_directory,)))
+            loaded = [directory.path for directory in settings.load_directories]
+            directories = (*loaded, *filter(None, (settings.backup_directory,)))
             database = backend.Database(
                 backend.Settings(
                     settings.database, settings.memory_limit, settings.threads, directories, settings.spill_limit
@@ -86,6 +87,7 @@ class TableveilServer:
                 logger.info("%s has the first token, which has all roles", path)
             if suspended := tokens.suspended():
                 logger.warning("%d tokens are suspended, since this is a restored database: see doctor", suspended)
+            self.access = access = Access(database)
             results: dict[JobKind, Results[Any]] = {
                 kind: Results(database, kind) for kind in JobKind if kind is not JobKind.RELEASE
             }
@@ -106,7 +108,7 @@ class TableveilServer:
             doors = Doors(
                 methods,
                 identities,
-                ServerWideRoles(),
+                RolesByScope(lambda: access.grants),
                 RecordedCalls(audit),
                 LimitedCalls(FairUse(_limits(settings))),
                 meter,

@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from tableveil.errors import Fault, InvalidError, shortened
+from tableveil.loading import LoadDirectory
 from tableveil.server.address import DEFAULT_ADDRESS, Listening
 from tableveil.server.tls import TlsFiles
 
@@ -111,7 +112,7 @@ class Settings:
     loads_per_principal: int = 2
     queued_per_principal: int = 500
     running_per_principal: int | None = None
-    load_directories: tuple[Path, ...] = ()
+    load_directories: tuple[LoadDirectory, ...] = ()
     backup_directory: Path | None = None
     keep_days: int | None = None
     audit_file: Path | None = None
@@ -140,8 +141,8 @@ class Settings:
             if number is not None and number < 1:
                 yield Fault(name, str(number), "at least 1")
         for directory in self.load_directories:
-            if not directory.is_dir():
-                yield Fault("load_directories", shortened(str(directory)), "an existing directory")
+            if not directory.path.is_dir():
+                yield Fault("load_directories", shortened(str(directory.path)), "an existing directory")
         if not _MODE.fullmatch(self.socket_mode):
             yield Fault("socket_mode", shortened(self.socket_mode), "a mode such as 0660, by which its owner may write")
 

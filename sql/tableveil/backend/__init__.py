@@ -20,7 +20,17 @@ from tableveil.backend.expressions import (
 from tableveil.backend.functions import in_composed_form, is_finite, row_hash, rows_of_query
 from tableveil.backend.render import render
 from tableveil.backend.session import Ledger, Session
-from tableveil.backend.sight import ALL, EVERYTHING, Look, Scopes, Sight, folded, looking, present_look
+from tableveil.backend.sight import (
+    ALL,
+    EVERYTHING,
+    Look,
+    Scopes,
+    Sight,
+    folded,
+    look_from_now_on,
+    looking,
+    present_look,
+)
 
 __all__ = [
     "ALL",
@@ -44,6 +54,7 @@ __all__ = [
     "in_composed_form",
     "in_one_spelling",
     "is_finite",
+    "look_from_now_on",
     "looking",
     "number",
     "parameter",

@@ -68,6 +68,11 @@ def present_look() -> Look:
     return _LOOK.get()
 
 
+def look_from_now_on(look: Look) -> None:
+    """Lets the sessions that this context opens see what `look` gives: for a call, which has a context of its own."""
+    _LOOK.set(look)
+
+
 @contextmanager
 def looking(look: Look) -> Iterator[None]:
     """While the block runs, sessions that this thread opens see what `look` gives."""

@@ -18,6 +18,7 @@ from tableveil.hierarchy import (
     ValueKind,
     check_levels,
     field_of,
+    name_in,
     safe_harbor,
 )
 from tableveil.policy import TableReference
@@ -54,7 +55,7 @@ def listed_levels(
         return levels, name, []
     if isinstance(definition, (TableLevels, SafeHarborZip)):
         store_in = definition.schema or "main"
-    full = hierarchies.name_in(store_in, name)
+    full = name_in(store_in, name)
     return levels, hierarchies.create(session.ledger, full, levels.rows, _origin(definition)).reference, []
 
 

@@ -4,13 +4,14 @@ from tableveil.loading.columns import check_names, check_types
 from tableveil.loading.csv_file import csv_rows
 from tableveil.loading.model import CsvEncoding, CsvFormat, FileFormat, ParquetFormat, RejectedLine, Rows
 from tableveil.loading.parquet_file import parquet_rows, reading_parquet
-from tableveil.loading.paths import allowed_file
+from tableveil.loading.paths import LoadDirectory, allowed_file
 from tableveil.loading.write import append, check_place, create
 
 __all__ = [
     "CsvEncoding",
     "CsvFormat",
     "FileFormat",
+    "LoadDirectory",
     "ParquetFormat",
     "RejectedLine",
     "Rows",

@@ -6,12 +6,27 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from tableveil.errors import ConflictError, InvalidError, TableveilError, shortened
 
 _DESCRIPTORS = Path("/proc/self/fd")
 """The place where Linux has a link to each open file."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadDirectory:
+    """A directory of the operator's: stewards of its schema may load the files below it."""
+
+    path: Path
+    schema: str = "main"
+
+    @classmethod
+    def read(cls, text: str) -> LoadDirectory:
+        """The directory in an option, `SCHEMA=PATH` or `PATH`."""
+        schema, equals, path = text.partition("=")
+        return cls(Path(path), schema) if equals and schema and "/" not in schema else cls(Path(text))
 
 
 @contextmanager

@@ -79,9 +79,10 @@ def find_table(session: Session, wanted: TableReference, field: str) -> tuple[Ta
     return None, [MissingTable(f"{field}.table", shortened(wanted.table), expected, nearest(wanted.table, tables))]
 
 
-def listed(session: Session, schema: str) -> list[catalog.Listed]:
-    """The tables and views of a schema that the session sees."""
-    return [found for found in catalog.listed(session, schema) if session.sight.owned.has_table(schema, found.name)]
+def listed(session: Session, schema: str | None = None) -> list[catalog.Listed]:
+    """The tables and views of a schema, or of all, that the session sees."""
+    owned = session.sight.owned
+    return [found for found in catalog.listed(session, schema) if owned.has_table(found.schema, found.name)]
 
 
 def owned_schemas(session: Session) -> list[str]:

@@ -1,7 +1,4 @@
-"""The store of hierarchies: each version's rows in a table of their own, never changed once written.
-
-A hierarchy belongs to the schema before the first slash of its name, and to `main` without one: `research/zip`.
-"""
+"""The store of hierarchies: each version's rows in a table of their own, never changed once written."""
 
 from __future__ import annotations
 
@@ -17,6 +14,7 @@ from sqlglot import exp
 
 from tableveil.backend import Ledger, column, create_table, table
 from tableveil.errors import Fault, NotFoundError, nearest, shortened
+from tableveil.hierarchy import escaped
 from tableveil.state.jobs import now
 from tableveil.state.mapper import Table
 from tableveil.state.seen import as_folded
@@ -50,23 +48,8 @@ class Stored:
 
 _HIERARCHIES = Table("hierarchies", Stored, "digest")
 
-# The schema in a name, as `name_in` writes it.
+# The schema in a name, escaped.
 _SCHEMA = "CASE WHEN contains(name, '/') THEN split_part(name, '/', 1) ELSE 'main' END"
-
-
-def name_in(schema: str, name: str) -> str:
-    """The full name of a hierarchy of that schema; of an empty one, which only those see who see all."""
-    return name if schema == "main" and "/" not in name else f"{_escaped(schema)}/{name}"
-
-
-def schema_of(name: str) -> str:
-    """The schema that a hierarchy of that full name belongs to."""
-    schema, slash, _ = name.partition("/")
-    return schema.replace("%2f", "/").replace("%25", "%") if slash else "main"
-
-
-def _escaped(schema: str) -> str:
-    return schema.replace("%", "%25").replace("/", "%2f")
 
 
 def create(ledger: Ledger, name: str, rows: Sequence[Sequence[str]], origin: str = "") -> Stored:
@@ -156,7 +139,7 @@ def _seen(ledger: Ledger) -> tuple[str, list[object]]:
     owned = ledger.sight.owned
     if owned.everything:
         return "true", []
-    schemas = [_escaped(schema) for schema in owned.schemas]
+    schemas = [escaped(schema) for schema in owned.schemas]
     return f"list_contains(?::VARCHAR[], {as_folded(_SCHEMA)})", [schemas]
 
 

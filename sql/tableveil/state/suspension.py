@@ -6,7 +6,7 @@ from tableveil.backend import Ledger
 
 
 def suspend(ledger: Ledger, database: str = "") -> None:
-    """Marks tokens, grants and releases; `database` is the name of an attached one, by default that of the session."""
+    """Marks tokens, grants and releases; `database` is the name of an attached one, by default the ledger's own."""
     place = f"{database}.tableveil" if database else "tableveil"
     ledger.execute(f"UPDATE {place}.tokens SET suspended = true")
     ledger.execute(f"UPDATE {place}.grants SET suspended = true")

@@ -15,7 +15,7 @@ from tableveil.backend import Database, Session, Settings
 from tableveil.control import Control
 from tableveil.errors import ConflictError, InvalidError, TableveilError
 from tableveil.hierarchy import SafeHarborZip, TableLevels
-from tableveil.loading import CsvFormat, FileFormat, ParquetFormat, RejectedLine
+from tableveil.loading import CsvFormat, FileFormat, LoadDirectory, ParquetFormat, RejectedLine
 from tableveil.policy import AttributePolicy, Role, TableReference
 from tableveil.runtime import JobManager, Loads
 from tableveil.runtime.loads import LoadRequest
@@ -56,7 +56,7 @@ def database(tmp_path: Path, files: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def loads(database: Database, jobs: JobManager, files: Path) -> Loads:
-    return Loads(database, jobs, [files])
+    return Loads(database, jobs, [LoadDirectory(files)])
 
 
 def append(loads: Loads, rows: Rows | None = None, table: TableReference = PATIENTS, request_id: str = "") -> int:

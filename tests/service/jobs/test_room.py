@@ -16,7 +16,7 @@ from tableveil.backend import Database, Session, Settings, create_table, render,
 from tableveil.backend.catalog import column_bytes
 from tableveil.control import Control
 from tableveil.errors import BusyError
-from tableveil.loading import ParquetFormat
+from tableveil.loading import LoadDirectory, ParquetFormat
 from tableveil.operate import disk
 from tableveil.policy import ReleaseKind, ReleaseTarget, TableReference
 from tableveil.runtime import JobManager, Loads
@@ -134,7 +134,7 @@ def test_a_job_that_waited(jobs: JobManager, gate: Gate, monkeypatch: pytest.Mon
 
 
 def test_loads(jobs: JobManager, database: Database, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    loads = Loads(database, jobs, [place])
+    loads = Loads(database, jobs, [LoadDirectory(place)])
     path = place / "a.parquet"
     duckdb.sql(f"COPY (SELECT hash(i) AS n FROM range(20000) r(i)) TO '{path}'")
     target = TableReference("", "main", "loaded")

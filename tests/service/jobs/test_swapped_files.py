@@ -13,7 +13,7 @@ import pytest
 from tableveil.backend import Database, Session, Settings
 from tableveil.control import Control
 from tableveil.errors import ConflictError, InvalidError
-from tableveil.loading import CsvFormat, FileFormat, ParquetFormat, paths, write
+from tableveil.loading import CsvFormat, FileFormat, LoadDirectory, ParquetFormat, paths, write
 from tableveil.policy import TableReference
 from tableveil.runtime import JobManager, Loads
 from tableveil.runtime import loads as module
@@ -42,7 +42,7 @@ def database(tmp_path_factory: pytest.TempPathFactory, allowed: Path) -> Iterato
 @pytest.fixture(scope="module")
 def loads(database: Database, allowed: Path) -> Iterator[Loads]:
     jobs = JobManager(database, concurrent_jobs=1)
-    yield Loads(database, jobs, [allowed])
+    yield Loads(database, jobs, [LoadDirectory(allowed)])
     jobs.close(SECONDS)
 
 

@@ -25,7 +25,7 @@ from tableveil.lookups import (
 from tableveil.pipelines.draft import Drafts
 from tableveil.runtime import JobManager, Loads, Upkeep
 from tableveil.server.address import Listening
-from tableveil.server.authorize import ServerWideRoles
+from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, Endpoint
 from tableveil.server.methods import declared
@@ -161,7 +161,7 @@ def stores(
 def doors() -> Iterator[Doors]:
     """They let in callers with the token of the tests, to do everything."""
     principal = Principal("tester", frozenset(), AuthenticatedBy.TOKEN, frozenset(Role))
-    with closing(Doors(declared(DESCRIPTORS), OwnToken(authenticated.TOKEN, principal), ServerWideRoles())) as doors:
+    with closing(Doors(declared(DESCRIPTORS), OwnToken(authenticated.TOKEN, principal), RolesByScope(tuple))) as doors:
         yield doors
 
 

@@ -24,7 +24,7 @@ from tableveil.runtime import Job
 from tableveil.server import doors as doors_module
 from tableveil.server import open_streams
 from tableveil.server.address import Listening
-from tableveil.server.authorize import ServerWideRoles
+from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, Endpoint
 from tableveil.server.methods import declared
@@ -168,7 +168,7 @@ def test_a_stream_ends_once_its_caller_is_nobody(
 
     jobs.watch.side_effect = watch
     known = Revocable()
-    with closing(Doors(METHODS, known, ServerWideRoles())) as doors:
+    with closing(Doors(METHODS, known, RolesByScope(tuple))) as doors:
         endpoint = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 4)
         endpoint.start()
         try:
@@ -190,7 +190,7 @@ def test_a_stream_ends_once_its_caller_is_nobody(
 @pytest.mark.parametrize("role", Role)
 def test_each_method_is_refused_without_its_roles(jobs: Mock, stores: Stores, role: Role) -> None:
     principal = Principal("clerk", frozenset(), AuthenticatedBy.TOKEN, frozenset({role}))
-    with closing(Doors(METHODS, OwnToken(TOKEN, principal), ServerWideRoles())) as doors:
+    with closing(Doors(METHODS, OwnToken(TOKEN, principal), RolesByScope(tuple))) as doors:
         endpoint = Endpoint(jobs, stores, doors, Listening(("127.0.0.1:0",)), 4)
         endpoint.start()
         try:

@@ -21,7 +21,7 @@ from tableveil.errors import BusyError, NotFoundError
 from tableveil.fair_use import FairUse, Limits
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.own_token import OwnToken
-from tableveil.server.authorize import ServerWideRoles
+from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS
 from tableveil.server.limited import LimitedCalls
@@ -80,7 +80,7 @@ def doors(audit: MemoryAudit) -> Iterator[Doors]:
     principal = Principal("anna", frozenset(), AuthenticatedBy.TOKEN, ROLES)
     use = LimitedCalls(FairUse(Limits(calls_per_second=20, streams=1), clock=lambda: 0.0))
     authenticator = OwnToken(TOKEN, principal)
-    with closing(Doors(declared(DESCRIPTORS), authenticator, ServerWideRoles(), RecordedCalls(audit), use)) as doors:
+    with closing(Doors(declared(DESCRIPTORS), authenticator, RolesByScope(tuple), RecordedCalls(audit), use)) as doors:
         yield doors
 
 

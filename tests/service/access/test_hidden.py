@@ -1,0 +1,175 @@
+"""A steward of one ward finds nothing of the other: each request reads as if what it names were not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from tableveil.v1 import job_service_pb2
+from tests.service.access.house import Fields, House, opened, policy, submitted, table
+
+GHOSTS = {"ward_b": "ward_g", "patients": "patience", "zips": "zaps", "rows.csv": "rose.csv", "look": "loop"}
+"""Names of the other ward, each with one that nothing has and that is as long."""
+
+REAL = {name: name for name in GHOSTS}
+
+Asked = dict[str, tuple[str, Fields]]
+"""Methods and the fields of their requests, by what is named in them."""
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """In the other ward there is a hierarchy, a release, and an outcome of nearly each kind."""
+    with opened(tmp_path_factory.mktemp("hidden")) as house:
+        house.clients["bob"].create_hierarchy("ward_b/zips", [("0", "*"), ("1", "*")])
+        submitted(house, "bob", "JobService/SubmitJob", policy=policy("ward_b"))
+        asked = {"policy": policy("ward_b"), "k": [3], "suppression_limits": ["0.5"]}
+        submitted(house, "bob", "FrontierService/SubmitFrontier", **asked)
+        risk = {"table": table("ward_b"), "quasi_identifiers": ["age", "ward"], "records": True}
+        submitted(house, "bob", "RiskService/SubmitRiskAnalysis", risk=risk)
+        submitted(house, "bob", "UtilityService/SubmitUtilityReport", utility={"release": "releases/1"})
+        yield house
+
+
+def by_policy(n: Mapping[str, str]) -> Asked:
+    b, patients, zips, look = n["ward_b"], n["patients"], n["zips"], n["look"]
+
+    def hierarchy(**definition: Any) -> Fields:
+        found = policy("ward_a")
+        found["attributes"][1]["hierarchy"] = definition
+        return found
+
+    found = {
+        "a source": policy("ward_a", source=table(b, patients)),
+        "a source in capitals": policy("ward_a", source=table(b.upper(), patients)),
+        "a source in full": policy("ward_a", source={**table(b, patients), "catalog": "clinic"}),
+        "a target": policy("ward_a", release={"schema": b, "name": "mine"}),
+        "a target in place": policy("ward_a", release={"schema": b, "name": patients, "if_exists": 2}),
+        "a population": policy("ward_a", population={"table": table(b, patients)}),
+        "a hierarchy table": hierarchy(table={"table": table(b, zips)}),
+        "a stored hierarchy": hierarchy(stored={"name": f"{b}/{zips}"}),
+        "zip codes": hierarchy(
+            safe_harbor_zip={"population": table(b, zips), "zip_column": "ward", "population_column": "code"}
+        ),
+    }
+    for how, query in {
+        "": f"SELECT * FROM {b}.{patients}",
+        " quoted": f'SELECT * FROM "{b}"."{patients}"',
+        " in capitals": f"SELECT * FROM {b.upper()}.{patients.upper()}",
+        " in full": f"SELECT * FROM clinic.{b}.{patients}",
+        " joined": f"SELECT p.* FROM ward_a.patients p JOIN {b}.{patients} o ON p.code = o.code",
+        " nested": f"SELECT * FROM ward_a.patients WHERE code IN (SELECT code FROM {b}.{patients})",
+        " in a common table": f"WITH o AS (FROM {b}.{patients}) SELECT * FROM o",
+        " in a union": f"FROM ward_a.patients UNION ALL FROM {b}.{patients}",
+        " by a macro": f"SELECT * FROM {b}.{look}()",
+        " by a function": f"SELECT {b}.{look}(code) AS code FROM ward_a.patients",
+        " by a type": f"SELECT NULL::{b}.secret AS code FROM ward_a.patients",
+        " by the values of a type": f"SELECT enum_range(NULL::{b}.secret)::VARCHAR AS code FROM ward_a.patients",
+    }.items():
+        found[f"a query{how}"] = policy("ward_a", source_query=query)
+    asked: Asked = {}
+    for how, one in found.items():
+        asked[f"{how}, checked"] = "JobService/CheckPolicy", {"policy": one}
+        asked[f"{how}, released"] = "JobService/SubmitJob", {"policy": one}
+    for how in ("a source", "a query joined", "a population", "a hierarchy table"):
+        grid = {"policy": found[how], "k": [2], "suppression_limits": ["0"]}
+        asked[f"{how}, for a frontier"] = "FrontierService/SubmitFrontier", grid
+        asked[f"{how}, for a sweep"] = "PayoutService/SubmitPayoutSweep", {"policy": found[how], "gains": ["300"]}
+    return asked
+
+
+def by_name(n: Mapping[str, str]) -> Asked:
+    b, patients, zips = n["ward_b"], n["patients"], n["zips"]
+    query, stored, file = f"SELECT age FROM {b}.{patients}", {"name": f"{b}/{zips}"}, {"path": n["rows.csv"], "csv": {}}
+    counted = {"table": table("ward_a"), "quasi_identifiers": ["age"], "population": {"table": table(b, patients)}}
+    preview = "HierarchyService/PreviewHierarchy"
+    analyze = "RiskService/SubmitRiskAnalysis"
+    load = "TableService/LoadTable"
+    return {
+        "a table described": ("TableService/DescribeTable", {"table": table(b, patients)}),
+        "a table drafted": ("DraftService/DraftPolicy", {"table": table(b, patients)}),
+        "a query drafted": ("DraftService/DraftPolicy", {"source_query": query}),
+        "a table analyzed": (analyze, {"risk": {"table": table(b, patients)}}),
+        "a query analyzed": (analyze, {"risk": {"source_query": query}}),
+        "a population, for an analysis": (analyze, {"risk": counted}),
+        "a hierarchy read": ("HierarchyService/ReadHierarchy", {"hierarchy": stored}),
+        "a hierarchy compared": ("HierarchyService/CompareHierarchies", {"earlier": stored, "later": stored}),
+        "a hierarchy previewed": (preview, {"hierarchy": {"stored": stored}}),
+        "a hierarchy table previewed": (preview, {"hierarchy": {"table": {"table": table(b, zips)}}}),
+        "a column previewed": (
+            preview,
+            {"hierarchy": {"suppression_only": {}}, "table": table(b, patients), "column": "age"},
+        ),
+        "a hierarchy made": (
+            "HierarchyService/CreateHierarchy",
+            {"name": f"{b}/{zips}", "rows": [{"labels": ["0", "x"]}], "row_count": 1},
+        ),
+        "a table loaded": (load, {"start": {"table": table(b, "new"), "file": file}}),
+        "a table loaded again": (load, {"start": {"table": table(b, patients), "mode": 2, "file": file}}),
+        "a table loaded in place": (load, {"start": {"table": table(b, patients), "file": file}}),
+        "a table loaded from afar": (load, {"start": {"table": table("ward_a", "new"), "file": file}}),
+    }
+
+
+def asked(names: Mapping[str, str]) -> Asked:
+    return {**by_policy(names), **by_name(names)}
+
+
+def by_number(i: int) -> Asked:
+    release = f"releases/{i}"
+    return {
+        "a job": ("JobService/GetJob", {"name": f"jobs/{i}"}),
+        "a job watched": ("JobService/WatchJob", {"name": f"jobs/{i}"}),
+        "a job cancelled": ("JobService/CancelJob", {"name": f"jobs/{i}"}),
+        "a job resubmitted": ("JobService/ResubmitJob", {"name": f"jobs/{i}"}),
+        "a job deleted": ("JobService/DeleteJob", {"name": f"jobs/{i}"}),
+        "a release": ("ReleaseService/GetRelease", {"name": release}),
+        "an object": ("ReleaseService/ReadObject", {"release": release, "object": "released"}),
+        "a release withdrawn": ("ReleaseService/WithdrawRelease", {"name": release, "reason": "a test"}),
+        "a release analyzed": ("RiskService/SubmitRiskAnalysis", {"risk": {"release": release}}),
+        "a release compared": ("UtilityService/SubmitUtilityReport", {"utility": {"release": release}}),
+        "a release assessed": (
+            "ClassificationService/AssessClassifiers",
+            {"classification": {"release": release, "classes": ["illness"]}},
+        ),
+        "a frontier": ("FrontierService/GetFrontier", {"name": f"frontiers/{i}"}),
+        "an analysis": ("RiskService/GetRiskAnalysis", {"name": f"riskAnalyses/{i}"}),
+        "the records of an analysis": ("RiskService/ReadRecordRisks", {"name": f"riskAnalyses/{i}"}),
+        "a utility report": ("UtilityService/GetUtilityReport", {"name": f"utilityReports/{i}"}),
+    }
+
+
+def outcome(house: House, method: str, fields: Fields) -> tuple[str, str]:
+    """The steward's answer; how the job ended, if a job is what it got."""
+    code, text = house.ask("ann", method, **fields)
+    if code != "OK" or "Submit" not in method:
+        return code, text
+    *_, job = house.clients["ann"].watch_job(next(house.clients["ann"].list_jobs()).name)
+    return job_service_pb2.JobState.Name(job.state), str(job.failure)
+
+
+def plain(found: tuple[str, str]) -> tuple[str, str]:
+    """With the names of ghosts in place of those of the other ward."""
+    code, text = found
+    for name, ghost in GHOSTS.items():
+        text = text.replace(name, ghost).replace(name.upper(), ghost.upper())
+    return code, text
+
+
+@pytest.mark.parametrize("how", asked(REAL))
+def test_names_of_the_other_ward_read_as_if_they_were_nothing(house: House, how: str) -> None:
+    found = outcome(house, *asked(REAL)[how])
+    assert found[0] != "OK" or "checked" in how
+    for ghost in (GHOSTS, {**GHOSTS, "ward_b": "ward_b"}):
+        assert plain(found) == plain(outcome(house, *asked(ghost)[how])), ghost
+
+
+@pytest.mark.parametrize("how", by_number(1))
+def test_numbers_of_the_other_ward_read_as_if_they_were_nothing(house: House, how: str) -> None:
+    (method, theirs), (_, nobodys) = by_number(1)[how], by_number(9)[how]
+    code, text = house.ask("ann", method, **theirs)
+    assert code == "NOT_FOUND"
+    assert (code, text.replace("/1", "/9")) == house.ask("ann", method, **nobodys)
+    assert house.ask("ann", method, **theirs) == (code, text), "still there, and still hidden"

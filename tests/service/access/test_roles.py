@@ -1,0 +1,217 @@
+"""The roles: lists, evidence, jobs of others, and jobs whose principal lost a right."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tableveil.access import Role, Scope, Wanted
+from tableveil.errors import ConflictError, DeniedError, NotFoundError
+from tableveil.pipelines import anonymize
+from tableveil.runtime import workers
+from tableveil.runtime.active import check_permitted
+from tableveil.server.endpoint import DESCRIPTORS
+from tableveil.server.methods import declared
+from tableveil.v1 import job_service_pb2, policy_pb2
+from tests.service.access.house import ADMIN, House, message, opened, policy, submitted, table
+
+METHODS = declared(DESCRIPTORS)
+
+PARTS = ("", "_classes", "_risk", "_risk_histogram")
+"""Ends of the names of a release's objects."""
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """Each ward has a release, a load and a hierarchy."""
+    with opened(tmp_path_factory.mktemp("roles")) as house:
+        for who, ward in (("ann", "ward_a"), ("bob", "ward_b")):
+            house.clients[who].create_hierarchy(f"{ward}/zips", [("0", "*"), ("1", "*")])
+            submitted(house, who, "JobService/SubmitJob", policy=policy(ward))
+        house.clients["bob"].load_file(house.files / "rows.csv", policy_pb2.TableReference(**table("ward_b", "loaded")))
+        house.access.add(ADMIN, Wanted("rel", False, Role.ANALYST, Scope(release=2)))
+        yield house
+
+
+def test_lists_show_what_their_reader_may_see(house: House) -> None:
+    ann, bob, tab = (house.clients[name] for name in ("ann", "bob", "tab"))
+    assert {(found.table.schema, found.table.table) for found in ann.list_tables()} == {
+        ("ward_a", name) for name in ("patients", "zips", "copied", "window", *(f"released{part}" for part in PARTS))
+    }
+    assert {found.table.schema for found in bob.list_tables()} == {"ward_b"}
+    assert [(found.table.schema, found.table.table) for found in tab.list_tables()] == [("ward_a", "patients")]
+    assert [found.name for found in ann.list_jobs()] == ["jobs/1"]
+    assert [found.name for found in tab.list_jobs()] == []
+    assert [found.name for found in ann.list_releases()] == ["releases/1"]
+    assert [found.name for found in tab.list_releases()] == ["releases/1"], "made of a table of theirs"
+    assert [found.name for found in ann.list_hierarchies()] == ["ward_a/zips"]
+    assert [found.name for found in tab.list_hierarchies()] == []
+    assert list(ann.list_loads()) == []
+    assert [found.table.table for found in bob.list_loads()] == ["loaded"]
+    assert [found.name for found in house.clients["admin"].list_releases()] == ["releases/2", "releases/1"]
+
+
+def test_a_page_of_a_list_is_as_long_as_asked_for_whatever_others_have(house: House) -> None:
+    jobs = job_service_pb2.ListJobsRequest(page_size=1)
+    assert not house.clients["ann"]._jobs.ListJobs(jobs).next_page_token
+
+
+def test_analysts_see_public_objects_alone(house: House) -> None:
+    for who, release in (("eve", "releases/1"), ("rel", "releases/2")):
+        analyst = house.clients[who]
+        assert [found.name for found in analyst.list_releases()] == [release]
+        found = analyst.get_release(release)
+        assert {field.name for field, _ in found.ListFields()} == {
+            *("name", "create_time", "target", "objects", "suppressed_records", "classes", "risk_after", "current")
+        } - ({"suppressed_records"} if not found.suppressed_records else set())
+        assert analyst.read_table(release, "released").num_rows > 0
+    with pytest.raises(NotFoundError):
+        house.clients["eve"].read_table("releases/2", "released")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_analyst_gets_nothing_else(house: House, method: str) -> None:
+    service, name = method.removeprefix("/tableveil.v1.").split("/")
+    code, _ = house.ask("eve", f"{service}/{name}")
+    if Role.ANALYST in METHODS[method].roles:
+        assert service == "ReleaseService" or name == "GetServerInfo"
+    else:
+        assert code == "PERMISSION_DENIED"
+    assert house.ask("non", f"{service}/{name}")[0] == "PERMISSION_DENIED"
+
+
+@pytest.mark.parametrize("who", ["aud", "app"])
+def test_reviewers_see_the_evidence_without_values(house: House, who: str) -> None:
+    reviewer = house.clients[who]
+    assert [found.name for found in reviewer.list_releases()] == ["releases/2"]
+    found = reviewer.get_release("releases/2")
+    assert found.proof.strategy
+    assert [attribute.column for attribute in found.policy.attributes] == ["age", "ward", "illness", "code"]
+    assert not any(attribute.HasField("hierarchy") for attribute in found.policy.attributes)
+    assert house.clients["bob"].get_release("releases/2").policy.attributes[0].HasField("hierarchy")
+    with pytest.raises(NotFoundError):
+        reviewer.get_release("releases/1")
+    with pytest.raises(DeniedError):
+        list(reviewer.list_tables())
+
+
+def test_operators_see_the_jobs_of_all_without_their_contents(house: House) -> None:
+    seen = list(house.clients["ops"].list_jobs())
+    assert [found.name for found in seen] == ["jobs/2", "jobs/1"]
+    for found in seen:
+        assert found.state == job_service_pb2.JOB_STATE_SUCCEEDED
+        assert not re.search("ward|patients|released|releases/", str(found)), found
+    with pytest.raises(DeniedError):
+        house.clients["ops"].get_release("releases/1")
+    assert house.clients["ops"].get_server_status().database
+
+
+def test_an_operator_cancels_the_jobs_of_others_and_nobody_else_does(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with held_up(monkeypatch) as gate:
+        job = house.clients["ann"].submit(message_of("slow")).name
+        with pytest.raises(NotFoundError):
+            house.clients["bob"].cancel_job(job)
+        house.clients["ops"].cancel_job(job)
+        gate.set()
+        *_, last = house.clients["ann"].watch_job(job)
+        assert last.state == job_service_pb2.JOB_STATE_CANCELLED
+
+
+def test_two_principals_use_one_request_id(house: House) -> None:
+    mine, theirs = ("ann", "ward_a"), ("bob", "ward_b")
+    jobs = {
+        who: submitted(house, who, "JobService/SubmitJob", policy=policy(ward, "twice"), request_id="nightly").name
+        for who, ward in (mine, theirs)
+    }
+    assert jobs["ann"] != jobs["bob"]
+    again = house.clients["ann"].submit(message_of("twice"), request_id="nightly")
+    assert again.name == jobs["ann"]
+    with pytest.raises(ConflictError) as reused:
+        house.clients["ann"].submit(message_of("thrice"), request_id="nightly")
+    assert jobs["ann"] in str(reused.value)
+    loaded = [
+        house.clients[who].load_file(
+            house.files / "rows.csv", policy_pb2.TableReference(**table(ward, "nightly")), request_id="nightly"
+        )
+        for who, ward in (mine, theirs)
+    ]
+    assert [found.repeated for found in loaded] == [False, False]
+
+
+@pytest.mark.parametrize("when", ["READING", "WRITING", "VERIFYING"])
+def test_a_right_that_is_taken_away_ends_the_job(house: House, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
+    """Whether it waits, is about to write, or has written and not committed."""
+    grant = house.access.add(ADMIN, Wanted("pat", False, Role.STEWARD, Scope("ward_a")))
+    target, checked = f"lost_{when}".lower(), []
+
+    def check(look: Any, owned: Any, wanted: Any) -> None:
+        checked.append(1)
+        if len(checked) == number:
+            house.access.remove(ADMIN, grant.number)
+        check_permitted(look, owned, wanted)
+
+    # Once before the start, then once for each phase.
+    number = {"READING": 1, "WRITING": 5, "VERIFYING": 6}[when]
+    monkeypatch.setattr(workers, "check_permitted", check)
+    number_of_job = house.clients["pat"].submit(message_of(target)).name
+    *_, job = house.clients["admin"].watch_job(number_of_job)
+    assert (job.state, job.failure.code) == (job_service_pb2.JOB_STATE_FAILED, "PERMISSION_DENIED")
+    assert len(checked) == number
+    assert not [found for found in house.clients["ann"].list_tables() if found.table.table.startswith(target)]
+
+
+def test_a_repeat_says_of_a_hidden_release_only_that_it_is_there(house: House) -> None:
+    copied = {"source": table("ward_a", "copied"), "repeat_reason": ""}
+    (own,) = house.clients["ann"].check_policy(message_of("again", repeat_reason=""))
+    assert "releases/1" in own.found
+    (hidden,) = house.clients["ann"].check_policy(message_of("again", **copied))
+    assert hidden.found == "none, although there is a release of these records that you may not see"
+    (seen,) = house.clients["admin"].check_policy(message_of("again", **copied))
+    assert "releases/2" in seen.found
+
+
+def test_whoever_is_in_the_way_is_not_named(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    grant = house.access.add(ADMIN, Wanted("pat", False, Role.STEWARD, Scope("ward_a")))
+    with held_up(monkeypatch):
+        job = house.clients["pat"].submit(message_of("taken")).name
+        with pytest.raises(ConflictError, match="a job of another principal"):
+            house.clients["ann"].submit(message_of("taken"))
+        with pytest.raises(ConflictError, match=job):
+            house.clients["pat"].submit(message_of("taken"))
+    house.clients["pat"].wait(job)
+    house.access.remove(ADMIN, grant.number)
+
+
+def message_of(name: str, **changes: Any) -> policy_pb2.Policy:
+    """The policy for the first ward, with changes."""
+    found: Any = message("JobService/SubmitJob", {"policy": policy("ward_a", name, **changes)})
+    policy_: policy_pb2.Policy = found.policy
+    return policy_
+
+
+class held_up:  # noqa: N801
+    """While the block runs, releases wait for an event."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._patch = monkeypatch
+        self._open = threading.Event()
+
+    def __enter__(self) -> threading.Event:
+        run = anonymize.anonymize
+
+        def wait(job: Any, policy: Any) -> int:
+            while not self._open.wait(0.01):
+                job.control.raise_if_stopped()
+            return run(job, policy)
+
+        self._patch.setattr(anonymize, "anonymize", wait)
+        return self._open
+
+    def __exit__(self, *exception: object) -> None:
+        self._open.set()
