@@ -19,6 +19,7 @@ from tableveil.policy import (
     AttributePolicy,
     IfExists,
     KAnonymity,
+    LocalRecoding,
     Policy,
     ReleaseKind,
     ReleaseTarget,
@@ -124,6 +125,18 @@ def test_it_says_what_the_rows_say(
         ("age", "sex"), ("age", "weight"), ("age", "ward"), ("sex", "weight"), ("sex", "ward"), ("weight", "ward"),
     }  # fmt: skip
     assert f"{release.suppressed_records:,} of 400 records are suppressed" in report.notes[0]
+
+
+def test_labels_of_local_recoding_count_each_by_its_own_width(
+    jobs: JobManager, database: Database, session: Session, released: Callable[..., Release]
+) -> None:
+    release = released(replace(POLICY, local_recoding=LocalRecoding(), privacy_models=(KAnonymity(6),)))
+    report = report_of(jobs, database, release.number)
+    age = column(report, "age")
+    labels = dict(session.rows("SELECT age, count(*) FROM published WHERE NOT gone GROUP BY age"))
+    assert {"*", "[48, 63]"} <= labels.keys(), "no mixed widths"
+    assert {bin_.label: bin_.records for bin_ in age.after.bins} == labels
+    assert age.loss == release.attributes[0].loss
 
 
 def test_the_source_must_be_as_it_was(jobs: JobManager, session: Session, released: Callable[..., Release]) -> None:
