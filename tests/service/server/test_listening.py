@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tableveil.access import Role, Scope, Wanted
 from tableveil.client import Client, UnreachableError
 from tableveil.errors import DeniedError, InvalidError, UnauthenticatedError
+from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.json_web_tokens import LARGEST_TOKEN
 from tableveil.identity.secret import token_file
 from tableveil.server import Settings, TableveilServer
@@ -157,3 +159,22 @@ def test_tls_allows_other_machines_without_plaintext(tmp_path: Path, authority: 
         tls_key=files.key,
     )
     settings.listening.check()
+
+
+def test_grants_give_roles_to_groups_of_a_provider_and_to_certificates(
+    server: TableveilServer, authority: Authority
+) -> None:
+    admin = Principal("admin", frozenset(), AuthenticatedBy.TOKEN, frozenset(Role))
+    for wanted in (Wanted("oidc:it", True, Role.OPERATOR, Scope()), Wanted("etl", False, Role.OPERATOR, Scope())):
+        server.access.add(admin, wanted)
+    root, etl = authority.certificate, authority.client("etl.example")
+    certified: dict[str, Path] = {"ca_certificate": root, "client_certificate": etl.certificate, "client_key": etl.key}
+    with (
+        Client(server.addresses[1], signed(claims(groups=["it"])), ca_certificate=root) as member,
+        Client(server.addresses[1], signed(claims(groups=["oidc:it", "IT"])), ca_certificate=root) as stranger,
+        Client(server.addresses[0], None, **certified) as program,
+    ):
+        member.get_server_status()
+        program.get_server_status()
+        with pytest.raises(DeniedError):
+            stranger.get_server_status()
