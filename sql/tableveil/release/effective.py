@@ -65,17 +65,16 @@ def _present(total: str) -> str:
     return f"CASE WHEN {left} < own THEN 1 ELSE greatest(0, 1 - {absent}) END"
 
 
-# An own value that most records of its label have makes the shares that it would be compared with.
+# An own value that most records of its label have cannot be left half of the values: it is no power.
 _INDEPENDENT = (
     f"WITH {_PAIRS}, alike AS ("
-    "SELECT l, own, size, count(*) AS times, sum(seen) AS seen FROM own JOIN labels USING (l) WHERE 2 * own <= size "
-    "GROUP BY ALL), "
-    f"cells AS (SELECT sum(times) AS times, {_present('total')} AS chance, {_present('2 * total')} AS double "
+    "SELECT l, own, size, count(*) AS times, sum(seen) AS seen FROM own JOIN labels USING (l) GROUP BY ALL), "
+    f"cells AS (SELECT sum(times) AS times, {_present('total')} AS chance, "
+    f"if(2 * own <= size, {_present('total')} - {_present('2 * total')} / 2, 0) AS power "
     "FROM alike JOIN of_value USING (l) GROUP BY size, own, total), "
     "sums AS (SELECT (SELECT sum(seen) FROM alike) AS seen, sum(times * chance) AS expected, "
-    "sum(times * double) / 2 AS half, sqrt(sum(times * chance * (1 - chance))) AS error FROM cells) "
-    f"SELECT coalesce(seen >= expected - {ERRORS} * error AND expected > half "
-    f"AND expected - half >= {POWER} * error, false) FROM sums"
+    "sum(times * power) AS power, sqrt(sum(times * chance * (1 - chance))) AS error FROM cells) "
+    f"SELECT coalesce(seen >= expected - {ERRORS} * error AND power > 0 AND power >= {POWER} * error, false) FROM sums"
 )
 
 _FITTING_VALUES = (

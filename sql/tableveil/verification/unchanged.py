@@ -147,12 +147,12 @@ def _independent(session: Session, i: int) -> bool:
     found = session.arrays(
         f"SELECT l, size, own, count(*) AS times, sum(seen) AS seen FROM (SELECT l, o, sum(n)::BIGINT AS own, "
         f"count(*) AS seen, sum(sum(n)) OVER (PARTITION BY l)::BIGINT AS size FROM pairs_{i} GROUP BY l, o) "
-        "WHERE own <= size - own GROUP BY ALL"
+        "GROUP BY ALL"
     )
     totals = session.arrays(
         f"SELECT l, n, count(*) AS times FROM (SELECT l, sum(n)::BIGINT AS n FROM pairs_{i} GROUP BY l, v) GROUP BY ALL"
     )
-    expected, half, variance = 0.0, 0.0, 0.0
+    expected, power, variance = 0.0, 0.0, 0.0
     for label in np.unique(found["l"]):
         here, there = found["l"] == label, totals["l"] == label
         own, total = found["own"][here][:, None], totals["n"][there][None, :]
@@ -161,9 +161,9 @@ def _independent(session: Session, i: int) -> bool:
         chance = _present(own, total, size)
         expected += float((weight * chance).sum())
         variance += float((weight * chance * (1 - chance)).sum())
-        half += float((weight * _present(own, 2 * total, size)).sum()) / 2
+        power += float((weight * (chance - _present(own, 2 * total, size) / 2) * (own <= size - own)).sum())
     error = float(np.sqrt(variance))
-    return bool(found["seen"].sum() >= expected - 2 * error and expected > half and expected - half >= 4 * error)
+    return bool(found["seen"].sum() >= expected - 2 * error and power > 0 and power >= 4 * error)
 
 
 def _present(own: NDArray[np.int64], total: NDArray[np.int64], size: int) -> NDArray[np.float64]:

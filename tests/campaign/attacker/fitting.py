@@ -34,20 +34,19 @@ def _independent(
     label_of: Callable[[object], object],
 ) -> bool:
     """Whether there are as many pairs as chance makes, and too many for half of the values to be left of each."""
-    expected, half, variance, seen = 0.0, 0.0, 0.0, 0
+    expected, power, variance, seen = 0.0, 0.0, 0.0, 0
     for mine, number in owns.items():
         label = label_of(mine)
-        if 2 * number > sizes[label]:
-            continue
         seen += sum(other == mine for other, _ in pairs)
         for (where, _), total in under.items():
             if where == label:
                 chance = 1 - _absent(number, total, sizes[label])
                 expected += chance
                 variance += chance * (1 - chance)
-                half += (1 - _absent(number, 2 * total, sizes[label])) / 2
+                if 2 * number <= sizes[label]:
+                    power += chance - (1 - _absent(number, 2 * total, sizes[label])) / 2
     error = math.sqrt(variance)
-    return seen >= expected - 2 * error and half < expected and expected - half >= 4 * error
+    return seen >= expected - 2 * error and 0 < power >= 4 * error
 
 
 def _absent(number: int, total: int, size: int) -> float:

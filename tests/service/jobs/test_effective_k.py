@@ -169,6 +169,21 @@ def test_an_independent_column_costs_nothing_where_classes_are_small_and_values_
     assert "leaves 1 row by 'age'" in refused(run, database, telling)[0]
 
 
+def test_a_column_that_tells_of_rare_values_alone_is_not_independent(
+    database: Database, session: Session, run: Run
+) -> None:
+    """Most people have one value, which others have as well; that they lack the rare value shows whose it is."""
+    session.execute(
+        "CREATE TABLE people AS SELECT nation, if(nation = 'nl', 'nl', 'other ' || i % 2) AS language FROM (SELECT i, "
+        "CASE WHEN i < 3 THEN 'nl' WHEN i < 30 THEN 'fr' WHEN i < 60 THEN 'it' WHEN i < 80 THEN 'es' ELSE 'de' END "
+        "AS nation FROM range(1000) r(i))"
+    )
+    nations = InlineLevels(tuple((nation, "*") for nation in ("de", "fr", "it", "es", "nl")))
+    nation = replace(AGE, column="nation", hierarchy=nations)
+    policy = replace(POLICY, attributes=(nation, *insensitive("language")), privacy_models=(KAnonymity(5),))
+    assert "leaves 3 rows by 'nation'" in refused(run, database, policy)[0]
+
+
 def test_what_is_warned_of(database: Database, session: Session, run: Run) -> None:
     """Sensitive columns, and any column if the policy has no k."""
     fill(session, cohort=COHORT, illness="(age + 2) // 5")
