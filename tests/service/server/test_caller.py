@@ -79,6 +79,8 @@ LONG: dict[str, tuple[Message, str]] = {
         payout_service_pb2.SubmitPayoutSweepRequest(policy=playing(), gains=["2"]),
         "submit",
     ),
+    "ReleaseService/ApproveRelease": (release_service_pb2.ApproveReleaseRequest(name="releases/1"), "decide"),
+    "ReleaseService/RejectRelease": (release_service_pb2.RejectReleaseRequest(name="releases/1"), "decide"),
     "ReleaseService/WithdrawRelease": (
         release_service_pb2.WithdrawReleaseRequest(name="releases/1", reason="x"),
         "withdraw",
@@ -98,6 +100,7 @@ def test_a_call_ends_with_its_caller(
     channel: grpc.Channel, jobs: Mock, stores: Stores, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     monkeypatch.setattr("tableveil.server.job_service.work_again", lambda job: job)
+    monkeypatch.setattr("tableveil.server.release_service.stored_policy", lambda _: Mock())
     request, called = LONG[method]
     store, _, name = called.rpartition(".")
     long = Long()
