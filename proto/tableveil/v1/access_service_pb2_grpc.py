@@ -54,6 +54,26 @@ class AccessServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_access__service__pb2.ConfirmTokenRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_access__service__pb2.ConfirmTokenResponse.FromString,
                 _registered_method=True)
+        self.AddGrant = channel.unary_unary(
+                '/tableveil.v1.AccessService/AddGrant',
+                request_serializer=tableveil_dot_v1_dot_access__service__pb2.AddGrantRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.AddGrantResponse.FromString,
+                _registered_method=True)
+        self.ListGrants = channel.unary_unary(
+                '/tableveil.v1.AccessService/ListGrants',
+                request_serializer=tableveil_dot_v1_dot_access__service__pb2.ListGrantsRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.ListGrantsResponse.FromString,
+                _registered_method=True)
+        self.RemoveGrant = channel.unary_unary(
+                '/tableveil.v1.AccessService/RemoveGrant',
+                request_serializer=tableveil_dot_v1_dot_access__service__pb2.RemoveGrantRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.RemoveGrantResponse.FromString,
+                _registered_method=True)
+        self.ConfirmRestored = channel.unary_unary(
+                '/tableveil.v1.AccessService/ConfirmRestored',
+                request_serializer=tableveil_dot_v1_dot_access__service__pb2.ConfirmRestoredRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.ConfirmRestoredResponse.FromString,
+                _registered_method=True)
 
 
 class AccessServiceServicer(object):
@@ -87,6 +107,34 @@ class AccessServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def AddGrant(self, request, context):
+        """Gives a role. An equal grant that is there is returned; if it was suspended, it counts again.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListGrants(self, request, context):
+        """Newest first: the grants on what the caller administers.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RemoveGrant(self, request, context):
+        """Takes a role back, from the next call on. Jobs that need it end before they write.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ConfirmRestored(self, request, context):
+        """Lets grants and releases count again that a restore suspended, and tells which still wait.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_AccessServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -109,6 +157,26 @@ def add_AccessServiceServicer_to_server(servicer, server):
                     servicer.ConfirmToken,
                     request_deserializer=tableveil_dot_v1_dot_access__service__pb2.ConfirmTokenRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_access__service__pb2.ConfirmTokenResponse.SerializeToString,
+            ),
+            'AddGrant': grpc.unary_unary_rpc_method_handler(
+                    servicer.AddGrant,
+                    request_deserializer=tableveil_dot_v1_dot_access__service__pb2.AddGrantRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.AddGrantResponse.SerializeToString,
+            ),
+            'ListGrants': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListGrants,
+                    request_deserializer=tableveil_dot_v1_dot_access__service__pb2.ListGrantsRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.ListGrantsResponse.SerializeToString,
+            ),
+            'RemoveGrant': grpc.unary_unary_rpc_method_handler(
+                    servicer.RemoveGrant,
+                    request_deserializer=tableveil_dot_v1_dot_access__service__pb2.RemoveGrantRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.RemoveGrantResponse.SerializeToString,
+            ),
+            'ConfirmRestored': grpc.unary_unary_rpc_method_handler(
+                    servicer.ConfirmRestored,
+                    request_deserializer=tableveil_dot_v1_dot_access__service__pb2.ConfirmRestoredRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.ConfirmRestoredResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -219,6 +287,114 @@ class AccessService(object):
             '/tableveil.v1.AccessService/ConfirmToken',
             tableveil_dot_v1_dot_access__service__pb2.ConfirmTokenRequest.SerializeToString,
             tableveil_dot_v1_dot_access__service__pb2.ConfirmTokenResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def AddGrant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.AccessService/AddGrant',
+            tableveil_dot_v1_dot_access__service__pb2.AddGrantRequest.SerializeToString,
+            tableveil_dot_v1_dot_access__service__pb2.AddGrantResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListGrants(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.AccessService/ListGrants',
+            tableveil_dot_v1_dot_access__service__pb2.ListGrantsRequest.SerializeToString,
+            tableveil_dot_v1_dot_access__service__pb2.ListGrantsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RemoveGrant(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.AccessService/RemoveGrant',
+            tableveil_dot_v1_dot_access__service__pb2.RemoveGrantRequest.SerializeToString,
+            tableveil_dot_v1_dot_access__service__pb2.RemoveGrantResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ConfirmRestored(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.AccessService/ConfirmRestored',
+            tableveil_dot_v1_dot_access__service__pb2.ConfirmRestoredRequest.SerializeToString,
+            tableveil_dot_v1_dot_access__service__pb2.ConfirmRestoredResponse.FromString,
             options,
             channel_credentials,
             insecure,

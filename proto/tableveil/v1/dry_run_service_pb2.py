@@ -31,7 +31,7 @@ from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 from tableveil.v1 import release_service_pb2 as tableveil_dot_v1_dot_release__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"tableveil/v1/dry_run_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\x1a\x19tableveil/v1/policy.proto\x1a\"tableveil/v1/release_service.proto\"U\n\x13SubmitDryRunRequest\x12*\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.PolicyB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\";\n\x10GetDryRunRequest\x12\'\n\x04name\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\n\x10tableveil/DryRun\";\n\x12ListDryRunsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"V\n\x13ListDryRunsResponse\x12&\n\x08\x64ry_runs\x18\x01 \x03(\x0b\x32\x14.tableveil.v1.DryRun\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xe3\x01\n\x06\x44ryRun\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x1f\n\x03job\x18\x02 \x01(\tB\x12\xfa\x41\x0f\n\rtableveil/Job\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12&\n\x07release\x18\x04 \x01(\x0b\x32\x15.tableveil.v1.Release\x12\x10\n\x08refusals\x18\x05 \x03(\t:9\xea\x41\x36\n\x10tableveil/DryRun\x12\x11\x64ryRuns/{dry_run}*\x07\x64ryRuns2\x06\x64ryRun2\x99\x02\n\rDryRunService\x12U\n\x0cSubmitDryRun\x12!.tableveil.v1.SubmitDryRunRequest\x1a\x11.tableveil.v1.Job\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12R\n\tGetDryRun\x12\x1e.tableveil.v1.GetDryRunRequest\x1a\x14.tableveil.v1.DryRun\"\x0f\xda\xdd\x18\x0b\n\x03\x03\x04\x06\x12\x04name\x12]\n\x0bListDryRuns\x12 .tableveil.v1.ListDryRunsRequest\x1a!.tableveil.v1.ListDryRunsResponse\"\t\xda\xdd\x18\x05\n\x03\x03\x04\x06\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\"tableveil/v1/dry_run_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x1etableveil/v1/job_service.proto\x1a\x19tableveil/v1/policy.proto\x1a\"tableveil/v1/release_service.proto\"U\n\x13SubmitDryRunRequest\x12*\n\x06policy\x18\x01 \x01(\x0b\x32\x14.tableveil.v1.PolicyB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\";\n\x10GetDryRunRequest\x12\'\n\x04name\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\n\x10tableveil/DryRun\";\n\x12ListDryRunsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"V\n\x13ListDryRunsResponse\x12&\n\x08\x64ry_runs\x18\x01 \x03(\x0b\x32\x14.tableveil.v1.DryRun\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xe3\x01\n\x06\x44ryRun\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x1f\n\x03job\x18\x02 \x01(\tB\x12\xfa\x41\x0f\n\rtableveil/Job\x12/\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12&\n\x07release\x18\x04 \x01(\x0b\x32\x15.tableveil.v1.Release\x12\x10\n\x08refusals\x18\x05 \x03(\t:9\xea\x41\x36\n\x10tableveil/DryRun\x12\x11\x64ryRuns/{dry_run}*\x07\x64ryRuns2\x06\x64ryRun2\x97\x02\n\rDryRunService\x12U\n\x0cSubmitDryRun\x12!.tableveil.v1.SubmitDryRunRequest\x1a\x11.tableveil.v1.Job\"\x0f\xda\xdd\x18\x0b\n\x01\x03\x12\x06policy\x12Q\n\tGetDryRun\x12\x1e.tableveil.v1.GetDryRunRequest\x1a\x14.tableveil.v1.DryRun\"\x0e\xda\xdd\x18\n\n\x02\x03\x04\x12\x04name\x12\\\n\x0bListDryRuns\x12 .tableveil.v1.ListDryRunsRequest\x1a!.tableveil.v1.ListDryRunsResponse\"\x08\xda\xdd\x18\x04\n\x02\x03\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -51,9 +51,9 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DRYRUNSERVICE'].methods_by_name['SubmitDryRun']._loaded_options = None
   _globals['_DRYRUNSERVICE'].methods_by_name['SubmitDryRun']._serialized_options = b'\332\335\030\013\n\001\003\022\006policy'
   _globals['_DRYRUNSERVICE'].methods_by_name['GetDryRun']._loaded_options = None
-  _globals['_DRYRUNSERVICE'].methods_by_name['GetDryRun']._serialized_options = b'\332\335\030\013\n\003\003\004\006\022\004name'
+  _globals['_DRYRUNSERVICE'].methods_by_name['GetDryRun']._serialized_options = b'\332\335\030\n\n\002\003\004\022\004name'
   _globals['_DRYRUNSERVICE'].methods_by_name['ListDryRuns']._loaded_options = None
-  _globals['_DRYRUNSERVICE'].methods_by_name['ListDryRuns']._serialized_options = b'\332\335\030\005\n\003\003\004\006'
+  _globals['_DRYRUNSERVICE'].methods_by_name['ListDryRuns']._serialized_options = b'\332\335\030\004\n\002\003\004'
   _globals['_SUBMITDRYRUNREQUEST']._serialized_start=267
   _globals['_SUBMITDRYRUNREQUEST']._serialized_end=352
   _globals['_GETDRYRUNREQUEST']._serialized_start=354
@@ -65,5 +65,5 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DRYRUN']._serialized_start=565
   _globals['_DRYRUN']._serialized_end=792
   _globals['_DRYRUNSERVICE']._serialized_start=795
-  _globals['_DRYRUNSERVICE']._serialized_end=1076
+  _globals['_DRYRUNSERVICE']._serialized_end=1074
 # @@protoc_insertion_point(module_scope)

@@ -52,6 +52,11 @@ class Access:
         """The grants on what a caller administers, in the order in which they were made."""
         return [grant for grant in self._grants if self.allows(caller, Role.ADMIN, grant.scope)]
 
+    def page(self, caller: Caller, before: int | None, size: int) -> list[Grant]:
+        """The next `size` of the visible grants with numbers below `before`, newest first."""
+        found = [grant for grant in self.visible(caller) if before is None or grant.number < before]
+        return found[::-1][:size]
+
     def add(self, caller: Caller, wanted: Wanted) -> Grant:
         """Makes a grant, or returns the equal one that is there; a suspended one is confirmed by that.
 
@@ -86,7 +91,10 @@ class Access:
         if grant is None:
             raise NotFoundError.of("GRANT_NOT_FOUND", "name", f"grants/{number}", "an existing grant")
         if grant.from_file:
-            found, hint = f"grants/{number}, which is from the grants file", "Change the file, and send SIGHUP."
+            found, hint = (
+                f"grants/{number}, which is from the file of grants",
+                "Change the file, and restart the server.",
+            )
             raise ConflictError.of("GRANT_FROM_FILE", "name", found, "a grant that was made by command", hint)
         with self._changing, self._database.ledger() as ledger:
             self._change(ledger, remove=[number])

@@ -34,6 +34,7 @@ MODULES = {
     "restore": "backup",
     "certificates": "certificates",
     "tokens": "tokens",
+    "grants": "grants",
     "health": "health",
     "info": "info",
     "audit": "audit",

@@ -91,6 +91,11 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="Where stewards of the schema, or of main, may load files from; may be repeated.",
 )
 @click.option(
+    "--grants",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A YAML file of grants, read at the start: commands add to it, and cannot change what is in it.",
+)
+@click.option(
     "--backup-directory",
     type=click.Path(path_type=Path, file_okay=False),
     help="Where `tableveil backup` may write; without one there are no backups.",
@@ -148,6 +153,7 @@ def serve(
     queued_per_principal: int,
     running_per_principal: int | None,
     load_directory: tuple[str, ...],
+    grants: Path | None,
     backup_directory: Path | None,
     keep_days: int | None,
     audit_file: Path | None,
@@ -189,6 +195,7 @@ def serve(
             queued_per_principal=queued_per_principal,
             running_per_principal=running_per_principal,
             load_directories=tuple(map(LoadDirectory.read, load_directory)),
+            grants=grants,
             backup_directory=backup_directory,
             keep_days=keep_days,
             audit_file=audit_file,

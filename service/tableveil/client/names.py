@@ -8,6 +8,7 @@ from tableveil.v1 import policy_pb2
 JOBS = "jobs"
 RELEASES = "releases"
 TOKENS = "tokens"
+GRANTS = "grants"
 
 
 def resource_name(collection: str, text: str) -> str:

@@ -46,6 +46,11 @@ def token_number(name: str) -> int:
     return _parse("tokens", name, "name")
 
 
+def grant_number(name: str) -> int:
+    """The number in a grant's name."""
+    return _parse("grants", name, "name")
+
+
 def _parse(collection: str, name: str, field: str) -> int:
     prefix, _, number = name.partition("/")
     if prefix != collection or not _NUMBER.fullmatch(number):

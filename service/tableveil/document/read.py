@@ -59,20 +59,25 @@ def read_policy(text: bytes | str, syntax: Syntax) -> tuple[policy_pb2.Policy, l
     add faults.
     """
     policy = policy_pb2.Policy()
+    return policy, read_message(policy, text, syntax, "the policy's")
+
+
+def read_message(message: Message, text: bytes | str, syntax: Syntax, whose: str) -> list[Fault]:
+    """Fills a message from a document, and returns the document's faults; `whose` fields it should have."""
     try:
         root = _PARSERS[syntax](_decoded(text))
     except UnreadableError as error:
-        return policy, [error.fault]
+        return [error.fault]
     walk = _Walk()
     if isinstance(root, Mapping):
-        walk.message(policy, root, "")
+        walk.message(message, root, "")
     elif isinstance(root, Refused):
         walk.refuse(DOCUMENT, root)
     else:
-        # Such a file is no policy: not even its first words are quoted.
+        # Such a file may be anything: not even its first words are quoted.
         found = "only a text" if isinstance(root, str) else _kind(root)
-        walk.refuse(DOCUMENT, Refused(found, "a mapping of the policy's fields"))
-    return policy, walk.faults
+        walk.refuse(DOCUMENT, Refused(found, f"a mapping of {whose} fields"))
+    return walk.faults
 
 
 def _decoded(text: bytes | str) -> str:

@@ -1,12 +1,17 @@
-"""Tokens over gRPC."""
+"""Tokens and grants over gRPC."""
 
 from __future__ import annotations
 
+from functools import partial
+
 import grpc
 
-from tableveil.convert.names import token_number
+from tableveil.access import Access
+from tableveil.convert.grants import grant_to_proto, wanted_from_proto
+from tableveil.convert.names import grant_number, release_name, release_number, token_number
 from tableveil.convert.tokens import lifetime_from_proto, roles_from_proto, token_to_proto
 from tableveil.identity.tokens import LIFETIME, Tokens
+from tableveil.server.caller import caller
 from tableveil.server.paging import page_of_numbered
 from tableveil.v1 import access_service_pb2 as v1
 from tableveil.v1 import access_service_pb2_grpc
@@ -15,8 +20,9 @@ from tableveil.v1 import access_service_pb2_grpc
 class AccessService(access_service_pb2_grpc.AccessServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, tokens: Tokens) -> None:
+    def __init__(self, tokens: Tokens, access: Access) -> None:
         self._tokens = tokens
+        self._access = access
 
     def CreateToken(  # noqa: N802
         self, request: v1.CreateTokenRequest, context: grpc.ServicerContext
@@ -45,3 +51,36 @@ class AccessService(access_service_pb2_grpc.AccessServiceServicer):
     ) -> v1.ConfirmTokenResponse:
         """A token that is revoked or expired as well stays refused."""
         return v1.ConfirmTokenResponse(token=token_to_proto(self._tokens.confirm(token_number(request.name))))
+
+    def AddGrant(  # noqa: N802
+        self, request: v1.AddGrantRequest, context: grpc.ServicerContext
+    ) -> v1.AddGrantResponse:
+        """The grant, which counts from now on."""
+        return v1.AddGrantResponse(grant=grant_to_proto(self._access.add(caller(), wanted_from_proto(request.rule))))
+
+    def ListGrants(  # noqa: N802
+        self, request: v1.ListGrantsRequest, context: grpc.ServicerContext
+    ) -> v1.ListGrantsResponse:
+        """A page of grants."""
+        page = partial(self._access.page, caller())
+        grants, following = page_of_numbered("grants", request, page, grant_to_proto)
+        return v1.ListGrantsResponse(grants=grants, next_page_token=following)
+
+    def RemoveGrant(  # noqa: N802
+        self, request: v1.RemoveGrantRequest, context: grpc.ServicerContext
+    ) -> v1.RemoveGrantResponse:
+        """Nothing: the grant is gone."""
+        self._access.remove(caller(), grant_number(request.name))
+        return v1.RemoveGrantResponse()
+
+    def ConfirmRestored(  # noqa: N802
+        self, request: v1.ConfirmRestoredRequest, context: grpc.ServicerContext
+    ) -> v1.ConfirmRestoredResponse:
+        """The names that still wait."""
+        of_grants = [name for name in request.names if name.startswith("grants/")]
+        of_releases = [name for name in request.names if name not in of_grants]
+        numbers = [release_number(name, "names") for name in of_releases]
+        self._access.confirm(caller(), list(map(grant_number, of_grants)), numbers)
+        grants, releases = self._access.suspended()
+        waiting = [*(f"grants/{grant.number}" for grant in grants), *map(release_name, releases)]
+        return v1.ConfirmRestoredResponse(suspended=waiting)

@@ -128,7 +128,7 @@ class Endpoint:
         table_service_pb2_grpc.add_TableServiceServicer_to_server(
             TableService(stores.tables, stores.loads, checks, Slots(LOADS_AT_ONCE, "running loads")), server
         )
-        access_service_pb2_grpc.add_AccessServiceServicer_to_server(AccessService(stores.tokens), server)
+        access_service_pb2_grpc.add_AccessServiceServicer_to_server(AccessService(stores.tokens, stores.access), server)
         self.ready = False
         self._health = health.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)

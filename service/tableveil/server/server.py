@@ -28,6 +28,7 @@ from tableveil.server.address import check_metrics_address
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, Endpoint
+from tableveil.server.grants_file import read_grants
 from tableveil.server.identities import Identities, check_identities
 from tableveil.server.limited import LimitedCalls
 from tableveil.server.metered import Meter, listen_for_metrics, watch_server
@@ -88,6 +89,7 @@ class TableveilServer:
             if suspended := tokens.suspended():
                 logger.warning("%d tokens are suspended, since this is a restored database: see doctor", suspended)
             self.access = access = Access(database)
+            access.follow(read_grants(settings.grants) if settings.grants else [], str(settings.grants))
             results: dict[JobKind, Results[Any]] = {
                 kind: Results(database, kind) for kind in JobKind if kind is not JobKind.RELEASE
             }
@@ -101,6 +103,7 @@ class TableveilServer:
                 upkeep=Upkeep(database, settings.backup_directory, jobs.at_work),
                 drafts=Drafts(database),
                 tokens=tokens,
+                access=access,
                 tables=Tables(database),
                 loads=Loads(database, jobs, settings.load_directories),
                 audit=audit,

@@ -113,6 +113,7 @@ class Settings:
     queued_per_principal: int = 500
     running_per_principal: int | None = None
     load_directories: tuple[LoadDirectory, ...] = ()
+    grants: Path | None = None
     backup_directory: Path | None = None
     keep_days: int | None = None
     audit_file: Path | None = None

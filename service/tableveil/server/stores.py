@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tableveil.access import Access
 from tableveil.audit import Audit
 from tableveil.identity.tokens import Tokens
 from tableveil.lookups import (
@@ -31,4 +32,5 @@ class Stores:
     loads: Loads
     drafts: Drafts
     tokens: Tokens
+    access: Access
     audit: Audit

@@ -36,8 +36,8 @@ def by_owner(sight: Sight) -> Condition:
 
 
 def results(sight: Sight) -> Condition:
-    """Results of jobs whose tables are owned."""
-    return by_reads(sight.owned)
+    """Results of jobs whose tables are owned, or may be reviewed."""
+    return either(by_reads(sight.owned), by_reads(sight.reviewed))
 
 
 def evidence(sight: Sight) -> Condition:

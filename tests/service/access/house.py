@@ -60,6 +60,10 @@ class House:
     access: Access
     files: Path
 
+    def token_file(self, who: str) -> Path:
+        """The file with a principal's token."""
+        return self.files.parent / f"{who}.token"
+
     def ask(self, who: str, method: str, **fields: Any) -> tuple[str, str]:
         """The answer to a principal."""
         return answer(self.channels[who], method, fields)
@@ -90,6 +94,9 @@ def opened(place: Path, **settings: Any) -> Iterator[House]:
     secrets["admin"] = tokens.create("admin", "test", list(Role), None)[1]
     tokens.close()
     database.close()
+    for name, secret in secrets.items():
+        (place / f"{name}.token").write_text(secret)
+        (place / f"{name}.token").chmod(0o600)
     with ExitStack() as stack:
         directories = (LoadDirectory(files, "ward_b"),)
         server = TableveilServer(Settings(path, ("127.0.0.1:0",), threads=1, load_directories=directories, **settings))

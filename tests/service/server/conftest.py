@@ -10,7 +10,7 @@ from unittest.mock import Mock, create_autospec
 import grpc
 import pytest
 
-from tableveil.access import Role
+from tableveil.access import Access, Role
 from tableveil.audit import Audit
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.own_token import OwnToken
@@ -151,6 +151,7 @@ def stores(
         upkeep=upkeep,
         drafts=drafts,
         tokens=tokens,
+        access=double(Access),
         tables=tables,
         loads=loads,
         audit=audit,

@@ -1,12 +1,12 @@
-"""Tokens of principals."""
+"""Tokens and grants of principals."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
 
 from tableveil.client.connection import Connection
-from tableveil.client.names import TOKENS, resource_name
+from tableveil.client.names import GRANTS, TOKENS, resource_name
 from tableveil.v1 import access_pb2
 from tableveil.v1 import access_service_pb2 as v1
 from tableveil.v1.access_service_pb2_grpc import AccessServiceStub
@@ -46,3 +46,20 @@ class AccessVerbs(Connection):
         """Lets a token be accepted again that a restore suspended."""
         request = v1.ConfirmTokenRequest(name=resource_name(TOKENS, token))
         return self._ask(self._access.ConfirmToken, request).token
+
+    def add_grant(self, rule: v1.GrantRule) -> v1.Grant:
+        """Gives a principal or a group a role; it counts from now on."""
+        return self._ask(self._access.AddGrant, v1.AddGrantRequest(rule=rule)).grant
+
+    def list_grants(self) -> Iterator[v1.Grant]:
+        """The grants on what the caller administers, newest first."""
+        for page in self._pages(self._access.ListGrants, v1.ListGrantsRequest()):
+            yield from page.grants
+
+    def remove_grant(self, grant: str) -> None:
+        """Takes a role back, from the next call on."""
+        self._ask(self._access.RemoveGrant, v1.RemoveGrantRequest(name=resource_name(GRANTS, grant)))
+
+    def confirm_restored(self, names: Iterable[str] = ()) -> list[str]:
+        """Lets grants and releases count again that a restore suspended; returns the names of those that still wait."""
+        return list(self._ask(self._access.ConfirmRestored, v1.ConfirmRestoredRequest(names=names)).suspended)

@@ -1,0 +1,79 @@
+"""The page about doors lists the roles of every method, and the walk over the protos knows every name of a resource."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+
+from tableveil.server.endpoint import DESCRIPTORS
+from tableveil.server.methods import declared
+
+DOORS = Path(__file__).parents[2] / "docs" / "doors.md"
+
+RULES = {
+    # Looked up by a session that sees as its caller does.
+    "TableReference": "source/tables.py find_table and find_schema, by the caller's sight",
+    "source_query": "source/query_tables.py find_tables, with the views, types and macros of the schema",
+    "ReleaseTarget": "release/target.py check_target: a schema that the caller owns",
+    "StoredHierarchy": "state/hierarchies.py find, by the schema in the name",
+    "ServerFile": "runtime/loads.py: directories of schemas that the caller owns",
+    # Numbers of the ledger's rows.
+    "release": "state/releases.py, by the tables that were read for it, or by what it wrote",
+    "name": "state/seen.py for results and jobs; state/hierarchies.py for hierarchies; access/access.py for grants",
+    "request_id": "state/jobs.py and state/loads.py: a principal's own",
+    "names": "access/access.py confirm: admins of the server only",
+    "object": "lookups/releases.py: an object of a release that was found",
+    # Grants may name parts that are not there yet.
+    "GrantRule": "access/access.py add: only on what the caller administers",
+}
+"""Where each field that names a resource is held against what its caller may see, by its message or its name."""
+
+ELSEWHERE = {
+    "BackupDatabaseRequest.name": "a new file",
+    "CreateTokenRequest.label": "a text",
+    "CsvHierarchy.path": "a file of the client, which the client replaces by rows",
+    "CsvHierarchy.name": "the name of what it stores these rows as",
+}
+
+NAMING = re.compile(r"(^|_)(name|names|release|releases|job|jobs|object|request_id|query|table|schema|path)$")
+
+
+def fields(message: Descriptor, seen: set[str]) -> Iterator[FieldDescriptor]:
+    """All fields of a message and of those in it, except those of messages that a rule is for."""
+    if message.full_name in seen or message.name in RULES:
+        return
+    seen.add(message.full_name)
+    for field in message.fields:
+        yield field
+        if field.message_type is not None and field.message_type.full_name.startswith("tableveil."):
+            yield from fields(field.message_type, seen)
+
+
+def test_every_field_that_names_a_resource_has_a_rule() -> None:
+    seen: set[str] = set()
+    unruled = set()
+    for service in DESCRIPTORS:
+        for method in service.methods:
+            for field in fields(method.input_type, seen):
+                assert field.containing_type is not None
+                full = f"{field.containing_type.name}.{field.name}"
+                is_name = field.message_type is None and NAMING.search(field.name)
+                if is_name and field.name not in RULES and full not in ELSEWHERE:
+                    unruled.add(full)
+    assert not unruled
+
+
+def rows() -> list[str]:
+    """The rows of the table of methods."""
+    return [
+        f"| {method.rpartition('.')[2].replace('/', '.')} | {', '.join(sorted(map(str.lower, access.roles)))} |"
+        for method, access in declared(DESCRIPTORS).items()
+    ]
+
+
+def test_the_page_has_the_roles_of_every_method() -> None:
+    found = [line for line in DOORS.read_text().splitlines() if re.match(r"\| \w+Service\.", line)]
+    assert found == rows(), "\n".join(rows())
