@@ -66,6 +66,9 @@ class Access(_message.Message):
 
     ROLES_FIELD_NUMBER: _builtins.int
     RESOURCES_FIELD_NUMBER: _builtins.int
+    WHOLE_SERVER_FIELD_NUMBER: _builtins.int
+    whole_server: _builtins.bool
+    """A role on a part of the server does not suffice."""
     @_builtins.property
     def roles(self) -> _containers.RepeatedScalarFieldContainer[Global___AccessRole.ValueType]:
         """Any one of these suffices."""
@@ -82,10 +85,11 @@ class Access(_message.Message):
         *,
         roles: _abc.Iterable[Global___AccessRole.ValueType] | None = ...,
         resources: _abc.Iterable[_builtins.str] | None = ...,
+        whole_server: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["resources", b"resources", "roles", b"roles"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["resources", b"resources", "roles", b"roles", "whole_server", b"whole_server"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

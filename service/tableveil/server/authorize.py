@@ -22,12 +22,15 @@ class RolesByScope:
         self._grants = grants
 
     def authorize(self, call: Call) -> None:
-        """Raises `DeniedError` if the caller has none of the method's roles on anything."""
+        """Raises `DeniedError` if the caller has none of the method's roles on anything, or on the whole server."""
         caller, grants = call.principal, self._grants
         assert caller is not None
         roles = call.access.roles if call.access is not None else frozenset()
-        if call.access is not None and scopes(grants(), caller, roles) == Scopes():
-            wanted = ", ".join(sorted(role.lower() for role in roles))
-            method, hint = call.method.rpartition("/")[2], "Ask an admin of the server."
-            raise DeniedError.of("PERMISSION_DENIED", method, "none of these roles", wanted, hint)
+        if call.access is not None:
+            held = scopes(grants(), caller, roles)
+            if held == Scopes() or (call.access.whole_server and not held.everything):
+                where = " on the whole server" * call.access.whole_server
+                wanted = f"{', '.join(sorted(role.lower() for role in roles))}{where}"
+                method, hint = call.method.rpartition("/")[2], "Ask an admin of the server."
+                raise DeniedError.of("PERMISSION_DENIED", method, "none of these roles", wanted, hint)
         look_from_now_on(lambda: sight(grants(), caller, roles))

@@ -16,11 +16,15 @@ from tableveil.v1 import access_pb2
 
 @dataclass(frozen=True, slots=True)
 class MethodAccess:
-    """Any one of the roles suffices, for all that the fields at the paths `resources` name; see `access.proto`."""
+    """Any one of the roles suffices, for all that the fields at the paths `resources` name; see `access.proto`.
+
+    It has to hold on the `whole_server` if the method is about more than what its caller sees.
+    """
 
     roles: frozenset[Role]
     resources: tuple[str, ...] = ()
     is_stream: bool = False
+    whole_server: bool = False
 
 
 def declared(services: Iterable[ServiceDescriptor]) -> Mapping[str, MethodAccess]:
@@ -36,7 +40,9 @@ def declared(services: Iterable[ServiceDescriptor]) -> Mapping[str, MethodAccess
             roles = frozenset(filter(None, map(ACCESS_ROLES.from_proto, access.roles)))
             assert roles, f"{method.full_name} declares no access"
             is_stream = method.client_streaming or method.server_streaming
-            found[f"/{service.full_name}/{method.name}"] = MethodAccess(roles, tuple(access.resources), is_stream)
+            found[f"/{service.full_name}/{method.name}"] = MethodAccess(
+                roles, tuple(access.resources), is_stream, access.whole_server
+            )
     return found
 
 

@@ -99,6 +99,26 @@ def test_reviewers_see_the_evidence_without_values(house: House, who: str) -> No
         list(reviewer.list_tables())
 
 
+@pytest.mark.parametrize("method", [method for method, access in METHODS.items() if access.whole_server])
+def test_a_role_on_a_part_gives_nothing_on_the_whole_server(house: House, method: str) -> None:
+    made = [
+        house.access.add(ADMIN, Wanted("pat", False, role, scope))
+        for role in Role
+        for scope in (Scope("ward_a"), Scope("ward_a", "patients"), Scope(release=1))
+        if role is not Role.OPERATOR
+    ]
+    assert house.ask("pat", method.removeprefix("/tableveil.v1."))[0] == "PERMISSION_DENIED"
+    for grant in made:
+        house.access.remove(ADMIN, grant.number)
+
+
+def test_only_lists_of_what_the_caller_sees_are_open_to_roles_on_a_part() -> None:
+    """A method that names nothing shows or changes the whole server, unless its answer depends on the caller."""
+    open_to_parts = {method.rpartition("/")[2] for method, a in METHODS.items() if not (a.whole_server or a.resources)}
+    assert open_to_parts == {"GetServerInfo"} | {name for name in open_to_parts if name.startswith("List")}
+    assert not any("Token" in name or "Audit" in name for name in open_to_parts)
+
+
 def test_operators_see_the_jobs_of_all_without_their_contents(house: House) -> None:
     seen = list(house.clients["ops"].list_jobs())
     assert [found.name for found in seen] == ["jobs/2", "jobs/1"]
