@@ -165,14 +165,14 @@ def test_a_stream_ends_with_its_token(serve: Serve, database: Path) -> None:
     server = serve(database)
     with Client(server.address) as admin:
         roles = [access_pb2.ACCESS_ROLE_STEWARD]
-        made = admin.create_token("etl", "a", roles)
+        made = admin.create_token("admin", "a", roles)
         job = searching(admin, long())
         ended: list[TableveilError] = []
 
         def watch() -> None:
-            with Client(server.address, made.secret) as etl:
+            with Client(server.address, made.secret) as second:
                 try:
-                    for _ in etl.watch_job(job.name):
+                    for _ in second.watch_job(job.name):
                         seen.set()
                 except TableveilError as error:
                     ended.append(error)
