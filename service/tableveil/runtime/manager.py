@@ -29,8 +29,9 @@ from tableveil.lookups.releases import Releases
 from tableveil.pipelines.foresight import check_rows
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.read import check_request
+from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.pipelines.work import Work
-from tableveil.policy import Policy, ReleaseTarget, TableReference, early_warnings
+from tableveil.policy import Policy, TableReference, early_warnings
 from tableveil.policy.reason import says_something
 from tableveil.release import check_pending, decide, notice_older_ledger, require_current, withdraw
 from tableveil.runtime.active import (
@@ -251,7 +252,7 @@ class JobManager:
         withdraw(self._database, release, reason, control, partial(self._unused, number))
         logger.info("releases/%d withdrawn", number)
 
-    def decide(self, number: int, target: ReleaseTarget, decision: Decision, control: Control | None = None) -> None:
+    def decide(self, number: int, decision: Decision, policy_of: PolicyOf, control: Control | None = None) -> None:
         """Approves or rejects a release that waits for it.
 
         Raises:
@@ -275,6 +276,7 @@ class JobManager:
                     "Another person decides about it. You can withdraw it.",
                 )
             self._check_unused(release)
+            target = policy_of(release.policy).release
             decide(self._database, number, target, decision, control, partial(self._unused, number))
         logger.info("releases/%d %s", number, "approved" if decision.approved else "rejected")
 

@@ -69,8 +69,8 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
 
     def _decided(self, name: str, note: str, context: grpc.ServicerContext, *, approved: bool) -> v1.Release:
         number = release_number(name)
-        target = stored_policy(self._releases.get(number).policy).release
-        self._jobs.decide(number, target, Decision(approved, caller().name, now(), note), control_of(context))
+        decision = Decision(approved, caller().name, now(), note)
+        self._jobs.decide(number, decision, stored_policy, control_of(context))
         return release_to_proto(self._releases.get(number))
 
 

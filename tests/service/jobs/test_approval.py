@@ -62,9 +62,13 @@ def contents(session: Session) -> list[list[tuple[object, ...]]]:
     return [session.rows(f"FROM main.{name}") for name in OBJECTS]
 
 
+def decide(jobs: JobManager, number: int, decision: Decision, target: ReleaseTarget = REPLACED.release) -> None:
+    jobs.decide(number, decision, lambda _: replace(POLICY, release=target))
+
+
 def refused(code: str, jobs: JobManager, number: int, decision: Decision = APPROVED) -> None:
     with pytest.raises(TableveilError) as raised:
-        jobs.decide(number, REPLACED.release, decision)
+        decide(jobs, number, decision)
     assert raised.value.code == code
 
 
@@ -80,7 +84,7 @@ def test_a_release_is_private_until_it_is_approved(jobs: JobManager, database: D
     assert raised.value.code == "RELEASE_PENDING"
     private = [session.rows(f"FROM tableveil.pending_{number}{name.removeprefix('released')}") for name in OBJECTS]
 
-    jobs.decide(number, REPLACED.release, APPROVED)
+    decide(jobs, number, APPROVED)
 
     assert contents(session) == private
     assert tables(session) == {"patients", *OBJECTS}
@@ -98,7 +102,7 @@ def test_a_view_shows_its_snapshot_once_approved(
 ) -> None:
     target = ReleaseTarget("main", "other", ReleaseKind.VIEW)
     number = released(jobs, replace(POLICY, release=target))
-    jobs.decide(number, target, APPROVED if approved else REJECTED)
+    decide(jobs, number, APPROVED if approved else REJECTED, target)
     shown = {"other", "other_classes", "other_risk", "other_risk_histogram", f"snapshot_{number}"}
     assert tables(session) - {"patients", *OBJECTS} == (shown if approved else set())
     assert not approved or session.value("SELECT count(*) FROM main.other") > 0
@@ -109,7 +113,7 @@ def test_a_rejected_release_leaves_nothing_but_its_evidence(
 ) -> None:
     before, number = contents(session), released(jobs)
     refused("REASON_MISSING", jobs, number, replace(REJECTED, note=" "))
-    jobs.decide(number, REPLACED.release, REJECTED)
+    decide(jobs, number, REJECTED)
     assert (contents(session), tables(session)) == (before, {"patients", *OBJECTS})
     assert Releases(database).get(number).decision == REJECTED
     assert session.value("SELECT count(*) FROM tableveil.release_samples WHERE release = ?", [number]) == 0
@@ -122,7 +126,7 @@ def test_no_state_goes_back(jobs: JobManager, database: Database) -> None:
     refused("RELEASE_DECIDED", jobs, 1)
     for first in (APPROVED, REJECTED):
         number = released(jobs)
-        jobs.decide(number, REPLACED.release, first)
+        decide(jobs, number, first)
         for second in (APPROVED, REJECTED):
             refused("RELEASE_DECIDED", jobs, number, second)
         assert Releases(database).get(number).decision == first
@@ -146,12 +150,12 @@ def test_nobody_approves_their_own_release(jobs: JobManager, database: Database,
 
 def test_an_older_release_never_replaces_a_newer_one(jobs: JobManager, session: Session) -> None:
     older, newer = released(jobs), released(jobs)
-    jobs.decide(newer, REPLACED.release, APPROVED)
+    decide(jobs, newer, APPROVED)
     shown = contents(session)
     refused("RELEASE_OVERTAKEN", jobs, older)
     jobs.withdraw(newer, "a mistake")
     refused("RELEASE_OVERTAKEN", jobs, older)
-    jobs.decide(older, REPLACED.release, REJECTED)
+    decide(jobs, older, REJECTED)
     assert shown
 
 
@@ -161,7 +165,7 @@ def test_what_waits_must_be_what_was_verified(jobs: JobManager, session: Session
     refused("PENDING_CHANGED", jobs, number)
     assert contents(session) == before
     # The changed table stays, so that somebody can look into it.
-    jobs.decide(number, REPLACED.release, REJECTED)
+    decide(jobs, number, REJECTED)
     assert f"pending_{number}" in tables(session)
 
 
@@ -170,7 +174,7 @@ def test_a_target_that_was_taken_meanwhile_stays_as_it_is(jobs: JobManager, sess
     number = released(jobs, replace(POLICY, release=target))
     session.execute("CREATE TABLE main.other AS SELECT 1 AS mine")
     with pytest.raises(ConflictError) as raised:
-        jobs.decide(number, target, APPROVED)
+        decide(jobs, number, APPROVED, target)
     assert raised.value.code == "TARGET_EXISTS"
     assert session.value("SELECT mine FROM main.other") == 1
     assert state(jobs._database, number) is ReleaseState.PENDING
@@ -183,7 +187,7 @@ def test_a_copy_that_differs_is_not_made_public(
     marks = iter("abcdefgh")
     monkeypatch.setattr("tableveil.release.approval.mark", lambda *_: next(marks))
     with pytest.raises(InternalError):
-        jobs.decide(number, REPLACED.release, APPROVED)
+        decide(jobs, number, APPROVED)
     assert contents(session) == before
 
 
