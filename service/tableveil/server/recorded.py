@@ -12,6 +12,8 @@ from tableveil.audit import REFUSED, Audit, Refused, without_port
 from tableveil.server.call import Call
 from tableveil.state.audit_entries import AuditEntry, AuditEvent
 from tableveil.state.jobs import now
+from tableveil.v1.access_pb2 import AccessRole
+from tableveil.v1.access_service_pb2 import GrantRule
 from tableveil.v1.job_service_pb2 import Job
 from tableveil.v1.policy_pb2 import Policy, TableReference
 
@@ -89,6 +91,9 @@ def _names(found: object, path: str) -> Iterator[str]:
         case Policy():
             yield from _names(found.source_query or found.source, "source_query")
             yield ".".join(filter(None, (found.release.schema, found.release.name)))
+        case GrantRule():
+            yield f"{AccessRole.Name(found.role)} for {found.principal or f'the group {found.group}'}"
+            yield found.release or ".".join(filter(None, (found.schema, found.table)))
         case Message():
             for field in ("table", "path", "name"):
                 if field in found.DESCRIPTOR.fields_by_name:

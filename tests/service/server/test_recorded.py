@@ -28,7 +28,7 @@ from tableveil.server.limited import LimitedCalls
 from tableveil.server.methods import declared
 from tableveil.server.recorded import RecordedCalls
 from tableveil.state.audit_entries import AuditEntry, AuditEvent
-from tableveil.v1 import access_service_pb2, admin_service_pb2, policy_pb2, risk_service_pb2
+from tableveil.v1 import access_pb2, access_service_pb2, admin_service_pb2, policy_pb2, risk_service_pb2
 from tableveil.v1 import job_service_pb2 as v1
 from tableveil.v1.access_service_pb2_grpc import AccessServiceStub
 from tableveil.v1.admin_service_pb2_grpc import AdminServiceStub
@@ -215,7 +215,10 @@ def test_names_are_recorded_and_no_values(channel: grpc.Channel, audit: MemoryAu
 def test_what_is_nobodys_resource_is_named_as_well(channel: grpc.Channel, audit: MemoryAudit) -> None:
     refused(partial(AdminServiceStub(channel).BackupDatabase, admin_service_pb2.BackupDatabaseRequest(name="monday")))
     refused(partial(AccessServiceStub(channel).CreateToken, access_service_pb2.CreateTokenRequest(principal="bert")))
-    assert [entry.resources for entry in audit.entries] == [("monday",), ("bert",)]
+    rule = access_service_pb2.GrantRule(principal="bert", role=access_pb2.ACCESS_ROLE_STEWARD, schema="ward")
+    refused(partial(AccessServiceStub(channel).AddGrant, access_service_pb2.AddGrantRequest(rule=rule)))
+    grant = ("ACCESS_ROLE_STEWARD for bert", "ward")
+    assert [entry.resources for entry in audit.entries] == [("monday",), ("bert",), grant]
 
 
 def test_health_is_nobodys_business(channel: grpc.Channel, audit: MemoryAudit) -> None:
