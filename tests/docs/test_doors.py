@@ -66,12 +66,16 @@ def test_every_field_that_names_a_resource_has_a_rule() -> None:
     assert not unruled
 
 
+ON_SERVER = " of the whole server"
+
+
 def rows() -> list[str]:
     """The rows of the table of methods."""
-    return [
-        f"| {method.rpartition('.')[2].replace('/', '.')} | {', '.join(sorted(map(str.lower, access.roles)))} |"
-        for method, access in declared(DESCRIPTORS).items()
-    ]
+    found = []
+    for method, access in declared(DESCRIPTORS).items():
+        roles = ", ".join(sorted(map(str.lower, access.roles)))
+        found.append(f"| {method.rpartition('.')[2].replace('/', '.')} | {roles}{ON_SERVER * access.whole_server} |")
+    return found
 
 
 def test_the_page_has_the_roles_of_every_method() -> None:
