@@ -58,9 +58,13 @@ def query_lines(release: release_service_pb2.Release) -> list[str]:
 
 
 def _title(release: release_service_pb2.Release) -> Text:
-    source, target = wording.table_name(release.source), wording.target_name(release.target)
-    title = Text(release.name, style="bold green")
-    title.append(f"  {source} \N{RIGHTWARDS ARROW} {target}", style="not bold default")
+    target, title = wording.target_name(release.target), Text(release.name, style="bold green")
+    made = (
+        f"{wording.table_name(release.source)} \N{RIGHTWARDS ARROW} {target}"
+        if wording.has_evidence(release)
+        else target
+    )
+    title.append(f"  {made}", style="not bold default")
     if not release.current:
         title.append(f"  ({_why_not_current(release)})", style="not bold yellow")
     return title
@@ -79,6 +83,19 @@ def _why_not_current(release: release_service_pb2.Release) -> str:
 
 
 def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, RenderableType]]:
+    if wording.has_evidence(release):
+        yield from _evidence(release)
+    else:
+        yield "Result", facts([("suppressed", wording.count(release.suppressed_records))])
+    if release.objects:
+        yield _objects_heading(release), _objects(release)
+    if release.current:
+        yield "Query it", _queries(release)
+    if wording.has_evidence(release):
+        yield "Time", Text(_time(release.duration, release.phase_durations))
+
+
+def _evidence(release: release_service_pb2.Release) -> Iterator[tuple[str, RenderableType]]:
     if release.warnings:
         yield "Warnings", Group(*(Text(wording.printable(text), style="yellow") for text in release.warnings))
     yield "Result", _result(release)
@@ -89,11 +106,6 @@ def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, Rende
     if release.guarantees:
         yield "Privacy that is reached", guarantees(release, all_models=False)
     yield "Proof", _proof(release)
-    if release.objects:
-        yield _objects_heading(release), _objects(release)
-    if release.current:
-        yield "Query it", _queries(release)
-    yield "Time", Text(_time(release.duration, release.phase_durations))
 
 
 def _objects_heading(release: release_service_pb2.Release) -> str:

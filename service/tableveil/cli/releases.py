@@ -44,10 +44,10 @@ def releases(session: Session, limit: int) -> None:
             wording.table_name(release.source),
             wording.target_name(release.target),
             wording.moment(release.create_time),
-            wording.count(release.records),
+            wording.count(release.records) if wording.has_evidence(release) else "",
             wording.count(release.suppressed_records),
-            wording.score(release.score),
-            "yes" if release.proof.optimal else "not proven",
+            wording.score(release.score) if wording.has_evidence(release) else "",
+            ("yes" if release.proof.optimal else "not proven") if wording.has_evidence(release) else "",
             wording.standing(release),
         )
         for release in found

@@ -38,6 +38,11 @@ def target_name(target: policy_pb2.ReleaseTarget) -> str:
     return short(".".join(part for part in (target.schema, target.name) if part))
 
 
+def has_evidence(release: release_service_pb2.Release) -> bool:
+    """Whether the caller may see how a release was made; an analyst sees what is public, and no more."""
+    return release.HasField("proof")
+
+
 def standing(release: release_service_pb2.Release) -> str:
     """Whether a release is the public one of its target."""
     if release.current:

@@ -21,7 +21,7 @@ from tableveil.v1 import policy_pb2, release_service_pb2
 _PUBLIC = FieldMask(
     paths=[
         *("name", "create_time", "target", "objects", "suppressed_records", "classes", "risk_after"),
-        *("current", "withdraw_time"),
+        *("current", "state", "withdraw_time"),
     ]
 )
 """The fields that can be recomputed from the public objects, or are told to all who may read them."""

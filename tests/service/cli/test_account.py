@@ -6,6 +6,7 @@ import io
 import math
 
 import duckdb
+from google.protobuf.field_mask_pb2 import FieldMask
 from rich.console import Console
 
 from tableveil.cli.account import account, query_lines
@@ -296,3 +297,13 @@ def test_a_query_is_told_by_the_tables_that_it_read() -> None:
     lines = [line.strip() for line in shown(release).splitlines()]
     assert lines[0] == "releases/3  a query → main.released"
     assert "read        hospital.main.visits, hospital.main.wards" in lines
+
+
+def test_an_analyst_sees_no_figures_that_are_not_there() -> None:
+    whole, seen = samples.release(), release_service_pb2.Release()
+    FieldMask(paths=["name", "target", "objects", "suppressed_records", "current", "state"]).MergeMessage(whole, seen)
+    text = shown(seen)
+    assert text.splitlines()[0].strip() == "releases/3  main.released"
+    assert [line.strip() for line in text.splitlines() if "suppressed" in line] == ["suppressed  3,679"]
+    assert "Query it" in text
+    assert not any(word in text for word in ("score", "Proof", "Risk", "Attributes", "0.000 s"))
