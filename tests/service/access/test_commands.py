@@ -12,7 +12,7 @@ from tableveil.cli.main import cli
 from tableveil.errors import ConflictError, DeniedError, InvalidError, NotFoundError
 from tableveil.server import Settings, TableveilServer
 from tableveil.server.grants_file import read_grants
-from tests.service.access.house import House, opened
+from tests.service.access.house import House, opened, policy, submitted
 
 FILE = """
 grants:
@@ -92,6 +92,15 @@ def test_a_file_that_is_not_there_keeps_the_server_from_starting(tmp_path: Path)
     settings = Settings(tmp_path / "clinic.duckdb", ("127.0.0.1:0",), grants=tmp_path / "none.yaml")
     with pytest.raises(InvalidError, match=r"none\.yaml"):
         TableveilServer(settings)
+
+
+def test_an_analyst_is_shown_no_zeros_for_what_is_hidden(house: House) -> None:
+    submitted(house, "ann", "JobService/SubmitJob", policy=policy("ward_a"))
+    options = ["--server", house.server.address, "--token-file", str(house.token_file("eve"))]
+    told = CliRunner().invoke(cli, ["show", *options, "releases/1"], catch_exceptions=False).output
+    assert "ward_a.released_classes" in told
+    assert "Proof" not in told
+    assert "score" not in told
 
 
 def test_nothing_waits_without_a_restore(house: House) -> None:

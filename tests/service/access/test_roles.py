@@ -66,7 +66,17 @@ def test_analysts_see_public_objects_alone(house: House) -> None:
         assert [found.name for found in analyst.list_releases()] == [release]
         found = analyst.get_release(release)
         assert {field.name for field, _ in found.ListFields()} == {
-            *("name", "create_time", "target", "objects", "suppressed_records", "classes", "risk_after", "current")
+            *(
+                "name",
+                "create_time",
+                "target",
+                "objects",
+                "suppressed_records",
+                "classes",
+                "risk_after",
+                "current",
+                "state",
+            )
         } - ({"suppressed_records"} if not found.suppressed_records else set())
         assert analyst.read_table(release, "released").num_rows > 0
     with pytest.raises(NotFoundError):
