@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tableveil.backend import Session
 from tableveil.classification import Assessment, ClassifiedRecords
 from tableveil.control import Progress
-from tableveil.errors import Fault, shortened
+from tableveil.errors import ConflictError, Fault, shortened
 from tableveil.pipelines.assessed_release import (
     Assessed,
     check_unchanged,
@@ -65,6 +65,7 @@ def run_classification(job: JobContext, request: ClassificationRequest, policy_o
         assessed = resolve_assessed(session, request, policy_of)
         mark = check_unchanged(session, assessed)
         if request.publish:
+            _check_approval(job, assessed.release.target_schema)
             check_figures(session, assessed.release)
         sample = draw_sample(session, assessed.source, request.max_records, request.seed)
         classes = tuple(labels_of(session, sample, name) for name in assessed.classes)
@@ -119,6 +120,18 @@ def classification_work(request: ClassificationRequest, document: str, policy_of
         run=lambda job: run_classification(job, request, policy_of),
         release=request.release,
     )
+
+
+def _check_approval(job: JobContext, schema: str) -> None:
+    """Raises `ConflictError` if another person has to see first what becomes public in the schema."""
+    if job.needs_approval(schema):
+        raise ConflictError.of(
+            "APPROVAL_NEEDED",
+            "publish",
+            f"a release in {shortened(schema)}, where another person approves all that is public",
+            "a schema that needs no approval",
+            "Ask without publish.",
+        )
 
 
 def _check_records(request: ClassificationRequest, sample: Sample, classes: tuple[Labels, ...]) -> Iterator[Fault]:

@@ -276,5 +276,17 @@ def test_published_figures(
     assert session.value(f"SELECT count(*) FROM duckdb_tables() WHERE table_name = '{table}'") == 0
 
 
+def test_nothing_is_published_where_another_person_has_to_approve(database: Database, released: Release) -> None:
+    manager = JobManager(database, approval=["MAIN"])
+    try:
+        failure = ended(manager, asked(publish=True)).failure
+        assert failure is not None
+        assert failure.code == "APPROVAL_NEEDED"
+        assert assessed(manager, database).published == ""
+    finally:
+        manager.close(SECONDS)
+    assert ObjectKind.CLASSIFICATION not in objects(database)
+
+
 def objects(database: Database) -> dict[ObjectKind, int]:
     return {item.kind: item.row_count for item in Releases(database).get(1).objects}
