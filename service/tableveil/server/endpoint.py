@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import resource
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -25,6 +26,7 @@ from tableveil.server.release_service import ReleaseService
 from tableveil.server.results import result_service, service_of
 from tableveil.server.settings import (
     CHECKS_AT_ONCE,
+    FILES_FOR_CONNECTIONS,
     LARGEST_MESSAGE,
     LOADS_AT_ONCE,
     RESERVED_THREADS,
@@ -105,7 +107,9 @@ class Endpoint:
         streams = Slots(stream_limit, "open streams")
         self._idle = IdleStreams(idle_seconds)
         server = grpc.server(
-            self._threads, interceptors=[CallInterceptor(doors, streams, self._idle)], options=_OPTIONS
+            self._threads,
+            interceptors=[CallInterceptor(doors, streams, self._idle)],
+            options=(*_OPTIONS, ("grpc.max_allowed_incoming_connections", _most_connections(listening))),
         )
         self._server = server
         try:
@@ -158,3 +162,11 @@ class Endpoint:
         if waiting.is_alive():
             logger.warning("some calls did not end in time")
         return not waiting.is_alive()
+
+
+def _most_connections(listening: Listening) -> int:
+    """The connections that each address takes: gRPC closes those beyond them, which anybody may open, at once."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if files == resource.RLIM_INFINITY:
+        files = 2**20
+    return max(1, int(files * FILES_FOR_CONNECTIONS) // len(listening.addresses))

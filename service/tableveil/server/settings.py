@@ -19,6 +19,12 @@ LARGEST_MESSAGE = 16 * 2**20
 RESERVED_THREADS = 16
 """Threads that streams never hold: for unary calls and health checks."""
 
+FILES_FOR_CONNECTIONS = 0.5
+"""The part of the files that the process may have open which connections take at most, those of strangers among them.
+
+The rest is for the database, its spill files and the audit.
+"""
+
 CHECKS_AT_ONCE = 2
 """Checks of policies against the database, which read the whole source."""
 
