@@ -11,6 +11,7 @@ from tableveil.access.rules import Caller
 from tableveil.backend import Database, Ledger, folded
 from tableveil.errors import ConflictError, DeniedError, Fault, InvalidError, NotFoundError, shortened
 from tableveil.state import grants as store
+from tableveil.state.audit_entries import note_offline
 from tableveil.state.grants import GRANTS, Grant, Role, Scope
 from tableveil.state.jobs import now
 from tableveil.state.migrate import SCHEMA as STATE_SCHEMA
@@ -134,7 +135,11 @@ class Access:
             stay = [one for one, grant in from_file.items() if grant.number not in gone]
             new = [_made(ledger, one, file, from_file=True) for one in dict.fromkeys(wanted) if one not in stay]
             if new or gone:
-                self._change(ledger, add=new, remove=gone)
+                taken = [grant for grant in from_file.values() if grant.number in gone]
+                # No call does it: without these remarks the audit would not tell who got or lost which role.
+                remarks = [f"serve --grants: gave {_shown(grant)}" for grant in new]
+                remarks += [f"serve --grants: took {_shown(grant)}" for grant in taken]
+                self._change(ledger, add=new, remove=gone, remarks=remarks)
 
     def _change(
         self,
@@ -143,8 +148,11 @@ class Access:
         remove: Collection[int] = (),
         confirm: Collection[int] = (),
         releases: Collection[int] = (),
+        remarks: Sequence[str] = (),
     ) -> None:
         with ledger.transaction():
+            for remark in remarks:
+                note_offline(ledger, now(), remark)
             GRANTS.insert(ledger, add)
             for number in remove:
                 GRANTS.delete(ledger, number)
@@ -181,6 +189,14 @@ def _check_release(ledger: Ledger, scope: Scope) -> None:
 def _made(ledger: Ledger, wanted: Wanted, by: str, *, from_file: bool = False) -> Grant:
     number = GRANTS.next_number(ledger)
     return Grant(number, wanted.grantee, wanted.is_group, wanted.role, wanted.scope, from_file, by, now())
+
+
+def _shown(grant: Grant) -> str:
+    scope = grant.scope
+    where = ".".join(filter(None, (scope.schema, scope.table))) or "the server"
+    if scope.release is not None:
+        where = f"releases/{scope.release}"
+    return f"{grant.role} on {where} for {'the group ' * grant.is_group}{grant.grantee}"
 
 
 def _wanted(grant: Grant) -> Wanted:

@@ -11,6 +11,7 @@ import pytest
 from tableveil import backend
 from tableveil.access import Access, Role, Scope, Wanted
 from tableveil.errors import ConflictError, DeniedError, InvalidError, NotFoundError
+from tableveil.state.audit_entries import pending
 from tableveil.state.migrate import migrate
 from tableveil.state.suspension import suspend
 
@@ -93,6 +94,21 @@ def test_a_grant_that_means_nothing_is_refused(access: Access, wanted: Wanted, f
 def test_a_release_that_is_not_there_cannot_be_granted(access: Access) -> None:
     with pytest.raises(NotFoundError):
         access.add(ADMIN, Wanted("ann", False, Role.ANALYST, Scope(release=1)))
+
+
+def test_the_audit_tells_what_a_file_gave_and_took_back(database: backend.Database, access: Access) -> None:
+    nurses = Wanted("nurses", True, Role.ANALYST, Scope(release=1))
+    tables = Wanted("bob", False, Role.AUDITOR, Scope("a", "patients"))
+    access.follow([STEWARD_OF_A, nurses, tables], "grants.yaml")
+    access.follow([STEWARD_OF_A, nurses], "grants.yaml")
+    access.follow([STEWARD_OF_A, nurses], "grants.yaml")
+    with database.ledger() as ledger:
+        assert [entry.note.removeprefix("serve --grants: ") for entry in pending(ledger)] == [
+            "gave STEWARD on a for ann",
+            "gave ANALYST on releases/1 for the group nurses",
+            "gave AUDITOR on a.patients for bob",
+            "took AUDITOR on a.patients for bob",
+        ]
 
 
 def test_grants_of_a_file_follow_it_and_no_command_changes_them(database: backend.Database, access: Access) -> None:
