@@ -270,7 +270,7 @@ BAD: dict[str, Bad] = {
     "no time at all": invalid({"search": {"time_limit_seconds": "0"}}, "search.time_limit_seconds", "0 above 0"),
     "a weight that is not a number": invalid({"attributes[2].weight": "NaN"}, "attributes[2].weight", "NaN finite"),
     "an infinite weight": invalid({"attributes[2].weight": "Infinity"}, "attributes[2].weight", "Infinity finite"),
-    "a negative weight": invalid({"attributes[2].weight": -1}, "attributes[2].weight", "-1 at least 0"),
+    "a negative weight": invalid({"attributes[2].weight": -1}, "attributes[2].weight", "-1 from 0"),
     "a threshold that is not finite": invalid({"risk_thresholds": ["nan"]}, "risk_thresholds[0]", "'nan' decimal"),
     "a threshold of 1": invalid({"risk_thresholds": ["0.2", "1"]}, "risk_thresholds[1]", "1 below 1"),
     "a level above the top": invalid(

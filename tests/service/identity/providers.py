@@ -36,9 +36,9 @@ def key_set(*entries: dict[str, Any]) -> bytes:
 
 
 def claims(**changes: Any) -> dict[str, Any]:
-    """Claims that are accepted, with some of them changed, or left out where the change is None."""
+    """Claims that are accepted for a day, with some of them changed, or left out where the change is None."""
     now = int(time.time())
-    usual = {"iss": ISSUER, "aud": AUDIENCE, "sub": "alice", "exp": now + 600, "iat": now}
+    usual = {"iss": ISSUER, "aud": AUDIENCE, "sub": "alice", "exp": now + 86_400, "iat": now}
     return {name: value for name, value in {**usual, **changes}.items() if value is not None}
 
 

@@ -110,7 +110,9 @@ def publish_again(shared_database: Database) -> Iterator[Publish]:
     class Asked(Exception):
         pass
 
-    def remember(_: Database, own: Session, plan: ReleasePlan, evidence: Evidence, **options: object) -> int:
+    def remember(
+        _: Database, own: Session, plan: ReleasePlan, evidence: Evidence, *_others: object, **_options: object
+    ) -> int:
         asked.append((plan, evidence))
         raise Asked
 
