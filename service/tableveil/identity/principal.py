@@ -23,13 +23,15 @@ class AuthenticatedBy(StrEnum):
 class Principal:
     """A person or a program by its name, and the groups it belongs to.
 
-    `roles` are those that its credential gives it on the whole server, by the names of `access.Role`.
+    `roles` are those that its credential gives it on the whole server, by the names of `access.Role`; `token` is the
+    digest of the token that gave them.
     """
 
     name: str
     groups: frozenset[str]
     authenticated_by: AuthenticatedBy
     roles: frozenset[str] = frozenset()
+    token: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

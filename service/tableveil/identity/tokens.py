@@ -57,7 +57,12 @@ class Tokens:
         if refusal := token.refusal(at):
             raise Unauthenticated(refusal)
         self._used[token.number] = at
-        return Principal(token.principal, frozenset(), AuthenticatedBy.TOKEN, frozenset(token.roles))
+        return Principal(token.principal, frozenset(), AuthenticatedBy.TOKEN, frozenset(token.roles), digest)
+
+    def standing(self, principal: Principal) -> Principal:
+        """The principal as it stands now, after the call too: without the roles of a token that was revoked since."""
+        token = self._by_digest.get(principal.token)
+        return principal if token is None or token.revoked_at is None else replace(principal, roles=frozenset())
 
     def is_empty(self) -> bool:
         """Whether there never was a token."""

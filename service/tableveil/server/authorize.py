@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from tableveil.access import Grant, scopes, sight
 from tableveil.backend import Scopes, look_from_now_on
 from tableveil.errors import DeniedError
+from tableveil.identity import Principal
 from tableveil.server.call import Call
 
 
@@ -17,13 +18,18 @@ class RolesByScope:
     see as their caller does. So a name of others reads like one that does not exist, whatever leads to it.
     """
 
-    def __init__(self, grants: Callable[[], Collection[Grant]]) -> None:
-        """`grants` gives those that count at the moment."""
+    def __init__(
+        self,
+        grants: Callable[[], Collection[Grant]],
+        standing: Callable[[Principal], Principal] = lambda caller: caller,
+    ) -> None:
+        """`grants` gives those that count at the moment, `standing` the caller with the roles that count then."""
         self._grants = grants
+        self._standing = standing
 
     def authorize(self, call: Call) -> None:
         """Raises `DeniedError` if the caller has none of the method's roles on anything, or on the whole server."""
-        caller, grants = call.principal, self._grants
+        caller, grants, standing = call.principal, self._grants, self._standing
         assert caller is not None
         roles = call.access.roles if call.access is not None else frozenset()
         if call.access is not None:
@@ -33,4 +39,4 @@ class RolesByScope:
                 wanted = f"{', '.join(sorted(role.lower() for role in roles))}{where}"
                 method, hint = call.method.rpartition("/")[2], "Ask an admin of the server."
                 raise DeniedError.of("PERMISSION_DENIED", method, "none of these roles", wanted, hint)
-        look_from_now_on(lambda: sight(grants(), caller, roles))
+        look_from_now_on(lambda: sight(grants(), standing(caller), roles))

@@ -111,7 +111,7 @@ class TableveilServer:
             doors = Doors(
                 methods,
                 identities,
-                RolesByScope(lambda: access.grants),
+                RolesByScope(lambda: access.grants, tokens.standing),
                 RecordedCalls(audit),
                 LimitedCalls(FairUse(_limits(settings))),
                 meter,

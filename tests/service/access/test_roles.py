@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from tableveil.access import Role, Scope, Wanted
+from tableveil.client import Client
 from tableveil.errors import ConflictError, DeniedError, NotFoundError
 from tableveil.pipelines import anonymize
 from tableveil.runtime import workers
 from tableveil.runtime.active import check_permitted
 from tableveil.server.endpoint import DESCRIPTORS
 from tableveil.server.methods import declared
-from tableveil.v1 import job_service_pb2, policy_pb2
+from tableveil.v1 import access_pb2, job_service_pb2, policy_pb2
 from tests.service.access.house import ADMIN, House, message, opened, policy, submitted, table
 
 METHODS = declared(DESCRIPTORS)
@@ -194,6 +195,16 @@ def test_a_right_that_is_taken_away_ends_the_job(house: House, monkeypatch: pyte
     assert (job.state, job.failure.code) == (job_service_pb2.JOB_STATE_FAILED, "PERMISSION_DENIED")
     assert len(checked) == number
     assert not [found for found in house.clients["ann"].list_tables() if found.table.table.startswith(target)]
+
+
+def test_a_revoked_token_takes_its_roles_from_the_jobs_that_wait(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    admin = house.clients["admin"]
+    made = admin.create_token("zoe", "test", [access_pb2.ACCESS_ROLE_STEWARD])
+    with held_up(monkeypatch), Client(house.server.address, made.secret) as zoe:
+        job = zoe.submit(message_of("stolen")).name
+        admin.revoke_token(made.token.name)
+    *_, last = admin.watch_job(job)
+    assert (last.state, last.failure.code) == (job_service_pb2.JOB_STATE_FAILED, "PERMISSION_DENIED")
 
 
 def test_a_repeat_says_of_a_hidden_release_only_that_it_is_there(house: House) -> None:
