@@ -496,7 +496,7 @@ class ConfirmRestoredRequest(_message.Message):
     NAMES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """grants/{id} and releases/{id}; none only asks what waits."""
+        """grants/{id} and releases/{id}, at most 20; none only asks what waits."""
 
     def __init__(
         self,

@@ -1,9 +1,20 @@
 """The audit: every call, allowed or refused, as an entry in a chain of hashes, durable before the call is answered."""
 
 from tableveil.audit.audit import Audit
-from tableveil.audit.entry import Head
+from tableveil.audit.entry import MOST_RESOURCES, Head
 from tableveil.audit.file import AuditFile, audit_file
 from tableveil.audit.refusals import REFUSED, Refused, without_port
 from tableveil.audit.verify import Verified, verify
 
-__all__ = ["REFUSED", "Audit", "AuditFile", "Head", "Refused", "Verified", "audit_file", "verify", "without_port"]
+__all__ = [
+    "MOST_RESOURCES",
+    "REFUSED",
+    "Audit",
+    "AuditFile",
+    "Head",
+    "Refused",
+    "Verified",
+    "audit_file",
+    "verify",
+    "without_port",
+]

@@ -21,7 +21,9 @@ _PREVIOUS = slice(len(FIRST), len(FIRST) + 64)
 _NUMBER = _PREVIOUS.stop + len('","number":')
 
 _LONGEST_TEXT = 200
-_MOST_RESOURCES = 20
+MOST_RESOURCES = 20
+"""Names in an entry: a call about more of them would do what no entry tells."""
+
 
 # A caller may write a token where a name belongs: ours, and JWTs.
 _SECRETS = re.compile(r"tvl_[0-9A-Za-z]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]*")
@@ -68,7 +70,7 @@ def line_of(entry: AuditEntry, head: Head) -> bytes:
         "authenticated_by": entry.authenticated_by,
         "peer": _clean(entry.peer),
         "method": _clean(entry.method),
-        "resources": [_clean(name) for name in entry.resources[:_MOST_RESOURCES]],
+        "resources": [_clean(name) for name in entry.resources[:MOST_RESOURCES]],
         "decision": entry.decision,
         "code": entry.code,
         "reason": _clean(entry.reason),

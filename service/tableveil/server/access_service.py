@@ -7,9 +7,11 @@ from functools import partial
 import grpc
 
 from tableveil.access import Access
+from tableveil.audit import MOST_RESOURCES
 from tableveil.convert.grants import grant_to_proto, wanted_from_proto
 from tableveil.convert.names import grant_number, release_name, release_number, token_number
 from tableveil.convert.tokens import lifetime_from_proto, roles_from_proto, token_to_proto
+from tableveil.errors import InvalidError
 from tableveil.identity.tokens import LIFETIME, Tokens
 from tableveil.server.caller import caller
 from tableveil.server.paging import page_of_numbered
@@ -77,6 +79,9 @@ class AccessService(access_service_pb2_grpc.AccessServiceServicer):
         self, request: v1.ConfirmRestoredRequest, context: grpc.ServicerContext
     ) -> v1.ConfirmRestoredResponse:
         """The names that still wait."""
+        if len(request.names) > MOST_RESOURCES:
+            found = f"{len(request.names):,} names"
+            raise InvalidError.of("NAMES_TOO_MANY", "names", found, f"at most {MOST_RESOURCES}: the audit has each")
         of_grants = [name for name in request.names if name.startswith("grants/")]
         of_releases = [name for name in request.names if name not in of_grants]
         numbers = [release_number(name, "names") for name in of_releases]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 from google.protobuf.message import Message
@@ -86,6 +86,9 @@ def _names(found: object, path: str) -> Iterator[str]:
         case str():
             # The text of a query may have values of the tables.
             yield "a query" if found and path.endswith("source_query") else found
+        case Sequence():
+            for one in found:
+                yield from _names(one, path)
         case TableReference():
             yield ".".join(filter(None, (found.catalog, found.schema, found.table)))
         case Policy():

@@ -207,6 +207,15 @@ def test_a_revoked_token_takes_its_roles_from_the_jobs_that_wait(house: House, m
     assert (last.state, last.failure.code) == (job_service_pb2.JOB_STATE_FAILED, "PERMISSION_DENIED")
 
 
+def test_the_audit_has_all_names_that_are_confirmed_at_once(house: House) -> None:
+    names = [f"releases/{number}" for number in range(1000, 1045)]
+    code, _ = house.ask("admin", "AccessService/ConfirmRestored", names=names[:21])
+    assert code == "INVALID_ARGUMENT"
+    house.clients["admin"].confirm_restored(names)
+    entries = house.clients["admin"].list_audit_entries(method="ConfirmRestored")
+    assert set(names) <= {name for entry in entries for name in entry.resources}
+
+
 def test_a_repeat_says_of_a_hidden_release_only_that_it_is_there(house: House) -> None:
     copied = {"source": table("ward_a", "copied"), "repeat_reason": ""}
     (own,) = house.clients["ann"].check_policy(message_of("again", repeat_reason=""))

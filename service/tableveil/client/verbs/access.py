@@ -11,6 +11,9 @@ from tableveil.v1 import access_pb2
 from tableveil.v1 import access_service_pb2 as v1
 from tableveil.v1.access_service_pb2_grpc import AccessServiceStub
 
+MOST_NAMES = 20
+"""Names in one request to confirm them: the server takes no more."""
+
 
 class AccessVerbs(Connection):
     """Verbs about callers; they need the role admin."""
@@ -62,4 +65,8 @@ class AccessVerbs(Connection):
 
     def confirm_restored(self, names: Iterable[str] = ()) -> list[str]:
         """Lets grants and releases count again that a restore suspended; returns the names of those that still wait."""
-        return list(self._ask(self._access.ConfirmRestored, v1.ConfirmRestoredRequest(names=names)).suspended)
+        wanted = list(names)
+        for start in range(0, len(wanted), MOST_NAMES):
+            part = wanted[start : start + MOST_NAMES]
+            self._ask(self._access.ConfirmRestored, v1.ConfirmRestoredRequest(names=part))
+        return list(self._ask(self._access.ConfirmRestored, v1.ConfirmRestoredRequest()).suspended)
