@@ -23,6 +23,9 @@ _READING = ("Check", "Compare", "Describe", "Draft", "Get", "List", "Preview", "
 _NAMES = ("name", "principal")
 """Fields of requests about what is nobody's resource: tokens, backups."""
 
+_PARTS = {"table", "path", "name", "population", "stored", "safe_harbor_zip", "combination", "rest"}
+"""Fields of messages, such as hierarchies, that name what is read, or have fields that do."""
+
 _OVER_LIMIT = "RATE_LIMITED"
 
 
@@ -94,13 +97,15 @@ def _names(found: object, path: str) -> Iterator[str]:
         case Policy():
             yield from _names(found.source_query or found.source, "source_query")
             yield ".".join(filter(None, (found.release.schema, found.release.name)))
+            yield from _names(found.population, "population")
+            yield from _names([attribute.hierarchy for attribute in found.attributes], "hierarchy")
         case GrantRule():
             yield f"{AccessRole.Name(found.role)} for {found.principal or f'the group {found.group}'}"
             yield found.release or ".".join(filter(None, (found.schema, found.table)))
         case Message():
-            for field in ("table", "path", "name"):
-                if field in found.DESCRIPTOR.fields_by_name:
-                    yield from _names(getattr(found, field), field)
+            for field, value in found.ListFields():
+                if field.name in _PARTS:
+                    yield from _names(value, field.name)
 
 
 def _job(response: Message | None) -> str:

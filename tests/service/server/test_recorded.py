@@ -212,6 +212,30 @@ def test_names_are_recorded_and_no_values(channel: grpc.Channel, audit: MemoryAu
     assert named == [("ward.stays", "public.stays"), ("a query", "public.stays"), ("a query",)]
 
 
+def test_every_table_and_hierarchy_that_a_policy_reads_is_named(channel: grpc.Channel, audit: MemoryAudit) -> None:
+    def table(name: str) -> policy_pb2.TableReference:
+        return policy_pb2.TableReference(schema="main", table=name)
+
+    hierarchies = [
+        policy_pb2.Hierarchy(stored=policy_pb2.StoredHierarchy(name="zips")),
+        policy_pb2.Hierarchy(table=policy_pb2.TableHierarchy(table=table("regions"))),
+        policy_pb2.Hierarchy(safe_harbor_zip=policy_pb2.SafeHarborZip(population=table("census"))),
+        policy_pb2.Hierarchy(inline=policy_pb2.InlineHierarchy(rows=[policy_pb2.HierarchyRow(labels=["secret"])])),
+    ]
+    hierarchies.append(policy_pb2.Hierarchy(combination=policy_pb2.Combination(rest=hierarchies[0])))
+    policy = policy_pb2.Policy(
+        source=table("patients"),
+        release=policy_pb2.ReleaseTarget(schema="main", name="released"),
+        population=policy_pb2.Population(table=table("people")),
+        attributes=[policy_pb2.Attribute(column="age", hierarchy=hierarchy) for hierarchy in hierarchies],
+    )
+    refused(partial(JobServiceStub(channel).SubmitJob, v1.SubmitJobRequest(policy=policy)))
+    assert audit.entries[0].resources == (
+        *("main.patients", "main.released", "main.people"),
+        *("zips", "main.regions", "main.census", "zips"),
+    )
+
+
 def test_what_is_nobodys_resource_is_named_as_well(channel: grpc.Channel, audit: MemoryAudit) -> None:
     refused(partial(AdminServiceStub(channel).BackupDatabase, admin_service_pb2.BackupDatabaseRequest(name="monday")))
     refused(partial(AccessServiceStub(channel).CreateToken, access_service_pb2.CreateTokenRequest(principal="bert")))
