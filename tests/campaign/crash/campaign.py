@@ -35,7 +35,10 @@ DISK = 200
 
 ENDINGS = ("kill",) * 8 + ("terminate", "interrupt", "fill")
 
-WITHOUT_ROOM = ("DISK_FULL", "OUT_OF_MEMORY", "DATABASE_INVALIDATED", "start the server again")
+WITHOUT_ROOM = (
+    *("DISK_FULL", "OUT_OF_MEMORY", "DATABASE_INVALIDATED", "start the server again"),
+    "the audit cannot be written: No space left on device",
+)
 """The ends of logged errors without room: a job's end cannot be stored, and the next start calls it interrupted."""
 
 SECONDS_TO_BEGIN = 10.0
