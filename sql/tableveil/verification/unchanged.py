@@ -57,7 +57,11 @@ def _records(policy: Policy, names: list[str], written: Written, *, pooled: bool
         ]
         if known.withholds:
             withheld.append(f"{own} IS NULL")
-    selected += [f"hash({spelled(f'p.{quoted(name)}', written.type_of(name))}) AS v{i}" for i, name in enumerate(names)]
+    # Equal values of other types, such as ENUM members and texts, have other hashes.
+    selected += [
+        f"hash(CAST({spelled(f'p.{quoted(name)}', written.type_of(name))} AS {written.type_of(name)})) AS v{i}"
+        for i, name in enumerate(names)
+    ]
     if policy.local_recoding is None:
         classes, same = "judged_classes", [f"c.q{j} IS NOT DISTINCT FROM s.q{j}" for j in keys]
     else:

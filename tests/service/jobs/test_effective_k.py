@@ -81,6 +81,15 @@ def refused(run: Run, database: Database, policy: Policy) -> list[str]:
     return [fault.found for fault in raised.value.faults]
 
 
+def test_a_column_of_another_type_than_it_is_released_with_is_counted_alike(
+    database: Database, session: Session, run: Run
+) -> None:
+    """The verification compares the source's ENUM with the released text."""
+    members = ", ".join(f"'{cohort}'" for cohort in range(30))
+    fill(session, cohort=f"({COHORT})::VARCHAR::ENUM ({members})")
+    assert reached(run(database, replace(POLICY, attributes=(AGE, *insensitive("cohort")))))["cohort"] == 100
+
+
 def test_a_coin_costs_nothing_and_a_birth_year_nearly_everything(
     database: Database, session: Session, run: Run
 ) -> None:
