@@ -13,6 +13,8 @@ from tableveil.errors import Fault, InvalidError
 
 _ENVIRONMENT = "TABLEVEIL_CA_CERTIFICATE", "TABLEVEIL_CLIENT_CERTIFICATE", "TABLEVEIL_CLIENT_KEY"
 
+SPEAKS_TLS = "If it speaks TLS, name its authorities with --ca-certificate or TABLEVEIL_CA_CERTIFICATE."
+
 _CONNECTING = "failed to connect"
 _NOT_VERIFIED = re.compile(r"(?:CERTIFICATE_VERIFY_FAILED|BAD_SIGNATURE): ([\w ]+)")
 _CLOSED = re.compile(r"Socket closed|reset by peer|Broken pipe|handshaker shutdown|Endpoint closing")
@@ -89,7 +91,7 @@ def fault_of_handshake(text: str, address: str, encryption: Encryption | None) -
 
 def _reason_to_close(encryption: Encryption | None) -> str:
     if encryption is None:
-        return "If it speaks TLS, name its authorities with --ca-certificate or TABLEVEIL_CA_CERTIFICATE."
+        return SPEAKS_TLS
     if encryption.client_certificate is None:
         return "If it needs a certificate of yours, name it with --client-certificate and --client-key."
     return "It may not accept your certificate: it has to come from the authorities that the server names."

@@ -11,7 +11,7 @@ from google.protobuf.any_pb2 import Any
 from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
-from tableveil.client.encryption import Encryption, fault_of_handshake
+from tableveil.client.encryption import SPEAKS_TLS, Encryption, fault_of_handshake
 from tableveil.errors import (
     BusyError,
     CancelledError,
@@ -153,7 +153,9 @@ def error_of_call(error: grpc.RpcError, address: str, encryption: Encryption | N
             "server",
             f"no answer at {address}",
             "a running Tableveil server",
-            "Start one with `tableveil serve --database FILE`, or name another with --server or TABLEVEIL_SERVER.",
+            "Start one with `tableveil serve --database FILE`, or name another with --server or TABLEVEIL_SERVER."
+            # A name with several addresses fails with the error of the last one, which may hide that of the handshake.
+            + ("" if encryption or address.startswith("unix:") else f" {SPEAKS_TLS}"),
         )
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return UnreachableError.of(

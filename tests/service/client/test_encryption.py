@@ -30,7 +30,8 @@ def serving(tls: TlsFiles | None) -> Iterator[str]:
         port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
-        yield f"localhost:{port}"
+        # The error of a name with two addresses may be that of the other one, where nobody listens.
+        yield f"127.0.0.1:{port}"
     finally:
         server.stop(0).wait()
 
@@ -155,3 +156,10 @@ def test_files_that_cannot_work(authority: Authority, tmp_path: Path) -> None:
             client_certificate=expired.certificate,
             client_key=expired.key,
         )
+
+
+def test_a_name_with_two_addresses_hints_at_tls(tls: TlsFiles) -> None:
+    with serving(tls) as address, Client(address.replace("127.0.0.1", "localhost")) as client:
+        for _ in range(3):  # either address may be tried last
+            with pytest.raises(UnreachableError, match="--ca-certificate"):
+                client.check_health()
