@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.authenticated import use_one_token
+from tests.postgresql import Cluster, cluster
 
 use_one_token()
 
@@ -23,6 +24,13 @@ def no_token_in_any_log(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
     yield
     written = [path for kind in ("*.log", "*.jsonl") for path in tmp_path_factory.getbasetemp().rglob(kind)]
     assert not [path for path in written if b"tvl_" in path.read_bytes()]
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Cluster]:
+    """A PostgreSQL that the tests of a process share; each test takes a new database in it."""
+    with cluster() as running:
+        yield running
 
 
 settings.register_profile(
