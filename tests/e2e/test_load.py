@@ -85,6 +85,30 @@ def test_commands(server: ServerProcess, tmp_path: Path) -> None:
     assert (taken.exit_code, taken.stderr.splitlines()[0]) == (6, "Conflict (TARGET_EXISTS)")
 
 
+def test_replacing_and_removing(server: ServerProcess, tmp_path: Path) -> None:
+    file = tmp_path / "visits.csv"
+    file.write_text("id,ward\n1,a\n2,b\n")
+
+    def command(*arguments: str) -> str:
+        done = tableveil(*arguments, server=server.address)
+        return done.stdout + done.stderr
+
+    assert "replaced" not in command("load", str(file), "visits", "--replace")
+    file.write_text("ward,id\nc,3\n")
+    assert "rows replaced" in command("load", str(file), "visits", "--replace")
+    file.write_text("id\n4\n")
+    assert "COLUMNS_DIFFER" in command("load", str(file), "visits", "--replace")
+    assert "one of them" in command("load", str(file), "visits", "--replace", "--append")
+    assert "1 rows removed." in command("truncate", "main.visits")
+    assert "visits is dropped, with 0 rows." in command("drop", "visits")
+    assert "TABLE_NOT_FOUND" in command("drop", "visits")
+    for method in ("TruncateTable", "DropTable"):
+        with Client(server.address) as client:
+            resources = {name for entry in client.list_audit_entries(method=method) for name in entry.resources}
+            assert resources <= {"main.visits", "visits"}
+            assert resources
+
+
 def test_other_encodings(server: ServerProcess, files: Path) -> None:
     """Converted by either side, and no copies are left."""
     file = files / "prices.csv.gz"
@@ -232,15 +256,14 @@ def test_kills_in_the_middle(serve: Serve, tmp_path: Path) -> None:
         began = time.monotonic()
         client.load_server_file("t.parquet", "standing")
         seconds = time.monotonic() - began
-    for round_ in range(4):
-        appends = bool(round_ % 2)
-        table = "standing" if appends else f"new_{round_}"
+    for round_, how in enumerate(("new", "append", "replace", "append", "replace")):
+        table = "standing" if how != "new" else f"new_{round_}"
         with Client(server.address) as client:
 
-            def load(client: Client = client, table: str = table, append: bool = appends) -> None:
+            def load(client: Client = client, table: str = table, how: str = how) -> None:
                 # The server may be killed before it answers.
                 with suppress(TableveilError):
-                    client.load_server_file("t.parquet", table, append=append)
+                    client.load_server_file("t.parquet", table, append=how == "append", replace=how == "replace")
 
             thread = threading.Thread(target=load)
             thread.start()
@@ -252,7 +275,7 @@ def test_kills_in_the_middle(serve: Serve, tmp_path: Path) -> None:
                 "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' ORDER BY ALL"
             ).fetchall()
             ledger = connection.execute(
-                "SELECT table_name, sum(row_count) FROM tableveil.loads GROUP BY ALL ORDER BY ALL"
+                "SELECT table_name, sum(row_count - removed_rows) FROM tableveil.loads GROUP BY ALL ORDER BY ALL"
             ).fetchall()
             assert [name for name, _ in ledger] == [name for (name,) in tables]
             for name, loaded in ledger:

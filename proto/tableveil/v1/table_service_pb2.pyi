@@ -34,6 +34,8 @@ class _LoadModeEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_LoadMode.Val
     """Into a new table."""
     LOAD_MODE_APPEND: _LoadMode.ValueType  # 2
     """Into an existing table. Columns are matched by name; all must be there, and all values must fit their types."""
+    LOAD_MODE_REPLACE: _LoadMode.ValueType  # 3
+    """In place of all rows of an existing table, which keeps its columns, or into a new one."""
 
 class LoadMode(_LoadMode, metaclass=_LoadModeEnumTypeWrapper): ...
 
@@ -43,6 +45,8 @@ LOAD_MODE_CREATE: LoadMode.ValueType  # 1
 """Into a new table."""
 LOAD_MODE_APPEND: LoadMode.ValueType  # 2
 """Into an existing table. Columns are matched by name; all must be there, and all values must fit their types."""
+LOAD_MODE_REPLACE: LoadMode.ValueType  # 3
+"""In place of all rows of an existing table, which keeps its columns, or into a new one."""
 Global___LoadMode: _TypeAlias = LoadMode  # noqa: Y015
 
 class _CsvEncoding:
@@ -628,6 +632,84 @@ class LoadTableResponse(_message.Message):
 Global___LoadTableResponse: _TypeAlias = LoadTableResponse  # noqa: Y015
 
 @_typing.final
+class TruncateTableRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def table(self) -> _policy_pb2.TableReference: ...
+    def __init__(
+        self,
+        *,
+        table: _policy_pb2.TableReference | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["table", b"table"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TruncateTableRequest: _TypeAlias = TruncateTableRequest  # noqa: Y015
+
+@_typing.final
+class TruncateTableResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REMOVED_ROWS_FIELD_NUMBER: _builtins.int
+    removed_rows: _builtins.int
+    def __init__(
+        self,
+        *,
+        removed_rows: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["removed_rows", b"removed_rows"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TruncateTableResponse: _TypeAlias = TruncateTableResponse  # noqa: Y015
+
+@_typing.final
+class DropTableRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def table(self) -> _policy_pb2.TableReference: ...
+    def __init__(
+        self,
+        *,
+        table: _policy_pb2.TableReference | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["table", b"table"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DropTableRequest: _TypeAlias = DropTableRequest  # noqa: Y015
+
+@_typing.final
+class DropTableResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REMOVED_ROWS_FIELD_NUMBER: _builtins.int
+    removed_rows: _builtins.int
+    def __init__(
+        self,
+        *,
+        removed_rows: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["removed_rows", b"removed_rows"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DropTableResponse: _TypeAlias = DropTableResponse  # noqa: Y015
+
+@_typing.final
 class ListLoadsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -690,6 +772,7 @@ class Load(_message.Message):
     REJECTED_LINES_FIELD_NUMBER: _builtins.int
     COLUMNS_FIELD_NUMBER: _builtins.int
     DURATION_FIELD_NUMBER: _builtins.int
+    REMOVED_ROWS_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     mode: Global___LoadMode.ValueType
     file: _builtins.str
@@ -697,6 +780,8 @@ class Load(_message.Message):
     request_id: _builtins.str
     rows: _builtins.int
     rejected_lines: _builtins.int
+    removed_rows: _builtins.int
+    """The rows that a load with REPLACE removed."""
     @_builtins.property
     def table(self) -> _policy_pb2.TableReference: ...
     @_builtins.property
@@ -720,10 +805,11 @@ class Load(_message.Message):
         rejected_lines: _builtins.int = ...,
         columns: _abc.Iterable[Global___ColumnInfo] | None = ...,
         duration: _duration_pb2.Duration | None = ...,
+        removed_rows: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "duration", b"duration", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "create_time", b"create_time", "duration", b"duration", "file", b"file", "mode", b"mode", "number", b"number", "rejected_lines", b"rejected_lines", "request_id", b"request_id", "rows", b"rows", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "create_time", b"create_time", "duration", b"duration", "file", b"file", "mode", b"mode", "number", b"number", "rejected_lines", b"rejected_lines", "removed_rows", b"removed_rows", "request_id", b"request_id", "rows", b"rows", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -49,6 +49,16 @@ class TableServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_table__service__pb2.LoadTableRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_table__service__pb2.LoadTableResponse.FromString,
                 _registered_method=True)
+        self.TruncateTable = channel.unary_unary(
+                '/tableveil.v1.TableService/TruncateTable',
+                request_serializer=tableveil_dot_v1_dot_table__service__pb2.TruncateTableRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_table__service__pb2.TruncateTableResponse.FromString,
+                _registered_method=True)
+        self.DropTable = channel.unary_unary(
+                '/tableveil.v1.TableService/DropTable',
+                request_serializer=tableveil_dot_v1_dot_table__service__pb2.DropTableRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_table__service__pb2.DropTableResponse.FromString,
+                _registered_method=True)
         self.ListLoads = channel.unary_unary(
                 '/tableveil.v1.TableService/ListLoads',
                 request_serializer=tableveil_dot_v1_dot_table__service__pb2.ListLoadsRequest.SerializeToString,
@@ -80,6 +90,20 @@ class TableServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def TruncateTable(self, request, context):
+        """Removes all rows of a table; the table stays.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DropTable(self, request, context):
+        """Removes a table with its rows.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListLoads(self, request, context):
         """Loads that were done, newest first.
         """
@@ -104,6 +128,16 @@ def add_TableServiceServicer_to_server(servicer, server):
                     servicer.LoadTable,
                     request_deserializer=tableveil_dot_v1_dot_table__service__pb2.LoadTableRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_table__service__pb2.LoadTableResponse.SerializeToString,
+            ),
+            'TruncateTable': grpc.unary_unary_rpc_method_handler(
+                    servicer.TruncateTable,
+                    request_deserializer=tableveil_dot_v1_dot_table__service__pb2.TruncateTableRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_table__service__pb2.TruncateTableResponse.SerializeToString,
+            ),
+            'DropTable': grpc.unary_unary_rpc_method_handler(
+                    servicer.DropTable,
+                    request_deserializer=tableveil_dot_v1_dot_table__service__pb2.DropTableRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_table__service__pb2.DropTableResponse.SerializeToString,
             ),
             'ListLoads': grpc.unary_unary_rpc_method_handler(
                     servicer.ListLoads,
@@ -192,6 +226,60 @@ class TableService(object):
             '/tableveil.v1.TableService/LoadTable',
             tableveil_dot_v1_dot_table__service__pb2.LoadTableRequest.SerializeToString,
             tableveil_dot_v1_dot_table__service__pb2.LoadTableResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TruncateTable(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.TableService/TruncateTable',
+            tableveil_dot_v1_dot_table__service__pb2.TruncateTableRequest.SerializeToString,
+            tableveil_dot_v1_dot_table__service__pb2.TruncateTableResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DropTable(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.TableService/DropTable',
+            tableveil_dot_v1_dot_table__service__pb2.DropTableRequest.SerializeToString,
+            tableveil_dot_v1_dot_table__service__pb2.DropTableResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -20,6 +20,10 @@ class TableServiceStub:
     """Describes a table. The answer has values only if the client asks for them."""
     LoadTable: _grpc.StreamUnaryMultiCallable[_table_service_pb2.LoadTableRequest, _table_service_pb2.LoadTableResponse]
     """Loads rows into a table, all of them or none. They come from a file on the server, or with the messages."""
+    TruncateTable: _grpc.UnaryUnaryMultiCallable[_table_service_pb2.TruncateTableRequest, _table_service_pb2.TruncateTableResponse]
+    """Removes all rows of a table; the table stays."""
+    DropTable: _grpc.UnaryUnaryMultiCallable[_table_service_pb2.DropTableRequest, _table_service_pb2.DropTableResponse]
+    """Removes a table with its rows."""
     ListLoads: _grpc.UnaryUnaryMultiCallable[_table_service_pb2.ListLoadsRequest, _table_service_pb2.ListLoadsResponse]
     """Loads that were done, newest first."""
 
@@ -47,6 +51,22 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _grpc.ServicerContext,
     ) -> _table_service_pb2.LoadTableResponse:
         """Loads rows into a table, all of them or none. They come from a file on the server, or with the messages."""
+
+    @_abc_1.abstractmethod
+    def TruncateTable(
+        self,
+        request: _table_service_pb2.TruncateTableRequest,
+        context: _grpc.ServicerContext,
+    ) -> _table_service_pb2.TruncateTableResponse:
+        """Removes all rows of a table; the table stays."""
+
+    @_abc_1.abstractmethod
+    def DropTable(
+        self,
+        request: _table_service_pb2.DropTableRequest,
+        context: _grpc.ServicerContext,
+    ) -> _table_service_pb2.DropTableResponse:
+        """Removes a table with its rows."""
 
     @_abc_1.abstractmethod
     def ListLoads(

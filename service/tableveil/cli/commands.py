@@ -5,6 +5,8 @@ from __future__ import annotations
 MODULES = {
     "serve": "serve",
     "load": "load",
+    "truncate": "removal",
+    "drop": "removal",
     "tables": "described",
     "describe": "described",
     "run": "run",

@@ -25,6 +25,7 @@ _MOST_LINES_SHOWN = 20
 @click.argument("table")
 @click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
 @click.option("--append", is_flag=True, help="Append to the table instead of creating it.")
+@click.option("--replace", is_flag=True, help="Put the rows in place of the table's, all at once.")
 @click.option("--on-server", is_flag=True, help="The file is the server's, below one of its --load-directory.")
 @click.option("--request-id", default="", help="A name for this load: asked again, it loads nothing twice.")
 @click.option(
@@ -57,6 +58,7 @@ def load(
     table: str,
     schema: str | None,
     append: bool,
+    replace: bool,
     on_server: bool,
     request_id: str,
     format_name: str | None,
@@ -74,7 +76,9 @@ def load(
     client, output = session.client, session.output
     with _Sent(output.err) as sent:
         read = client.load_server_file if on_server else partial(client.load_file, progress=sent.show)
-        loaded = interruptible(client, lambda: read(file, place, how, append=append, request_id=request_id))
+        loaded = interruptible(
+            client, lambda: read(file, place, how, append=append, replace=replace, request_id=request_id)
+        )
     if output.as_json:
         output.json(loaded)
     else:
@@ -121,6 +125,8 @@ def _report(loaded: table_service_pb2.LoadTableResponse) -> Group:
         ("lines left out", wording.count(done.rejected_lines)),
         ("time", wording.duration(done.duration)),
     ]
+    if done.removed_rows:
+        told.insert(2, ("rows replaced", wording.count(done.removed_rows)))
     if loaded.repeated:
         told.append(("note", "loaded before by this request id; nothing was loaded now"))
     columns = [(wording.short(column.name), wording.short(column.type)) for column in done.columns]

@@ -118,6 +118,7 @@ def load_to_proto(load: Load) -> v1.Load:
         rejected_lines=load.rejected_lines,
         columns=[v1.ColumnInfo(name=name, type=type_) for name, type_ in load.columns],
         duration=duration(load.seconds),
+        removed_rows=load.removed_rows,
     )
 
 

@@ -4,7 +4,19 @@ from tableveil.runtime.loads import Loads
 from tableveil.runtime.manager import JobManager
 from tableveil.runtime.model import Failure, FailureKind, Job, JobProgress
 from tableveil.runtime.queue import QueueLimits
+from tableveil.runtime.removals import Removals
 from tableveil.runtime.retention import Retention
 from tableveil.runtime.upkeep import Upkeep
 
-__all__ = ["Failure", "FailureKind", "Job", "JobManager", "JobProgress", "Loads", "QueueLimits", "Retention", "Upkeep"]
+__all__ = [
+    "Failure",
+    "FailureKind",
+    "Job",
+    "JobManager",
+    "JobProgress",
+    "Loads",
+    "QueueLimits",
+    "Removals",
+    "Retention",
+    "Upkeep",
+]

@@ -31,6 +31,8 @@ from tableveil.loading import (
     check_types,
     create,
     csv_rows,
+    empty,
+    found_place,
     parquet_rows,
     reading_parquet,
 )
@@ -123,19 +125,22 @@ class Loads:
         with self._database.session() as session, self._once(session.sight.principal, request.request_id):
             session.control = control
             try:
-                target = _found_target(session, request)
+                target = found_target(session, request.target, existing=request.mode is LoadMode.APPEND)
                 self._check_room()
                 source = stream() if request.file_format is None else None
                 digest = _digest(request, source)
                 if (known := _known(session.ledger, request, target, digest)) is not None:
                     return Loaded(known, repeated=True)
-                check_place(session, target, existing=request.mode is LoadMode.APPEND)
+                existing = request.mode is LoadMode.APPEND or (
+                    request.mode is LoadMode.REPLACE and found_place(session, target) is not None
+                )
+                check_place(session, target, existing)
                 self._jobs.check_unread(target)
                 with ExitStack() as until_committed, session.transaction():
-                    number, rejected = self._write(session, request, target, source, digest, started)
+                    number, rejected = self._write(session, request, target, existing, source, digest, started)
                     # A job may have been submitted meanwhile; from here on, none is.
                     until_committed.enter_context(self._jobs.unread(target))
-                    _check_permitted(target)
+                    check_permitted(target)
             except Stopped:
                 raise CancelledError("CANCELLED", "the load was cancelled, and nothing was loaded") from None
         return Loaded(self._look(number), rejected)
@@ -145,13 +150,15 @@ class Loads:
         session: Session,
         request: LoadRequest,
         target: TableReference,
+        existing: bool,
         source: Stream | None,
         digest: str,
         started: float,
     ) -> tuple[int, tuple[RejectedLine, ...]]:
         """Loads and records the load, and returns the record's number; call it in a transaction."""
         with self._rows(session, request, source) as rows:
-            if request.mode is LoadMode.APPEND:
+            removed = empty(session, target) if existing and request.mode is LoadMode.REPLACE else 0
+            if existing:
                 count = append(session, target, rows.query, rows.columns)
             else:
                 count = create(session, target, rows.query)
@@ -173,6 +180,7 @@ class Loads:
             tuple((name, without_values(type_)) for name, type_ in described_table(session, target)),
             time.monotonic() - started,
             session.sight.principal,
+            removed,
         )
         store.LOADS.insert(session.ledger, [load])
         return number, rejected
@@ -227,19 +235,25 @@ class Loads:
         return found
 
 
-def _check_permitted(target: TableReference) -> None:
-    """Raises `DeniedError` if the right to load the table was revoked while it was loaded."""
+def check_permitted(target: TableReference) -> None:
+    """Raises `DeniedError` if the right to change the table was revoked while that went on."""
     if not present_look()().owned.has_table(target.schema, target.table):
-        raise DeniedError("PERMISSION_DENIED", "the right to load this table was revoked; nothing was loaded")
+        raise DeniedError("PERMISSION_DENIED", "the right to change this table was revoked; nothing was changed")
 
 
-def _found_target(session: Session, request: LoadRequest) -> TableReference:
-    target, faults = find_schema(session, request.target, "table")
-    if target is None or not request.target.table or "\0" in request.target.table:
-        found = shortened(request.target.table) if request.target.table else "nothing"
+def found_target(session: Session, wanted: TableReference, existing: bool) -> TableReference:
+    """The full name of a table that may be made, or that exists.
+
+    Raises:
+        InvalidError: no such name is possible.
+        NotFoundError: there is no such schema for a table that exists.
+    """
+    target, faults = find_schema(session, wanted, "table")
+    if target is None or not wanted.table or "\0" in wanted.table:
+        found = shortened(wanted.table) if wanted.table else "nothing"
         unnamed = [Fault("table.table", found, "the name of a table, without a null character")]
-        about = invalid if request.mode is LoadMode.APPEND else InvalidError.about
-        raise about("TABLE_INVALID", "nothing can be loaded there", faults or unnamed)
+        about = invalid if existing else InvalidError.about
+        raise about("TABLE_INVALID", "there can be no such table", faults or unnamed)
     return target
 
 

@@ -130,7 +130,7 @@ class Endpoint:
         audit_service_pb2_grpc.add_AuditServiceServicer_to_server(AuditService(stores.audit), server)
         admin_service_pb2_grpc.add_AdminServiceServicer_to_server(AdminService(stores.upkeep), server)
         table_service_pb2_grpc.add_TableServiceServicer_to_server(
-            TableService(stores.tables, stores.loads, checks, Slots(LOADS_AT_ONCE, "running loads")), server
+            TableService(stores, checks, Slots(LOADS_AT_ONCE, "running loads")), server
         )
         access_service_pb2_grpc.add_AccessServiceServicer_to_server(AccessService(stores.tokens, stores.access), server)
         self.ready = False

@@ -23,7 +23,7 @@ from tableveil.lookups import (
 )
 from tableveil.metrics import Metrics
 from tableveil.pipelines.draft import Drafts
-from tableveil.runtime import JobManager, Loads, QueueLimits, Retention, Upkeep
+from tableveil.runtime import JobManager, Loads, QueueLimits, Removals, Retention, Upkeep
 from tableveil.server.address import check_metrics_address
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
@@ -106,6 +106,7 @@ class TableveilServer:
                 access=access,
                 tables=Tables(database),
                 loads=Loads(database, jobs, settings.load_directories),
+                removals=Removals(database, jobs),
                 audit=audit,
             )
             doors = Doors(

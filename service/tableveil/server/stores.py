@@ -16,7 +16,7 @@ from tableveil.lookups import (
     Tables,
 )
 from tableveil.pipelines.draft import Drafts
-from tableveil.runtime import Loads, Upkeep
+from tableveil.runtime import Loads, Removals, Upkeep
 from tableveil.state.kinds import JobKind
 
 
@@ -30,6 +30,7 @@ class Stores:
     upkeep: Upkeep
     tables: Tables
     loads: Loads
+    removals: Removals
     drafts: Drafts
     tokens: Tokens
     access: Access

@@ -17,23 +17,24 @@ from tableveil.convert.loads import (
 from tableveil.convert.pages import read_table_token, table_token
 from tableveil.convert.tables import table_from_proto
 from tableveil.errors import InvalidError
-from tableveil.lookups import Tables
-from tableveil.runtime import Loads
 from tableveil.server.caller import control_of
 from tableveil.server.incoming import IncomingRows
 from tableveil.server.paging import page_of, page_of_numbered
 from tableveil.server.slots import Slots
+from tableveil.server.stores import Stores
+from tableveil.state.removals import Removal, RemovalKind
+from tableveil.v1 import policy_pb2, table_service_pb2_grpc
 from tableveil.v1 import table_service_pb2 as v1
-from tableveil.v1 import table_service_pb2_grpc
 
 
 class TableService(table_service_pb2_grpc.TableServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, tables: Tables, loads: Loads, checks: Slots, running: Slots) -> None:
-        """`checks` bounds how many calls read tables at once, `running` how many load."""
-        self._tables = tables
-        self._loads = loads
+    def __init__(self, stores: Stores, checks: Slots, running: Slots) -> None:
+        """`checks` bounds how many calls read tables at once, `running` how many change them."""
+        self._tables = stores.tables
+        self._loads = stores.loads
+        self._removals = stores.removals
         self._checks = checks
         self._running = running
 
@@ -72,6 +73,25 @@ class TableService(table_service_pb2_grpc.TableServiceServicer):
             request = load_request_from_proto(first.start)
             loaded = self._loads.load(request, lambda: IncomingRows(request_iterator), control)
         return loaded_to_proto(loaded)
+
+    def TruncateTable(  # noqa: N802
+        self, request: v1.TruncateTableRequest, context: grpc.ServicerContext
+    ) -> v1.TruncateTableResponse:
+        """Removes all rows; a client that goes away before the end leaves them there."""
+        removed = self._removed(RemovalKind.TRUNCATE, request.table, context)
+        return v1.TruncateTableResponse(removed_rows=removed.rows)
+
+    def DropTable(  # noqa: N802
+        self, request: v1.DropTableRequest, context: grpc.ServicerContext
+    ) -> v1.DropTableResponse:
+        """Removes the table; a client that goes away before the end leaves it there."""
+        removed = self._removed(RemovalKind.DROP, request.table, context)
+        return v1.DropTableResponse(removed_rows=removed.rows)
+
+    def _removed(self, kind: RemovalKind, named: policy_pb2.TableReference, context: grpc.ServicerContext) -> Removal:
+        control = control_of(context)
+        with self._running.taken():
+            return self._removals.remove(kind, table_from_proto(named), control)
 
     def ListLoads(  # noqa: N802
         self, request: v1.ListLoadsRequest, context: grpc.ServicerContext

@@ -5,7 +5,8 @@ from tableveil.loading.csv_file import csv_rows
 from tableveil.loading.model import CsvEncoding, CsvFormat, FileFormat, ParquetFormat, RejectedLine, Rows
 from tableveil.loading.parquet_file import parquet_rows, reading_parquet
 from tableveil.loading.paths import LoadDirectory, allowed_file
-from tableveil.loading.write import append, check_place, create
+from tableveil.loading.remove import drop_table, empty
+from tableveil.loading.write import append, check_place, create, found_place
 
 __all__ = [
     "CsvEncoding",
@@ -22,6 +23,9 @@ __all__ = [
     "check_types",
     "create",
     "csv_rows",
+    "drop_table",
+    "empty",
+    "found_place",
     "parquet_rows",
     "reading_parquet",
 ]

@@ -91,7 +91,7 @@ def check_place(session: Session, target: TableReference, existing: bool) -> Non
 
     Raises:
         InvalidError: there is no such schema, or no name.
-        NotFoundError: there is no such table to append to.
+        NotFoundError: there is no such table.
         ConflictError: something of that name exists already, or the table belongs to a release.
     """
     if not existing and not session.sight.owned.has_table(target.schema, target.table):
@@ -106,7 +106,7 @@ def check_place(session: Session, target: TableReference, existing: bool) -> Non
             "table.table",
             f"a {kind} {shortened(target.table)} in schema {shortened(target.schema)}",
             "nothing of that name",
-            "Choose another name, or append to it." if kind == "table" else "Choose another name.",
+            "Choose another name, or append to it, or replace its rows." if kind == "table" else "Choose another name.",
         )
     if existing and kind != "table":
         what = f"the view {shortened(target.table)}" if kind else shortened(target.table)
@@ -117,6 +117,14 @@ def check_place(session: Session, target: TableReference, existing: bool) -> Non
         )
     if existing:
         _check_not_released(session, target)
+
+
+def found_place(session: Session, target: TableReference) -> TableReference | None:
+    """The table, or view, of that name in any case, as the database spells it."""
+    for found in listed(session, target.schema):
+        if found.name.casefold() == target.table.casefold():
+            return TableReference(target.catalog, found.schema, found.name)
+    return None
 
 
 def _check_not_released(session: Session, target: TableReference) -> None:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 
 import duckdb
-import sqlglot
-from sqlglot import exp
 
-from tableveil.backend import Database, Session, catalog, drop, table
+from tableveil.backend import Database, Session, drop, table
 from tableveil.control import Control
-from tableveil.errors import ConflictError, Fault, InternalError, shortened
+from tableveil.errors import ConflictError, Fault, InternalError
 from tableveil.policy import ReleaseKind
 from tableveil.release.marks import mark
 from tableveil.release.objects import snapshot
 from tableveil.release.standing import place_of
 from tableveil.release.target import count_rows, objects_called
+from tableveil.source.dependants import views_reading
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.jobs import now
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
@@ -84,30 +83,15 @@ def is_as_written(session: Session, release: Release, item: ReleaseObject, there
 def _check_dependants(session: Session, release: Release, own: list[ReleaseObject]) -> None:
     """Raises `ConflictError` for views that would break: DuckDB drops a table even if views read it."""
     dropped = {(schema.casefold(), name.casefold()) for schema, name in (place_of(release, item.name) for item in own)}
-    read = {*dropped, (STATE_SCHEMA, f"snapshot_{release.number}")}
     faults = [
         Fault(
             "name",
-            f"{_shown(session, schema, name)}, which reads what would be dropped",
+            f"{shown}, which reads what would be dropped",
             "no view that needs the release",
             "Drop the view, or let it read something else.",
         )
-        for schema, name, text in catalog.views(session)
-        if (schema.casefold(), name.casefold()) not in dropped and not read.isdisjoint(_tables(schema, text))
+        for shown in views_reading(session, dropped, {(STATE_SCHEMA, f"snapshot_{release.number}")})
     ]
     if faults:
         message = f"releases/{release.number} cannot be withdrawn while others read it"
         raise ConflictError.about("RELEASE_HAS_DEPENDANTS", message, faults)
-
-
-def _shown(session: Session, schema: str, name: str) -> str:
-    if session.sight.owned.has_table(schema, name):
-        return f"view {shortened(name)} in schema {shortened(schema)}"
-    return "a view that you may not see"
-
-
-def _tables(schema: str, view: str) -> Iterator[tuple[str, str]]:
-    """Schemas and names that a view in that schema reads, in lower case; a name alone may be found in several."""
-    for found in sqlglot.parse_one(view, dialect="duckdb").find_all(exp.Table):
-        name = found.name.casefold()
-        yield from [(found.db.casefold(), name)] if found.db else [(schema.casefold(), name), ("main", name)]

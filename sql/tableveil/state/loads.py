@@ -16,6 +16,7 @@ class LoadMode(StrEnum):
 
     CREATE = "CREATE"
     APPEND = "APPEND"
+    REPLACE = "REPLACE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,8 @@ class Load:
     """A load that was done.
 
     `request_digest` distinguishes different requests of an `owner` with one `request_id`. `file` is empty if the
-    rows came from a client. `columns` are the table's, as (name, type), after the load.
+    rows came from a client. `columns` are the table's, as (name, type), after the load; one that replaced rows
+    `removed_rows`.
     """
 
     number: int
@@ -39,6 +41,7 @@ class Load:
     columns: tuple[tuple[str, str], ...]
     seconds: float
     owner: str = ""
+    removed_rows: int = 0
 
 
 LOADS = NumberedTable(

@@ -108,6 +108,9 @@ def by_name(n: Mapping[str, str]) -> Asked:
         ),
         "a table loaded": (load, {"start": {"table": table(b, "new"), "file": file}}),
         "a table loaded again": (load, {"start": {"table": table(b, patients), "mode": 2, "file": file}}),
+        "a table replaced": (load, {"start": {"table": table(b, patients), "mode": 3, "file": file}}),
+        "a table truncated": ("TableService/TruncateTable", {"table": table(b, patients)}),
+        "a table dropped": ("TableService/DropTable", {"table": table(b, patients)}),
         "a table loaded in place": (load, {"start": {"table": table(b, patients), "file": file}}),
         "a table loaded from afar": (load, {"start": {"table": table("ward_a", "new"), "file": file}}),
     }

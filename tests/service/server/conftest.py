@@ -23,7 +23,7 @@ from tableveil.lookups import (
     Tables,
 )
 from tableveil.pipelines.draft import Drafts
-from tableveil.runtime import JobManager, Loads, Upkeep
+from tableveil.runtime import JobManager, Loads, Removals, Upkeep
 from tableveil.server.address import Listening
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
@@ -107,6 +107,11 @@ def loads() -> Mock:
 
 
 @pytest.fixture
+def removals() -> Mock:
+    return double(Removals)
+
+
+@pytest.fixture
 def drafts() -> Mock:
     return double(Drafts)
 
@@ -134,6 +139,7 @@ def stores(
     drafts: Mock,
     tables: Mock,
     loads: Mock,
+    removals: Mock,
     tokens: Mock,
     audit: Mock,
 ) -> Stores:
@@ -154,6 +160,7 @@ def stores(
         access=double(Access),
         tables=tables,
         loads=loads,
+        removals=removals,
         audit=audit,
     )
 

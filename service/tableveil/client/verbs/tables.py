@@ -10,6 +10,7 @@ import grpc
 
 from tableveil.client.connection import Connection
 from tableveil.client.names import table_reference
+from tableveil.errors import InvalidError
 from tableveil.v1 import policy_pb2, table_service_pb2
 from tableveil.v1.table_service_pb2_grpc import TableServiceStub
 
@@ -48,8 +49,24 @@ class TableVerbs(Connection):
         for page in self._pages(self._tables.ListLoads, table_service_pb2.ListLoadsRequest()):
             yield from page.loads
 
+    def truncate_table(self, table: Table) -> int:
+        """Removes all rows of a table, and returns their number."""
+        request = table_service_pb2.TruncateTableRequest(table=table_reference(table))
+        return self._ask(self._tables.TruncateTable, request).removed_rows
+
+    def drop_table(self, table: Table) -> int:
+        """Removes a table, and returns the number of its rows."""
+        request = table_service_pb2.DropTableRequest(table=table_reference(table))
+        return self._ask(self._tables.DropTable, request).removed_rows
+
     def load(
-        self, rows: SupportsArrowStream, table: Table, *, append: bool = False, request_id: str = ""
+        self,
+        rows: SupportsArrowStream,
+        table: Table,
+        *,
+        append: bool = False,
+        replace: bool = False,
+        request_id: str = "",
     ) -> table_service_pb2.LoadTableResponse:
         """Loads rows into a table, all of them or none.
 
@@ -57,13 +74,16 @@ class TableVerbs(Connection):
             rows: A `pyarrow.Table`, a `RecordBatchReader`, a DuckDB relation, a data frame, or any other Arrow stream.
             table: `TABLE`, `SCHEMA.TABLE` or, for names with dots, a reference.
             append: Whether to append to the table instead of creating it.
+            replace: Whether to put the rows in place of the table's, if there is one.
             request_id: A name for the load: a repeated load with it loads nothing twice.
         """
         import pyarrow as pa
 
         from tableveil.client.loads import LoadRequests
 
-        return self._load(LoadRequests(_start(table, append, request_id), pa.RecordBatchReader.from_stream(rows)))
+        return self._load(
+            LoadRequests(_start(table, append, replace, request_id), pa.RecordBatchReader.from_stream(rows))
+        )
 
     def load_file(
         self,
@@ -72,6 +92,7 @@ class TableVerbs(Connection):
         how: FileFormat | None = None,
         *,
         append: bool = False,
+        replace: bool = False,
         request_id: str = "",
         progress: Callable[[int], None] | None = None,
     ) -> table_service_pb2.LoadTableResponse:
@@ -84,7 +105,7 @@ class TableVerbs(Connection):
         """
         from tableveil.client.loads import file_requests
 
-        with file_requests(_start(table, append, request_id), _file(path, how), progress) as requests:
+        with file_requests(_start(table, append, replace, request_id), _file(path, how), progress) as requests:
             return self._load(requests)
 
     def load_server_file(
@@ -94,10 +115,11 @@ class TableVerbs(Connection):
         how: FileFormat | None = None,
         *,
         append: bool = False,
+        replace: bool = False,
         request_id: str = "",
     ) -> table_service_pb2.LoadTableResponse:
         """Loads a file of the server's machine that lies below one of its `--load-directory`, as `load_file` does."""
-        start = _start(table, append, request_id)
+        start = _start(table, append, replace, request_id)
         start.file.CopyFrom(_file(path, how))
         return self._load([table_service_pb2.LoadTableRequest(start=start)])
 
@@ -115,8 +137,11 @@ def is_parquet(path: str | Path) -> bool:
     return Path(path).suffix.lower() in _PARQUET_SUFFIXES
 
 
-def _start(table: Table, append: bool, request_id: str) -> table_service_pb2.LoadStart:
+def _start(table: Table, append: bool, replace: bool, request_id: str) -> table_service_pb2.LoadStart:
+    if append and replace:
+        raise InvalidError.of("LOAD_INVALID", "mode", "append and replace", "one of them")
     mode = table_service_pb2.LOAD_MODE_APPEND if append else table_service_pb2.LOAD_MODE_CREATE
+    mode = table_service_pb2.LOAD_MODE_REPLACE if replace else mode
     return table_service_pb2.LoadStart(table=table_reference(table), mode=mode, request_id=request_id)
 
 

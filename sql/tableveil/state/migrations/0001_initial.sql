@@ -37,11 +37,24 @@ CREATE TABLE tableveil.loads (
     created_at TIMESTAMP NOT NULL,
     row_count BIGINT NOT NULL,
     rejected_lines BIGINT NOT NULL,
+    removed_rows BIGINT NOT NULL,
     columns VARCHAR[][] NOT NULL,
     seconds DOUBLE NOT NULL,
     owner VARCHAR NOT NULL
 );
 CREATE SEQUENCE tableveil.load_numbers;
+
+-- Rows that were removed from tables otherwise than by a load, and how.
+CREATE TABLE tableveil.removals (
+    number BIGINT PRIMARY KEY,
+    kind VARCHAR NOT NULL,
+    table_schema VARCHAR NOT NULL,
+    table_name VARCHAR NOT NULL,
+    happened_at TIMESTAMP NOT NULL,
+    row_count BIGINT NOT NULL,
+    owner VARCHAR NOT NULL
+);
+CREATE SEQUENCE tableveil.removal_numbers;
 
 -- The copy of the audit for queries; the file beside the database is the record. The hash is that of the entry's line.
 CREATE TABLE tableveil.audit_entries (

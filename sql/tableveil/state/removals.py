@@ -1,0 +1,39 @@
+"""The store of removals: rows that were taken out of tables otherwise than by a load."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from tableveil.state.mapper import NumberedTable
+from tableveil.state.seen import by_table
+
+
+class RemovalKind(StrEnum):
+    """The extent of a removal: all rows, or the table with them."""
+
+    TRUNCATE = "TRUNCATE"
+    DROP = "DROP"
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A removal that was done; `rows` are the removed ones."""
+
+    number: int
+    kind: RemovalKind
+    schema: str
+    table: str
+    at: datetime
+    rows: int
+    owner: str
+
+
+REMOVALS = NumberedTable(
+    "removals",
+    Removal,
+    "removal_numbers",
+    names={"schema": "table_schema", "table": "table_name", "at": "happened_at", "rows": "row_count"},
+    seen=by_table("table_schema", "table_name"),
+)
