@@ -14,6 +14,7 @@ from tableveil.state import grants as store
 from tableveil.state.audit_entries import note_offline
 from tableveil.state.grants import GRANTS, Grant, Role, Scope
 from tableveil.state.jobs import now
+from tableveil.state.lineage import changing_rights
 from tableveil.state.migrate import SCHEMA as STATE_SCHEMA
 from tableveil.state.releases import exists as release_exists
 
@@ -150,7 +151,7 @@ class Access:
         releases: Collection[int] = (),
         remarks: Sequence[str] = (),
     ) -> None:
-        with ledger.transaction():
+        with changing_rights(self._database.path, ledger):
             for remark in remarks:
                 note_offline(ledger, now(), remark)
             GRANTS.insert(ledger, add)

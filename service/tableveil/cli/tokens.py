@@ -108,9 +108,9 @@ def _created_in(
     from tableveil.backend import Database, Settings
     from tableveil.convert.tokens import token_to_proto
     from tableveil.identity.tokens import Tokens
-    from tableveil.release import notice_older_ledger
     from tableveil.state.audit_entries import note_offline
     from tableveil.state.jobs import now
+    from tableveil.state.lineage import notice_older_ledger
     from tableveil.state.migrate import migrate
 
     with closing(Database(Settings(database))) as opened:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hmac
 import logging
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from tableveil.backend import Database
+from tableveil.backend import Database, Ledger
 from tableveil.errors import InvalidError, NotFoundError, TableveilError, shortened
 from tableveil.identity.principal import NAME, AuthenticatedBy, Credentials, Principal, Unauthenticated
 from tableveil.identity.secret import digest_of, is_well_formed, new_secret
 from tableveil.state import tokens as store
 from tableveil.state.jobs import now
+from tableveil.state.lineage import changing_rights
 from tableveil.state.tokens import TOKENS, Token
 
 logger = logging.getLogger("tableveil.identity")
@@ -86,7 +88,7 @@ class Tokens:
         secret = secret or new_secret()
         with self._changing:
             at = now()
-            with self._database.ledger() as ledger, ledger.transaction():
+            with self._changing_rights() as ledger:
                 number = TOKENS.next_number(ledger)
                 until = None if lifetime is None else at + lifetime
                 token = Token(number, principal, label, digest_of(secret), tuple(sorted(roles)), at, until)
@@ -113,7 +115,7 @@ class Tokens:
             token = self.get(number)
             if token.revoked_at is None:
                 at = now()
-                with self._database.ledger() as ledger:
+                with self._changing_rights() as ledger:
                     store.revoke(ledger, number, at)
                 token = replace(token, revoked_at=at)
                 self._by_digest[token.digest] = token
@@ -123,7 +125,7 @@ class Tokens:
         """Accepts a token that a restore suspended."""
         with self._changing:
             token = replace(self.get(number), suspended=False)
-            with self._database.ledger() as ledger:
+            with self._changing_rights() as ledger:
                 store.confirm(ledger, number)
             self._by_digest[token.digest] = token
         return token
@@ -132,6 +134,11 @@ class Tokens:
         """Notes the last uses."""
         self._closing.set()
         self._thread.join()
+
+    @contextmanager
+    def _changing_rights(self) -> Iterator[Ledger]:
+        with self._database.ledger() as ledger, changing_rights(self._database.path, ledger):
+            yield ledger
 
     def _all(self) -> list[Token]:
         used = dict(self._used)

@@ -33,7 +33,7 @@ from tableveil.pipelines.released_rows import PolicyOf
 from tableveil.pipelines.work import Work
 from tableveil.policy import Policy, TableReference, early_warnings
 from tableveil.policy.reason import says_something
-from tableveil.release import check_pending, decide, notice_older_ledger, require_current, withdraw
+from tableveil.release import check_pending, decide, require_current, withdraw
 from tableveil.runtime.active import (
     Active,
     check_permitted,
@@ -58,6 +58,7 @@ from tableveil.state import removal
 from tableveil.state.decisions import Decision
 from tableveil.state.jobs import JobState, Request
 from tableveil.state.kinds import JobKind
+from tableveil.state.lineage import notice_older_ledger
 from tableveil.state.migrate import migrate
 from tableveil.state.releases import Release
 

@@ -17,8 +17,8 @@ from tableveil.operate.disk import failed_writing, publish_file
 from tableveil.operate.examine import examine_state
 from tableveil.operate.finding import Finding, Level
 from tableveil.operate.newer_ledger import last_known, newer_files, note_copy, take_over
-from tableveil.release import last_marked
 from tableveil.state import ledger_gaps
+from tableveil.state.lineage import last_marked
 from tableveil.state.migrate import SCHEMA
 
 
@@ -112,7 +112,7 @@ def _newer_ledgers(session: Session, backup: Path, database: Path) -> Iterator[F
     advice = "Restore that one; or this one again, with --ledger and that one's path."
     for path, known in newer_files(backup, session):
         yield Finding(Level.WARNING, subject, f"{shortened(str(path))} ends with releases/{known}", advice)
-    if (known := last_marked(database, session)) > last:
+    if (known := last_marked(database, session.ledger)) > last:
         found = f"the database that was here had made releases up to releases/{known}"
         advice = "If its file is still somewhere, restore again with --ledger and its path."
         yield Finding(Level.WARNING, subject, found, advice)

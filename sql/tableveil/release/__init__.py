@@ -3,7 +3,6 @@
 from tableveil.release.approval import check_pending, decide
 from tableveil.release.disclosure import check_disclosure
 from tableveil.release.ledger import check_ledger
-from tableveil.release.lineage import last_marked, notice_older_ledger
 from tableveil.release.own_levels import check_one_meaning, mixed_levels
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.publish import Evidence, publish, rehearse, writing
@@ -21,9 +20,7 @@ __all__ = [
     "check_pending",
     "check_target",
     "decide",
-    "last_marked",
     "mixed_levels",
-    "notice_older_ledger",
     "place_of",
     "publish",
     "rehearse",

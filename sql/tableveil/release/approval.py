@@ -20,6 +20,7 @@ from tableveil.release.withdraw import drop_written, is_as_written
 from tableveil.release.write import write_view
 from tableveil.state import sketches
 from tableveil.state.decisions import DECISIONS, Decision
+from tableveil.state.lineage import changing_rights
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import RELEASES, Release, ReleaseState
 from tableveil.state.seen import PUBLIC
@@ -45,7 +46,8 @@ def decide(
     """
     with database.session() as session:
         session.control = control
-        with ExitStack() as until_committed, writing(database, session), session.transaction():
+        rights = changing_rights(database.path, session.ledger)
+        with ExitStack() as until_committed, writing(database, session), rights:
             release = RELEASES.find(session.ledger, number)
             assert release is not None, "releases are never deleted"
             check_pending(release)
@@ -57,7 +59,6 @@ def decide(
                 sketches.forget(session.ledger, number)
             DECISIONS.insert(session.ledger, [decision], number)
             until_committed.enter_context(unused())
-        session.control = None
         if not DECISIONS.of(session.ledger, [number]):
             message = f"the decision about releases/{number} reported success but left nothing behind"
             raise InternalError("COMMIT_LOST", message)

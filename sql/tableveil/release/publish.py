@@ -21,7 +21,6 @@ from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import write
 from tableveil.release.disclosure import Measured, check_effective_k, single_valued
 from tableveil.release.ledger import check_ledger
-from tableveil.release.lineage import remember_release
 from tableveil.release.marks import mark
 from tableveil.release.objects import drop_replaced, public, write_objects, written_objects
 from tableveil.release.plan import ReleasePlan
@@ -31,6 +30,7 @@ from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.search import explain
 from tableveil.source import Fingerprint, fingerprint, population_fingerprint, resolve_source
 from tableveil.state import jobs, sketches
+from tableveil.state.lineage import remember
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
@@ -294,7 +294,6 @@ def _look(database: Database, plan: ReleasePlan, number: int, rows: ReleaseObjec
         found = session.ledger.rows("SELECT 1 FROM tableveil.releases WHERE number = ?", [number])
         query = exp.select(exp.Count(this=exp.Star())).from_(public(plan, rows.name))
         count = session.value(query) if found else -1
-        with database.writing:
-            remember_release(database.path, session)
+        remember(database.path, session.ledger)
     if count != rows.row_count:
         raise InternalError("COMMIT_LOST", f"the commit of releases/{number} reported success but left nothing behind")

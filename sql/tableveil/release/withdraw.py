@@ -18,6 +18,7 @@ from tableveil.release.target import count_rows, objects_called
 from tableveil.source.dependants import views_reading
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.jobs import now
+from tableveil.state.lineage import changing_rights
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
 from tableveil.state.releases import Release
 from tableveil.state.withdrawals import WITHDRAWALS, Withdrawal
@@ -42,11 +43,10 @@ def withdraw(
     """
     with database.session() as session:
         session.control = control
-        with ExitStack() as until_committed, session.transaction():
+        with ExitStack() as until_committed, changing_rights(database.path, session.ledger):
             kept = drop_written(session, release)
             WITHDRAWALS.insert(session.ledger, [Withdrawal(now(), reason, tuple(kept))], release.number)
             until_committed.enter_context(unused())
-        session.control = None
         if not WITHDRAWALS.of(session.ledger, [release.number]):
             message = f"the withdrawal of releases/{release.number} reported success but left nothing behind"
             raise InternalError("COMMIT_LOST", message)

@@ -38,8 +38,7 @@ def last_release(ledger: Ledger) -> int:
 
 
 def insert(ledger: Ledger, until: int) -> None:
-    """Notes that releases up to a number were made and are not in the ledger, and suspends all rights."""
-    suspend(ledger)
+    """Notes that releases up to a number were made and are not in the ledger."""
     ledger.execute("INSERT INTO tableveil.ledger_gaps VALUES (?, ?, ?)", [last_release(ledger), until, jobs.now()])
 
 

@@ -12,7 +12,7 @@ import pytest
 from tableveil.backend import Database, Settings
 from tableveil.demo.place import DATABASE, MARK, clear
 from tableveil.errors import BusyError, ConflictError
-from tableveil.release import notice_older_ledger
+from tableveil.state.lineage import notice_older_ledger
 from tableveil.state.migrate import migrate
 from tableveil.state.releases import RELEASES
 from tests.file_modes import open_to_others, usual_umask
@@ -45,7 +45,7 @@ def test_what_a_demo_left_is_cleared(left: Path) -> None:
         session.execute("DROP SCHEMA tableveil CASCADE")
         migrate(session.ledger)
         RELEASES.write(session.ledger, RELEASE, SIZES, SIZES)
-        notice_older_ledger(database.path, session)
+        notice_older_ledger(database.path, session.ledger)
     database.close()
     assert {path.name for path in left.iterdir()} > {MARK, DATABASE}
     with usual_umask():

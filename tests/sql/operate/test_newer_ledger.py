@@ -19,8 +19,8 @@ from tableveil.state import sketches
 from tableveil.state.migrate import migrate
 from tableveil.state.releases import RELEASES
 from tests.sql.release.test_ledger import POLICY, read
-from tests.sql.release.test_lineage import release, served
 from tests.sql.state.release_samples import RELEASE, SIZES
+from tests.sql.state.test_lineage import release, served
 
 PEOPLE = "CREATE TABLE IF NOT EXISTS {} AS SELECT hash(i) AS id FROM range(200) r(i)"
 

@@ -120,6 +120,11 @@ CREATE TABLE tableveil.grants (
 );
 CREATE SEQUENCE tableveil.grant_numbers;
 
+-- A row for each change of tokens, grants, decisions and withdrawals: the mark beside the file has their number.
+CREATE TABLE tableveil.rights_changes (
+    happened_at TIMESTAMP NOT NULL
+);
+
 -- Releases of a restored backup, until an admin confirms that they may be read.
 CREATE TABLE tableveil.suspended_releases (
     release BIGINT PRIMARY KEY

@@ -17,12 +17,12 @@ from tableveil.control import Control
 from tableveil.errors import InvalidError
 from tableveil.operate import Backups, Finding, Level, examine_state
 from tableveil.policy import TableReference
-from tableveil.release import check_ledger, notice_older_ledger
-from tableveil.release.lineage import remember_release
+from tableveil.release import check_ledger
 from tableveil.source import find_source
 from tableveil.source.fingerprint import Fingerprint
 from tableveil.source.sketch import Sketch
 from tableveil.state import ledger_gaps
+from tableveil.state.lineage import notice_older_ledger, remember
 from tableveil.state.migrate import migrate
 from tableveil.state.releases import RELEASES
 from tests.sql.release.test_ledger import POLICY
@@ -36,7 +36,7 @@ def served(path: Path, *directories: Path) -> Iterator[Session]:
     try:
         with database.session() as session:
             migrate(session.ledger)
-            notice_older_ledger(path, session)
+            notice_older_ledger(path, session.ledger)
             yield session
     finally:
         database.close()
@@ -49,7 +49,7 @@ def release(path: Path, session: Session, source: str = "t", *, killed: bool = F
     with session.transaction():
         RELEASES.write(session.ledger, made, SIZES, SIZES)
     if not killed:
-        remember_release(path, session)
+        remember(path, session.ledger)
     return number
 
 
@@ -134,7 +134,9 @@ def test_killed_between_commit_and_mark(path: Path) -> None:
         assert "releases/2 to releases/3 were made" in asked(session, "other")
 
 
-@pytest.mark.parametrize("text", ["", "no json", "[]", '{"a": 1}', '{"LINEAGE": {"release": 99, "mac": "0"}}'])
+@pytest.mark.parametrize(
+    "text", ["", "no json", "[]", '{"a": 1}', '{"LINEAGE": {"release": 99, "rights": 0, "mac": "\u00e9"}}']
+)
 def test_marks_that_nobody_with_the_key_wrote(path: Path, text: str) -> None:
     with served(path) as session:
         release(path, session)
@@ -168,7 +170,7 @@ def test_a_mark_that_cannot_be_written(path: Path, caplog: pytest.LogCaptureFixt
     path.with_name(".clinic.duckdb.ledger").mkdir()
     with served(path) as session:
         assert release(path, session) == 1
-    assert "the mark of the last release was not written" in caplog.text
+    assert "the mark of the ledger was not written" in caplog.text
 
 
 def test_a_backup_says_so_of_itself(path: Path, tmp_path: Path) -> None:
