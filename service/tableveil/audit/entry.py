@@ -61,6 +61,7 @@ def number_of(line: bytes) -> int:
 
 def line_of(entry: AuditEntry, head: Head) -> bytes:
     """The entry as the line after the head; texts are cut, and secrets in them blanked."""
+    more = len(entry.resources) - MOST_RESOURCES
     found = {
         "previous": head.hash,
         "number": head.number + 1,
@@ -78,7 +79,7 @@ def line_of(entry: AuditEntry, head: Head) -> bytes:
         "correlation": entry.correlation,
         "seconds": None if entry.seconds is None else round(entry.seconds, 6),
         "count": entry.count,
-        "note": _clean(entry.note),
+        "note": _clean(entry.note or f"and {more} more names" * (more > 0)),
     }
     return json.dumps(found, separators=(",", ":")).encode() + b"\n"
 

@@ -21,7 +21,8 @@ class Call:
 
     `access` is None for methods that everybody may call whom the server knows. The `request` is the first one of a
     stream. `refusal` says why the caller is nobody: for the audit, not for the caller. A call is `allowed` once it is
-    authorized, and `begun` once that is recorded. The log and the audit know it by its `correlation`.
+    authorized, and `begun` once that is recorded. `queried` are the tables that its queries name. The log and the audit
+    know it by its `correlation`.
     """
 
     method: str
@@ -34,6 +35,7 @@ class Call:
     request: Message | None = None
     allowed: bool = False
     begun: bool = False
+    queried: set[str] = field(default_factory=set)
     response: Message | None = None
     failure: Failure | None = None
     code: grpc.StatusCode = grpc.StatusCode.OK

@@ -10,6 +10,7 @@ from google.protobuf.message import Message
 
 from tableveil.audit import REFUSED, Audit, Refused, without_port
 from tableveil.server.call import Call
+from tableveil.source.query import NAMED
 from tableveil.state.audit_entries import AuditEntry, AuditEvent
 from tableveil.state.jobs import now
 from tableveil.v1.access_pb2 import AccessRole
@@ -37,6 +38,7 @@ class RecordedCalls:
 
     def begin(self, call: Call) -> None:
         """Returns once the begin of a call that is no mere reading is on the disk."""
+        NAMED.set(call.queried)
         reads = call.method.rpartition("/")[2].startswith(_READING)
         if call.access is None or (reads and not call.access.is_stream):
             return
@@ -65,7 +67,7 @@ def _entry(call: Call, event: AuditEvent) -> AuditEntry:
         call.principal.authenticated_by.value,
         call.peer,
         call.method,
-        tuple(_resources(call)),
+        tuple(dict.fromkeys((*sorted(call.queried), *_resources(call)))),
         "ALLOWED" if call.allowed else REFUSED,
         call.code.name if ended else "",
         call.failure.code if call.failure is not None else "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextvars import ContextVar
 
 from sqlglot import exp
 
@@ -16,6 +17,9 @@ from tableveil.source.query_statement import FIELD, read_statement, too_deep, un
 from tableveil.source.query_tables import check_second_opinion, find_tables, named_in_full
 from tableveil.source.query_trial import check_trial
 from tableveil.source.tables import columns_of
+
+NAMED: ContextVar[set[str]] = ContextVar("named")
+"""Takes the names of all tables that queries read or ask for, there or not: for the audit of a call."""
 
 _COLUMNS = TableReference("temp", "main", "source_query_columns")
 
@@ -40,6 +44,7 @@ def _resolved(session: Session, text: str) -> tuple[SourceQuery | None, list[Fau
     statement, faults = read_statement(session, text)
     if statement is None or faults:
         return None, faults
+    NAMED.get(set()).update(".".join(mention.path) for mention in statement.tables)
     # Before DuckDB binds it: binding looks into macros and table functions.
     references, missing = find_tables(session, statement.tables)
     faults = [*missing, *check_functions(session, statement.functions)]

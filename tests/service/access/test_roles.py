@@ -17,7 +17,7 @@ from tableveil.runtime import workers
 from tableveil.runtime.active import check_permitted
 from tableveil.server.endpoint import DESCRIPTORS
 from tableveil.server.methods import declared
-from tableveil.v1 import access_pb2, job_service_pb2, policy_pb2
+from tableveil.v1 import access_pb2, audit_service_pb2, job_service_pb2, policy_pb2
 from tests.service.access.house import ADMIN, House, message, opened, policy, submitted, table
 
 METHODS = declared(DESCRIPTORS)
@@ -214,6 +214,18 @@ def test_the_audit_has_all_names_that_are_confirmed_at_once(house: House) -> Non
     house.clients["admin"].confirm_restored(names)
     entries = house.clients["admin"].list_audit_entries(method="ConfirmRestored")
     assert set(names) <= {name for entry in entries for name in entry.resources}
+
+
+def test_the_audit_has_all_tables_that_a_query_names(house: House) -> None:
+    query = "WITH c AS (FROM ward_b.patients) SELECT p.* FROM ward_a.patients p SEMI JOIN c USING (age), nowhere.else"
+    for ask, event in (
+        ("CheckPolicy", audit_service_pb2.AUDIT_EVENT_CALL),
+        ("SubmitJob", audit_service_pb2.AUDIT_EVENT_END),
+    ):
+        house.ask("ann", f"JobService/{ask}", policy=policy("ward_a", source_query=query))
+        entries = house.clients["admin"].list_audit_entries(principal="ann", method=ask)
+        last = next(entry for entry in entries if entry.event == event)
+        assert list(last.resources)[:3] == ["nowhere.else", "ward_a.patients", "ward_b.patients"]
 
 
 def test_a_repeat_says_of_a_hidden_release_only_that_it_is_there(house: House) -> None:

@@ -84,6 +84,7 @@ def test_secrets_and_long_texts_of_callers_do_not_get_in(file: AuditFile, path: 
     text = path.read_text()
     assert not any(part in text for part in ("Zm9v", "eyJ", "x" * 201))
     assert len(entries(path)[0].resources) == 20
+    assert entries(path)[0].note == "and 33 more names"
 
 
 def test_a_line_feed_in_a_name_does_not_make_a_second_entry(file: AuditFile, path: Path) -> None:
