@@ -34,6 +34,7 @@ RULES = {
 ELSEWHERE = {
     "BackupDatabaseRequest.name": "a new file",
     "CreateTokenRequest.label": "a text",
+    "ListReadableReleasesRequest.certificate_names": "the credential that the endpoint asks about",
     "CsvHierarchy.path": "a file of the client, which the client replaces by rows",
     "CsvHierarchy.name": "the name of what it stores these rows as",
 }

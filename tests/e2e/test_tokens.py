@@ -126,7 +126,7 @@ def test_a_life_of_a_token(server: ServerProcess, serve: Serve, tmp_path: Path) 
         (
             "admin",
             "first",
-            [f"ACCESS_ROLE_{role}" for role in ("ADMIN", "ANALYST", "APPROVER", "AUDITOR", "OPERATOR")]
+            [f"ACCESS_ROLE_{role}" for role in ("ADMIN", "ANALYST", "APPROVER", "AUDITOR", "ENDPOINT", "OPERATOR")]
             + ["ACCESS_ROLE_STEWARD"],
         ),
     ]

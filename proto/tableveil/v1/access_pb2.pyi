@@ -40,6 +40,8 @@ class _AccessRoleEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_AccessRole
     """Reads the public objects of releases."""
     ACCESS_ROLE_AUDITOR: _AccessRole.ValueType  # 6
     """Reads the audit log, and evidence without values."""
+    ACCESS_ROLE_ENDPOINT: _AccessRole.ValueType  # 7
+    """Asks whose a credential is, and what its principal may read: the role of endpoints alone."""
 
 class AccessRole(_AccessRole, metaclass=_AccessRoleEnumTypeWrapper): ...
 
@@ -56,6 +58,8 @@ ACCESS_ROLE_ANALYST: AccessRole.ValueType  # 5
 """Reads the public objects of releases."""
 ACCESS_ROLE_AUDITOR: AccessRole.ValueType  # 6
 """Reads the audit log, and evidence without values."""
+ACCESS_ROLE_ENDPOINT: AccessRole.ValueType  # 7
+"""Asks whose a credential is, and what its principal may read: the role of endpoints alone."""
 Global___AccessRole: _TypeAlias = AccessRole  # noqa: Y015
 
 @_typing.final

@@ -176,8 +176,9 @@ def faults_of(wanted: Wanted) -> list[Fault]:
         faults.append(Fault("release", found, "a schema, a table or a release"))
     if folded(scope.schema) == STATE_SCHEMA:
         faults.append(Fault("schema", STATE_SCHEMA, "a schema of yours; this one holds Tableveil's own state"))
-    if wanted.role is Role.OPERATOR and not scope.is_server:
-        faults.append(Fault("role", "operator of a part", "operator of the whole server", "Name no schema or release."))
+    if wanted.role in (Role.OPERATOR, Role.ENDPOINT) and not scope.is_server:
+        role = wanted.role.lower()
+        faults.append(Fault("role", f"{role} of a part", f"{role} of the whole server", "Name no schema or release."))
     return faults
 
 

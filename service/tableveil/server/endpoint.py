@@ -22,6 +22,7 @@ from tableveil.server.hierarchy_service import HierarchyService
 from tableveil.server.idle import IdleStreams
 from tableveil.server.interceptor import CallInterceptor
 from tableveil.server.job_service import JobService
+from tableveil.server.reader_service import ReaderService
 from tableveil.server.release_service import ReleaseService
 from tableveil.server.results import result_service, service_of
 from tableveil.server.settings import (
@@ -49,6 +50,8 @@ from tableveil.v1 import (
     hierarchy_service_pb2,
     hierarchy_service_pb2_grpc,
     job_service_pb2_grpc,
+    reader_service_pb2,
+    reader_service_pb2_grpc,
     release_service_pb2,
     release_service_pb2_grpc,
     table_service_pb2,
@@ -65,6 +68,7 @@ _MODULES = (
     hierarchy_service_pb2,
     table_service_pb2,
     draft_service_pb2,
+    reader_service_pb2,
 )
 
 DESCRIPTORS = (
@@ -133,6 +137,7 @@ class Endpoint:
             TableService(stores, checks, Slots(LOADS_AT_ONCE, "running loads")), server
         )
         access_service_pb2_grpc.add_AccessServiceServicer_to_server(AccessService(stores.tokens, stores.access), server)
+        reader_service_pb2_grpc.add_ReaderServiceServicer_to_server(ReaderService(stores.readers), server)
         self.ready = False
         self._health = health.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)

@@ -33,6 +33,7 @@ from tableveil.server.identities import Identities, check_identities
 from tableveil.server.limited import LimitedCalls
 from tableveil.server.metered import Meter, listen_for_metrics, watch_server
 from tableveil.server.methods import UNDECLARED, declared
+from tableveil.server.readers import Readers
 from tableveil.server.recorded import RecordedCalls
 from tableveil.server.settings import CALL_GRACE_SECONDS, STOP_SECONDS, Settings
 from tableveil.server.stores import Stores
@@ -108,6 +109,7 @@ class TableveilServer:
                 loads=Loads(database, jobs, settings.load_directories),
                 removals=Removals(database, jobs),
                 audit=audit,
+                readers=Readers(identities, access, database),
             )
             doors = Doors(
                 methods,

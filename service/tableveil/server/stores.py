@@ -17,6 +17,7 @@ from tableveil.lookups import (
 )
 from tableveil.pipelines.draft import Drafts
 from tableveil.runtime import Loads, Removals, Upkeep
+from tableveil.server.readers import Readers
 from tableveil.state.kinds import JobKind
 
 
@@ -35,3 +36,4 @@ class Stores:
     tokens: Tokens
     access: Access
     audit: Audit
+    readers: Readers

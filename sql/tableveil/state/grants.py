@@ -20,6 +20,7 @@ class Role(StrEnum):
     APPROVER = "APPROVER"
     ANALYST = "ANALYST"
     AUDITOR = "AUDITOR"
+    ENDPOINT = "ENDPOINT"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from tableveil.backend import Ledger
 from tableveil.state.mapper import Table
 from tableveil.state.seen import PUBLIC
+from tableveil.state.seen import releases as seen_releases
 
 
 class ObjectKind(StrEnum):
@@ -37,6 +38,26 @@ LATEST = (
     f"AND {PUBLIC} GROUP BY target_schema, lower(target_name)"
 )
 """The numbers of the latest public release of each target. One whose entry a restore took over has no objects here."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublicRelease:
+    """A release whose objects are public, and its target."""
+
+    number: int
+    schema: str
+    name: str
+
+
+def public_releases(ledger: Ledger) -> list[PublicRelease]:
+    """The releases that the ledger shows and whose objects stand, by their numbers."""
+    seen, parameters = seen_releases(ledger.sight)
+    rows = ledger.rows(
+        f"SELECT number, target_schema, target_name FROM tableveil.releases WHERE number IN ({LATEST}) "
+        f"AND number NOT IN (SELECT release FROM tableveil.withdrawals) AND {seen} ORDER BY number",
+        parameters,
+    )
+    return [PublicRelease(*row) for row in rows]
 
 
 def replace(ledger: Ledger, release: int, added: ReleaseObject) -> None:

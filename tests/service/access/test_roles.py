@@ -17,7 +17,9 @@ from tableveil.runtime import workers
 from tableveil.runtime.active import check_permitted
 from tableveil.server.endpoint import DESCRIPTORS
 from tableveil.server.methods import declared
-from tableveil.v1 import access_pb2, audit_service_pb2, job_service_pb2, policy_pb2
+from tableveil.server.readers import READING_ROLES
+from tableveil.v1 import access_pb2, audit_service_pb2, job_service_pb2, policy_pb2, reader_service_pb2
+from tableveil.v1.reader_service_pb2_grpc import ReaderServiceStub
 from tests.service.access.house import ADMIN, House, message, opened, policy, submitted, table
 
 METHODS = declared(DESCRIPTORS)
@@ -54,6 +56,31 @@ def test_lists_show_what_their_reader_may_see(house: House) -> None:
     assert list(ann.list_loads()) == []
     assert [found.table.table for found in bob.list_loads()] == ["loaded"]
     assert [found.name for found in house.clients["admin"].list_releases()] == ["releases/2", "releases/1"]
+
+
+@pytest.mark.parametrize(
+    ("who", "releases"),
+    [("ann", [1]), ("bob", [2]), ("eve", [1]), ("rel", [2]), ("app", [2]), ("aud", []), ("ops", []), ("non", [])],
+)
+def test_an_endpoint_hears_what_its_caller_may_read(house: House, who: str, releases: list[int]) -> None:
+    stub = ReaderServiceStub(house.channels["admin"])
+    bearer = house.token_file(who).read_text()
+    answer = stub.ListReadableReleases(reader_service_pb2.ListReadableReleasesRequest(bearer=bearer))
+    assert (answer.principal, answer.authenticated_by) == (who, "TOKEN")
+    wards = {1: "ward_a", 2: "ward_b"}
+    found = [(release.name, release.schema, release.table) for release in answer.releases]
+    assert found == [(f"releases/{number}", wards[number], "released") for number in releases]
+
+
+@pytest.mark.parametrize("bearer", [None, "", "tvl_wrong", "eyJ.a.b"])
+def test_an_endpoint_hears_of_a_credential_that_proves_nobody(house: House, bearer: str | None) -> None:
+    stub = ReaderServiceStub(house.channels["admin"])
+    request = reader_service_pb2.ListReadableReleasesRequest(bearer=bearer, certificate_names=["dns:etl"])
+    assert stub.ListReadableReleases(request) == reader_service_pb2.ListReadableReleasesResponse()
+
+
+def test_the_readers_of_objects_are_those_of_endpoints() -> None:
+    assert METHODS["/tableveil.v1.ReleaseService/ReadObject"].roles == READING_ROLES
 
 
 def test_a_page_of_a_list_is_as_long_as_asked_for_whatever_others_have(house: House) -> None:
@@ -116,7 +143,7 @@ def test_a_role_on_a_part_gives_nothing_on_the_whole_server(house: House, method
         house.access.add(ADMIN, Wanted("pat", False, role, scope))
         for role in Role
         for scope in (Scope("ward_a"), Scope("ward_a", "patients"), Scope(release=1))
-        if role is not Role.OPERATOR
+        if role not in (Role.OPERATOR, Role.ENDPOINT)
     ]
     assert house.ask("pat", method.removeprefix("/tableveil.v1."))[0] == "PERMISSION_DENIED"
     for grant in made:

@@ -29,6 +29,7 @@ from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
 from tableveil.server.endpoint import DESCRIPTORS, Endpoint
 from tableveil.server.methods import declared
+from tableveil.server.readers import Readers
 from tableveil.server.settings import STREAM_IDLE_SECONDS
 from tableveil.server.stores import Stores
 from tableveil.state.kinds import JobKind
@@ -162,6 +163,7 @@ def stores(
         loads=loads,
         removals=removals,
         audit=audit,
+        readers=double(Readers),
     )
 
 

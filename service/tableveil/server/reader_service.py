@@ -1,0 +1,38 @@
+"""The readers of releases over gRPC, for endpoints."""
+
+from __future__ import annotations
+
+import grpc
+
+from tableveil.convert import release_name
+from tableveil.identity import Credentials, Unauthenticated
+from tableveil.server.readers import Readers
+from tableveil.v1 import reader_service_pb2 as v1
+from tableveil.v1 import reader_service_pb2_grpc
+
+
+class ReaderService(reader_service_pb2_grpc.ReaderServiceServicer):
+    """Converts, calls, converts."""
+
+    def __init__(self, readers: Readers) -> None:
+        self._readers = readers
+
+    def ListReadableReleases(  # noqa: N802
+        self, request: v1.ListReadableReleasesRequest, context: grpc.ServicerContext
+    ) -> v1.ListReadableReleasesResponse:
+        """A credential that proves nobody is no failure of this call: the endpoint proved who it is."""
+        bearer = request.bearer if request.HasField("bearer") else None
+        try:
+            principal, releases = self._readers.readable(
+                Credentials(bearer, tuple(request.certificate_names), request.peer)
+            )
+        except Unauthenticated:
+            return v1.ListReadableReleasesResponse()
+        return v1.ListReadableReleasesResponse(
+            principal=principal.name,
+            authenticated_by=principal.authenticated_by.value,
+            releases=[
+                v1.ReadableRelease(name=release_name(found.number), schema=found.schema, table=found.name)
+                for found in releases
+            ],
+        )

@@ -1,0 +1,27 @@
+"""Readers of releases: whose a credential is, and which releases its principal may read."""
+
+from __future__ import annotations
+
+from tableveil.access import Access, Role, sight
+from tableveil.backend import Database, looking
+from tableveil.identity import Authenticator, Credentials, Principal
+from tableveil.state.release_objects import PublicRelease, public_releases
+
+READING_ROLES = frozenset({Role.STEWARD, Role.APPROVER, Role.ANALYST})
+"""The roles that let a caller read the public objects of releases, as those of ReleaseService.ReadObject do."""
+
+
+class Readers:
+    """Answers endpoints about their callers. May be used from any thread."""
+
+    def __init__(self, authenticator: Authenticator, access: Access, database: Database) -> None:
+        self._authenticator = authenticator
+        self._access = access
+        self._database = database
+
+    def readable(self, credentials: Credentials) -> tuple[Principal, list[PublicRelease]]:
+        """The principal of the credentials, and the releases that it may read now; raises `Unauthenticated`."""
+        principal = self._authenticator.authenticate(credentials)
+        seen = sight(self._access.grants, principal, READING_ROLES)
+        with looking(lambda: seen), self._database.ledger() as ledger:
+            return principal, public_releases(ledger)
