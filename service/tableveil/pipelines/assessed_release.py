@@ -16,7 +16,7 @@ from tableveil.pipelines.full_domain import chosen_plan
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.microaggregation import Clusterable, clusterable, clustered_plan
 from tableveil.pipelines.read import Counted, FoundHierarchies, dictionaries_of
-from tableveil.pipelines.released_rows import PolicyOf, current_release, source_name
+from tableveil.pipelines.released_rows import PolicyOf, current_release, other_source
 from tableveil.policy import Policy, Role
 from tableveil.release.plan import ReleasePlan
 from tableveil.requests.classification import ClassificationRequest
@@ -49,7 +49,7 @@ def resolve_assessed(session: Session, request: ClassificationRequest, policy_of
     """Resolves everything that does not need the source's rows.
 
     Raises:
-        NotFoundError: there is no such release.
+        NotFoundError: there is no such release, or its tables are gone.
         ConflictError: it was replaced, or its source has other columns now.
         InvalidError: its columns do not fit the request, or it cannot be assessed.
     """
@@ -57,7 +57,7 @@ def resolve_assessed(session: Session, request: ClassificationRequest, policy_of
     release = current_release(session, request.release)
     source, policy, faults = resolve_source(session, policy_of(release.policy))
     if source is None or faults:
-        raise _source_changed(release)
+        raise other_source(release, faults)
     faults = [*_check_kind(policy, request), *_check_columns(policy, request)]
     if faults:
         raise unfit(faults)
@@ -74,7 +74,7 @@ def check_unchanged(session: Session, assessed: Assessed) -> str:
     """The source's fingerprint, which is that of the release; raises `ConflictError` if it is not."""
     mark = fingerprint(session, assessed.source, fingerprint_key(session.ledger))
     if mark != assessed.release.source_fingerprint:
-        raise _source_changed(assessed.release)
+        raise other_source(assessed.release)
     return mark
 
 
@@ -131,16 +131,6 @@ def _rebuilt_classes(job: JobContext, assessed: Assessed, counted: Counted) -> R
     found = "nothing" if plan is None else f"{plan.suppressed_records} suppressed records"
     message = f"releases/{release.number} has {release.suppressed_records} suppressed records, rebuilt it has {found}"
     raise InternalError("REBUILD_FAILED", message)
-
-
-def _source_changed(release: Release) -> ConflictError:
-    return ConflictError.of(
-        "SOURCE_CHANGED",
-        "release",
-        f"releases/{release.number} of {source_name(release)}, which has other rows or columns now",
-        "a release whose source is as it was",
-        "Release it again, or restore the source.",
-    )
 
 
 def _check_kind(policy: Policy, request: ClassificationRequest) -> Iterator[Fault]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tableveil.backend import Session
-from tableveil.errors import ConflictError, NotFoundError, shortened
+from tableveil.errors import ConflictError, Fault, NotFoundError, shortened
 from tableveil.policy import Policy, ReleaseKind, SuppressedRecords, TableReference
 from tableveil.release import place_of, require_current
 from tableveil.source import Source, find_source, fingerprint
+from tableveil.source.missing import MissingTable
 from tableveil.source.tables import STATE_SCHEMA
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.releases import RELEASES, Release
@@ -53,20 +54,25 @@ def source_of(session: Session, release: Release, policy: Policy) -> Source:
     """The source of a release with that policy, as long as it has the rows that were released.
 
     Raises:
-        ConflictError: it has changed, or is gone.
+        ConflictError: it has changed.
+        NotFoundError: it is gone.
     """
-    source, _, _ = find_source(session, release.source, policy.source_query, "release")
+    source, _, faults = find_source(session, release.source, policy.source_query, "release")
     if source is not None and policy.population is not None:
         source = replace(source, subset=policy.population.subset_column)
     if source is None or fingerprint(session, source, fingerprint_key(session.ledger)) != release.source_fingerprint:
-        raise ConflictError.of(
-            "SOURCE_CHANGED",
-            "release",
-            f"releases/{release.number} of {source_name(release)}, which has other rows or columns now",
-            "a release whose source is as it was",
-            "Release it again, or restore the source.",
-        )
+        raise other_source(release, faults)
     return source
+
+
+def other_source(release: Release, faults: Sequence[Fault] = ()) -> ConflictError | NotFoundError:
+    """The error of a release whose source has changed; or is gone, by the faults that were found in it."""
+    of, hint = f"releases/{release.number} of {source_name(release)}", "Release it again, or restore the source."
+    if any(isinstance(fault, MissingTable) for fault in faults):
+        found, expected = f"{of}, whose tables are not all there", "a release whose tables are there"
+        return NotFoundError.of("TABLE_NOT_FOUND", "release", found, expected)
+    found, expected = f"{of}, which has other rows or columns now", "a release whose source is as it was"
+    return ConflictError.of("SOURCE_CHANGED", "release", found, expected, hint)
 
 
 def source_name(release: Release) -> str:

@@ -234,6 +234,15 @@ def test_a_revoked_token_takes_its_roles_from_the_jobs_that_wait(house: House, m
     assert (last.state, last.failure.code) == (job_service_pb2.JOB_STATE_FAILED, "PERMISSION_DENIED")
 
 
+def test_a_steward_of_a_release_alone_finds_no_tables_of_it(house: House) -> None:
+    """As if they were gone; it read as if their rows had changed, and as if a retry would help."""
+    grant = house.access.add(ADMIN, Wanted("pat", False, Role.STEWARD, Scope(release=1)))
+    asked = {"release": "releases/1", "classes": ["illness"]}
+    code, told = house.ask("pat", "ClassificationService/AssessClassifiers", classification=asked)
+    house.access.remove(ADMIN, grant.number)
+    assert (code, "whose tables are not all there" in told) == ("NOT_FOUND", True)
+
+
 def test_the_audit_has_all_names_that_are_confirmed_at_once(house: House) -> None:
     names = [f"releases/{number}" for number in range(1000, 1045)]
     code, _ = house.ask("admin", "AccessService/ConfirmRestored", names=names[:21])

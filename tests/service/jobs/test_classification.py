@@ -245,6 +245,9 @@ def test_what_is_not_there_any_more(
     run(database, again, document=canonical_json(policy_to_proto(again)))
     with pytest.raises(ConflictError, match="later release has replaced"):
         jobs.submit(classification_work(ASKED, "{}", stored_policy))
+    session.execute("DROP TABLE people")
+    with pytest.raises(NotFoundError, match="whose tables are not all there"):
+        jobs.submit(classification_work(asked(release=2), "{}", stored_policy))
 
 
 # --- what is published ----------------------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ def test_the_source_must_be_as_it_was(jobs: JobManager, session: Session, releas
     session.execute("DROP TABLE people")
     failure = ended(jobs, release.number).failure
     assert failure is not None
-    assert failure.code == "SOURCE_CHANGED"
+    assert failure.code == "TABLE_NOT_FOUND"
 
 
 def test_a_release_that_is_not_there(jobs: JobManager, released: Callable[..., Release]) -> None:
