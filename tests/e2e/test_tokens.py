@@ -156,7 +156,7 @@ def test_a_lost_token(server: ServerProcess, serve: Serve) -> None:
     again = serve(server.database)
     with Client(again.address, secret) as client:
         assert [token.label for token in client.list_tokens()] == ["again", "first"]
-        assert set(client.create_token("x", "y").token.roles) == set()
+        assert set(client.create_token("x", "y").roles) == set()
         (offline,) = [entry for entry in client.list_audit_entries() if entry.event == AUDIT_EVENT_OFFLINE]
         assert offline.note.startswith("tokens create: a token of admin with the roles ")
     assert not token_file(server.database).exists(), "there is no second first one"
@@ -182,7 +182,7 @@ def test_a_stream_ends_with_its_token(serve: Serve, database: Path) -> None:
         watcher = threading.Thread(target=watch)
         watcher.start()
         assert seen.wait(SOON)
-        admin.revoke_token(made.token.name)
+        admin.revoke_token(made.name)
         watcher.join(SOON)
         assert [type(error) for error in ended] == [UnauthenticatedError]
         admin.cancel_job(job.name)

@@ -58,30 +58,6 @@ class CreateTokenRequest(_message.Message):
 Global___CreateTokenRequest: _TypeAlias = CreateTokenRequest  # noqa: Y015
 
 @_typing.final
-class CreateTokenResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TOKEN_FIELD_NUMBER: _builtins.int
-    SECRET_FIELD_NUMBER: _builtins.int
-    secret: _builtins.str
-    """The token itself, as clients send it."""
-    @_builtins.property
-    def token(self) -> Global___Token: ...
-    def __init__(
-        self,
-        *,
-        token: Global___Token | None = ...,
-        secret: _builtins.str = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["token", b"token"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["secret", b"secret", "token", b"token"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___CreateTokenResponse: _TypeAlias = CreateTokenResponse  # noqa: Y015
-
-@_typing.final
 class ListTokensRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -149,26 +125,6 @@ class RevokeTokenRequest(_message.Message):
 Global___RevokeTokenRequest: _TypeAlias = RevokeTokenRequest  # noqa: Y015
 
 @_typing.final
-class RevokeTokenResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TOKEN_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def token(self) -> Global___Token: ...
-    def __init__(
-        self,
-        *,
-        token: Global___Token | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["token", b"token"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["token", b"token"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___RevokeTokenResponse: _TypeAlias = RevokeTokenResponse  # noqa: Y015
-
-@_typing.final
 class ConfirmTokenRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -189,26 +145,6 @@ class ConfirmTokenRequest(_message.Message):
 Global___ConfirmTokenRequest: _TypeAlias = ConfirmTokenRequest  # noqa: Y015
 
 @_typing.final
-class ConfirmTokenResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    TOKEN_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def token(self) -> Global___Token: ...
-    def __init__(
-        self,
-        *,
-        token: Global___Token | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["token", b"token"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["token", b"token"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___ConfirmTokenResponse: _TypeAlias = ConfirmTokenResponse  # noqa: Y015
-
-@_typing.final
 class Token(_message.Message):
     """All that is kept of a token."""
 
@@ -223,12 +159,15 @@ class Token(_message.Message):
     LAST_USE_TIME_FIELD_NUMBER: _builtins.int
     REVOKE_TIME_FIELD_NUMBER: _builtins.int
     SUSPENDED_FIELD_NUMBER: _builtins.int
+    SECRET_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """tokens/{id}"""
     principal: _builtins.str
     label: _builtins.str
     suspended: _builtins.bool
     """Whether it came with a restored backup, and waits for ConfirmToken."""
+    secret: _builtins.str
+    """The token itself, as clients send it: only in the answer of CreateToken."""
     @_builtins.property
     def roles(self) -> _containers.RepeatedScalarFieldContainer[_access_pb2.AccessRole.ValueType]: ...
     @_builtins.property
@@ -257,10 +196,11 @@ class Token(_message.Message):
         last_use_time: _timestamp_pb2.Timestamp | None = ...,
         revoke_time: _timestamp_pb2.Timestamp | None = ...,
         suspended: _builtins.bool = ...,
+        secret: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "expire_time", b"expire_time", "last_use_time", b"last_use_time", "revoke_time", b"revoke_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "expire_time", b"expire_time", "label", b"label", "last_use_time", b"last_use_time", "name", b"name", "principal", b"principal", "revoke_time", b"revoke_time", "roles", b"roles", "suspended", b"suspended"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "expire_time", b"expire_time", "label", b"label", "last_use_time", b"last_use_time", "name", b"name", "principal", b"principal", "revoke_time", b"revoke_time", "roles", b"roles", "secret", b"secret", "suspended", b"suspended"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -386,26 +326,6 @@ class AddGrantRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___AddGrantRequest: _TypeAlias = AddGrantRequest  # noqa: Y015
-
-@_typing.final
-class AddGrantResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    GRANT_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def grant(self) -> Global___Grant: ...
-    def __init__(
-        self,
-        *,
-        grant: Global___Grant | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["grant", b"grant"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["grant", b"grant"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___AddGrantResponse: _TypeAlias = AddGrantResponse  # noqa: Y015
 
 @_typing.final
 class ListGrantsRequest(_message.Message):

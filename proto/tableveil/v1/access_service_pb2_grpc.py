@@ -37,7 +37,7 @@ class AccessServiceStub(object):
         self.CreateToken = channel.unary_unary(
                 '/tableveil.v1.AccessService/CreateToken',
                 request_serializer=tableveil_dot_v1_dot_access__service__pb2.CreateTokenRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.CreateTokenResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.Token.FromString,
                 _registered_method=True)
         self.ListTokens = channel.unary_unary(
                 '/tableveil.v1.AccessService/ListTokens',
@@ -47,17 +47,17 @@ class AccessServiceStub(object):
         self.RevokeToken = channel.unary_unary(
                 '/tableveil.v1.AccessService/RevokeToken',
                 request_serializer=tableveil_dot_v1_dot_access__service__pb2.RevokeTokenRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.RevokeTokenResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.Token.FromString,
                 _registered_method=True)
         self.ConfirmToken = channel.unary_unary(
                 '/tableveil.v1.AccessService/ConfirmToken',
                 request_serializer=tableveil_dot_v1_dot_access__service__pb2.ConfirmTokenRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.ConfirmTokenResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.Token.FromString,
                 _registered_method=True)
         self.AddGrant = channel.unary_unary(
                 '/tableveil.v1.AccessService/AddGrant',
                 request_serializer=tableveil_dot_v1_dot_access__service__pb2.AddGrantRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.AddGrantResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_access__service__pb2.Grant.FromString,
                 _registered_method=True)
         self.ListGrants = channel.unary_unary(
                 '/tableveil.v1.AccessService/ListGrants',
@@ -141,7 +141,7 @@ def add_AccessServiceServicer_to_server(servicer, server):
             'CreateToken': grpc.unary_unary_rpc_method_handler(
                     servicer.CreateToken,
                     request_deserializer=tableveil_dot_v1_dot_access__service__pb2.CreateTokenRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.CreateTokenResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.Token.SerializeToString,
             ),
             'ListTokens': grpc.unary_unary_rpc_method_handler(
                     servicer.ListTokens,
@@ -151,17 +151,17 @@ def add_AccessServiceServicer_to_server(servicer, server):
             'RevokeToken': grpc.unary_unary_rpc_method_handler(
                     servicer.RevokeToken,
                     request_deserializer=tableveil_dot_v1_dot_access__service__pb2.RevokeTokenRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.RevokeTokenResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.Token.SerializeToString,
             ),
             'ConfirmToken': grpc.unary_unary_rpc_method_handler(
                     servicer.ConfirmToken,
                     request_deserializer=tableveil_dot_v1_dot_access__service__pb2.ConfirmTokenRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.ConfirmTokenResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.Token.SerializeToString,
             ),
             'AddGrant': grpc.unary_unary_rpc_method_handler(
                     servicer.AddGrant,
                     request_deserializer=tableveil_dot_v1_dot_access__service__pb2.AddGrantRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.AddGrantResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_access__service__pb2.Grant.SerializeToString,
             ),
             'ListGrants': grpc.unary_unary_rpc_method_handler(
                     servicer.ListGrants,
@@ -205,7 +205,7 @@ class AccessService(object):
             target,
             '/tableveil.v1.AccessService/CreateToken',
             tableveil_dot_v1_dot_access__service__pb2.CreateTokenRequest.SerializeToString,
-            tableveil_dot_v1_dot_access__service__pb2.CreateTokenResponse.FromString,
+            tableveil_dot_v1_dot_access__service__pb2.Token.FromString,
             options,
             channel_credentials,
             insecure,
@@ -259,7 +259,7 @@ class AccessService(object):
             target,
             '/tableveil.v1.AccessService/RevokeToken',
             tableveil_dot_v1_dot_access__service__pb2.RevokeTokenRequest.SerializeToString,
-            tableveil_dot_v1_dot_access__service__pb2.RevokeTokenResponse.FromString,
+            tableveil_dot_v1_dot_access__service__pb2.Token.FromString,
             options,
             channel_credentials,
             insecure,
@@ -286,7 +286,7 @@ class AccessService(object):
             target,
             '/tableveil.v1.AccessService/ConfirmToken',
             tableveil_dot_v1_dot_access__service__pb2.ConfirmTokenRequest.SerializeToString,
-            tableveil_dot_v1_dot_access__service__pb2.ConfirmTokenResponse.FromString,
+            tableveil_dot_v1_dot_access__service__pb2.Token.FromString,
             options,
             channel_credentials,
             insecure,
@@ -313,7 +313,7 @@ class AccessService(object):
             target,
             '/tableveil.v1.AccessService/AddGrant',
             tableveil_dot_v1_dot_access__service__pb2.AddGrantRequest.SerializeToString,
-            tableveil_dot_v1_dot_access__service__pb2.AddGrantResponse.FromString,
+            tableveil_dot_v1_dot_access__service__pb2.Grant.FromString,
             options,
             channel_credentials,
             insecure,

@@ -14,15 +14,15 @@ GRPC_VERSION: str
 
 class AccessServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
-    CreateToken: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.CreateTokenRequest, _access_service_pb2.CreateTokenResponse]
+    CreateToken: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.CreateTokenRequest, _access_service_pb2.Token]
     """Makes a token. Only this answer has its text."""
     ListTokens: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ListTokensRequest, _access_service_pb2.ListTokensResponse]
     """Newest first, with those that are not accepted any more."""
-    RevokeToken: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.RevokeTokenRequest, _access_service_pb2.RevokeTokenResponse]
+    RevokeToken: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.RevokeTokenRequest, _access_service_pb2.Token]
     """Calls with the token are refused from now on, and its open streams end within seconds."""
-    ConfirmToken: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ConfirmTokenRequest, _access_service_pb2.ConfirmTokenResponse]
+    ConfirmToken: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ConfirmTokenRequest, _access_service_pb2.Token]
     """Accepts a token again that a restore suspended."""
-    AddGrant: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.AddGrantRequest, _access_service_pb2.AddGrantResponse]
+    AddGrant: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.AddGrantRequest, _access_service_pb2.Grant]
     """Gives a role. An equal grant that is there is returned; if it was suspended, it counts again."""
     ListGrants: _grpc.UnaryUnaryMultiCallable[_access_service_pb2.ListGrantsRequest, _access_service_pb2.ListGrantsResponse]
     """Newest first: the grants on what the caller administers."""
@@ -37,7 +37,7 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _access_service_pb2.CreateTokenRequest,
         context: _grpc.ServicerContext,
-    ) -> _access_service_pb2.CreateTokenResponse:
+    ) -> _access_service_pb2.Token:
         """Makes a token. Only this answer has its text."""
 
     @_abc_1.abstractmethod
@@ -53,7 +53,7 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _access_service_pb2.RevokeTokenRequest,
         context: _grpc.ServicerContext,
-    ) -> _access_service_pb2.RevokeTokenResponse:
+    ) -> _access_service_pb2.Token:
         """Calls with the token are refused from now on, and its open streams end within seconds."""
 
     @_abc_1.abstractmethod
@@ -61,7 +61,7 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _access_service_pb2.ConfirmTokenRequest,
         context: _grpc.ServicerContext,
-    ) -> _access_service_pb2.ConfirmTokenResponse:
+    ) -> _access_service_pb2.Token:
         """Accepts a token again that a restore suspended."""
 
     @_abc_1.abstractmethod
@@ -69,7 +69,7 @@ class AccessServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _access_service_pb2.AddGrantRequest,
         context: _grpc.ServicerContext,
-    ) -> _access_service_pb2.AddGrantResponse:
+    ) -> _access_service_pb2.Grant:
         """Gives a role. An equal grant that is there is returned; if it was suspended, it counts again."""
 
     @_abc_1.abstractmethod

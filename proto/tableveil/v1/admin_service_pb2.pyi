@@ -116,7 +116,7 @@ class GetServerStatusRequest(_message.Message):
 Global___GetServerStatusRequest: _TypeAlias = GetServerStatusRequest  # noqa: Y015
 
 @_typing.final
-class GetServerStatusResponse(_message.Message):
+class ServerStatus(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     DATABASE_FIELD_NUMBER: _builtins.int
@@ -137,7 +137,7 @@ class GetServerStatusResponse(_message.Message):
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___GetServerStatusResponse: _TypeAlias = GetServerStatusResponse  # noqa: Y015
+Global___ServerStatus: _TypeAlias = ServerStatus  # noqa: Y015
 
 @_typing.final
 class Finding(_message.Message):
@@ -189,26 +189,6 @@ class BackupDatabaseRequest(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___BackupDatabaseRequest: _TypeAlias = BackupDatabaseRequest  # noqa: Y015
-
-@_typing.final
-class BackupDatabaseResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    BACKUP_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def backup(self) -> Global___Backup: ...
-    def __init__(
-        self,
-        *,
-        backup: Global___Backup | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["backup", b"backup"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["backup", b"backup"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___BackupDatabaseResponse: _TypeAlias = BackupDatabaseResponse  # noqa: Y015
 
 @_typing.final
 class Backup(_message.Message):

@@ -42,12 +42,12 @@ class AdminServiceStub(object):
         self.GetServerStatus = channel.unary_unary(
                 '/tableveil.v1.AdminService/GetServerStatus',
                 request_serializer=tableveil_dot_v1_dot_admin__service__pb2.GetServerStatusRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_admin__service__pb2.GetServerStatusResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_admin__service__pb2.ServerStatus.FromString,
                 _registered_method=True)
         self.BackupDatabase = channel.unary_unary(
                 '/tableveil.v1.AdminService/BackupDatabase',
                 request_serializer=tableveil_dot_v1_dot_admin__service__pb2.BackupDatabaseRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_admin__service__pb2.BackupDatabaseResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_admin__service__pb2.Backup.FromString,
                 _registered_method=True)
 
 
@@ -87,12 +87,12 @@ def add_AdminServiceServicer_to_server(servicer, server):
             'GetServerStatus': grpc.unary_unary_rpc_method_handler(
                     servicer.GetServerStatus,
                     request_deserializer=tableveil_dot_v1_dot_admin__service__pb2.GetServerStatusRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_admin__service__pb2.GetServerStatusResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_admin__service__pb2.ServerStatus.SerializeToString,
             ),
             'BackupDatabase': grpc.unary_unary_rpc_method_handler(
                     servicer.BackupDatabase,
                     request_deserializer=tableveil_dot_v1_dot_admin__service__pb2.BackupDatabaseRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_admin__service__pb2.BackupDatabaseResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_admin__service__pb2.Backup.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -148,7 +148,7 @@ class AdminService(object):
             target,
             '/tableveil.v1.AdminService/GetServerStatus',
             tableveil_dot_v1_dot_admin__service__pb2.GetServerStatusRequest.SerializeToString,
-            tableveil_dot_v1_dot_admin__service__pb2.GetServerStatusResponse.FromString,
+            tableveil_dot_v1_dot_admin__service__pb2.ServerStatus.FromString,
             options,
             channel_credentials,
             insecure,
@@ -175,7 +175,7 @@ class AdminService(object):
             target,
             '/tableveil.v1.AdminService/BackupDatabase',
             tableveil_dot_v1_dot_admin__service__pb2.BackupDatabaseRequest.SerializeToString,
-            tableveil_dot_v1_dot_admin__service__pb2.BackupDatabaseResponse.FromString,
+            tableveil_dot_v1_dot_admin__service__pb2.Backup.FromString,
             options,
             channel_credentials,
             insecure,

@@ -16,9 +16,9 @@ class AdminServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
     GetServerInfo: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.GetServerInfoRequest, _admin_service_pb2.ServerInfo]
     """The server's version and limits, and the caller as the server knows it. For everybody with any role."""
-    GetServerStatus: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.GetServerStatusRequest, _admin_service_pb2.GetServerStatusResponse]
+    GetServerStatus: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.GetServerStatusRequest, _admin_service_pb2.ServerStatus]
     """Checks the database and the files beside it. Nothing is changed."""
-    BackupDatabase: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.BackupDatabaseRequest, _admin_service_pb2.BackupDatabaseResponse]
+    BackupDatabase: _grpc.UnaryUnaryMultiCallable[_admin_service_pb2.BackupDatabaseRequest, _admin_service_pb2.Backup]
     """Writes a copy of the database, as of one moment, into the server's directory for backups. The call returns when the
     copy is safe on the disk. Jobs go on meanwhile. A cancelled call leaves nothing behind.
     """
@@ -37,7 +37,7 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _admin_service_pb2.GetServerStatusRequest,
         context: _grpc.ServicerContext,
-    ) -> _admin_service_pb2.GetServerStatusResponse:
+    ) -> _admin_service_pb2.ServerStatus:
         """Checks the database and the files beside it. Nothing is changed."""
 
     @_abc_1.abstractmethod
@@ -45,7 +45,7 @@ class AdminServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _admin_service_pb2.BackupDatabaseRequest,
         context: _grpc.ServicerContext,
-    ) -> _admin_service_pb2.BackupDatabaseResponse:
+    ) -> _admin_service_pb2.Backup:
         """Writes a copy of the database, as of one moment, into the server's directory for backups. The call returns when the
         copy is safe on the disk. Jobs go on meanwhile. A cancelled call leaves nothing behind.
         """

@@ -59,26 +59,6 @@ class CreateHierarchyRequest(_message.Message):
 Global___CreateHierarchyRequest: _TypeAlias = CreateHierarchyRequest  # noqa: Y015
 
 @_typing.final
-class CreateHierarchyResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    HIERARCHY_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def hierarchy(self) -> Global___StoredHierarchyInfo: ...
-    def __init__(
-        self,
-        *,
-        hierarchy: Global___StoredHierarchyInfo | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["hierarchy", b"hierarchy"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["hierarchy", b"hierarchy"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___CreateHierarchyResponse: _TypeAlias = CreateHierarchyResponse  # noqa: Y015
-
-@_typing.final
 class ListHierarchiesRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

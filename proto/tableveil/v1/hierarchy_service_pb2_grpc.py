@@ -37,7 +37,7 @@ class HierarchyServiceStub(object):
         self.CreateHierarchy = channel.stream_unary(
                 '/tableveil.v1.HierarchyService/CreateHierarchy',
                 request_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.CreateHierarchyRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.CreateHierarchyResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.StoredHierarchyInfo.FromString,
                 _registered_method=True)
         self.ListHierarchies = channel.unary_unary(
                 '/tableveil.v1.HierarchyService/ListHierarchies',
@@ -106,7 +106,7 @@ def add_HierarchyServiceServicer_to_server(servicer, server):
             'CreateHierarchy': grpc.stream_unary_rpc_method_handler(
                     servicer.CreateHierarchy,
                     request_deserializer=tableveil_dot_v1_dot_hierarchy__service__pb2.CreateHierarchyRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.CreateHierarchyResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_hierarchy__service__pb2.StoredHierarchyInfo.SerializeToString,
             ),
             'ListHierarchies': grpc.unary_unary_rpc_method_handler(
                     servicer.ListHierarchies,
@@ -155,7 +155,7 @@ class HierarchyService(object):
             target,
             '/tableveil.v1.HierarchyService/CreateHierarchy',
             tableveil_dot_v1_dot_hierarchy__service__pb2.CreateHierarchyRequest.SerializeToString,
-            tableveil_dot_v1_dot_hierarchy__service__pb2.CreateHierarchyResponse.FromString,
+            tableveil_dot_v1_dot_hierarchy__service__pb2.StoredHierarchyInfo.FromString,
             options,
             channel_credentials,
             insecure,

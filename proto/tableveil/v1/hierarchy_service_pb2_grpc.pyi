@@ -14,7 +14,7 @@ GRPC_VERSION: str
 
 class HierarchyServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
-    CreateHierarchy: _grpc.StreamUnaryMultiCallable[_hierarchy_service_pb2.CreateHierarchyRequest, _hierarchy_service_pb2.CreateHierarchyResponse]
+    CreateHierarchy: _grpc.StreamUnaryMultiCallable[_hierarchy_service_pb2.CreateHierarchyRequest, _hierarchy_service_pb2.StoredHierarchyInfo]
     """Stores a hierarchy as the next version of its name; the same content again returns the version there is."""
     ListHierarchies: _grpc.UnaryUnaryMultiCallable[_hierarchy_service_pb2.ListHierarchiesRequest, _hierarchy_service_pb2.ListHierarchiesResponse]
     """Newest version of each name first by name."""
@@ -33,7 +33,7 @@ class HierarchyServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request_iterator: _abc.Iterator[_hierarchy_service_pb2.CreateHierarchyRequest],
         context: _grpc.ServicerContext,
-    ) -> _hierarchy_service_pb2.CreateHierarchyResponse:
+    ) -> _hierarchy_service_pb2.StoredHierarchyInfo:
         """Stores a hierarchy as the next version of its name; the same content again returns the version there is."""
 
     @_abc_1.abstractmethod

@@ -201,26 +201,6 @@ class DescribeTableRequest(_message.Message):
 Global___DescribeTableRequest: _TypeAlias = DescribeTableRequest  # noqa: Y015
 
 @_typing.final
-class DescribeTableResponse(_message.Message):
-    DESCRIPTOR: _descriptor.Descriptor
-
-    DESCRIPTION_FIELD_NUMBER: _builtins.int
-    @_builtins.property
-    def description(self) -> Global___TableDescription: ...
-    def __init__(
-        self,
-        *,
-        description: Global___TableDescription | None = ...,
-    ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["description", b"description"]  # noqa: Y015
-    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["description", b"description"]  # noqa: Y015
-    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
-
-Global___DescribeTableResponse: _TypeAlias = DescribeTableResponse  # noqa: Y015
-
-@_typing.final
 class TableDescription(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -42,7 +42,7 @@ class TableServiceStub(object):
         self.DescribeTable = channel.unary_unary(
                 '/tableveil.v1.TableService/DescribeTable',
                 request_serializer=tableveil_dot_v1_dot_table__service__pb2.DescribeTableRequest.SerializeToString,
-                response_deserializer=tableveil_dot_v1_dot_table__service__pb2.DescribeTableResponse.FromString,
+                response_deserializer=tableveil_dot_v1_dot_table__service__pb2.TableDescription.FromString,
                 _registered_method=True)
         self.LoadTable = channel.stream_unary(
                 '/tableveil.v1.TableService/LoadTable',
@@ -122,7 +122,7 @@ def add_TableServiceServicer_to_server(servicer, server):
             'DescribeTable': grpc.unary_unary_rpc_method_handler(
                     servicer.DescribeTable,
                     request_deserializer=tableveil_dot_v1_dot_table__service__pb2.DescribeTableRequest.FromString,
-                    response_serializer=tableveil_dot_v1_dot_table__service__pb2.DescribeTableResponse.SerializeToString,
+                    response_serializer=tableveil_dot_v1_dot_table__service__pb2.TableDescription.SerializeToString,
             ),
             'LoadTable': grpc.stream_unary_rpc_method_handler(
                     servicer.LoadTable,
@@ -198,7 +198,7 @@ class TableService(object):
             target,
             '/tableveil.v1.TableService/DescribeTable',
             tableveil_dot_v1_dot_table__service__pb2.DescribeTableRequest.SerializeToString,
-            tableveil_dot_v1_dot_table__service__pb2.DescribeTableResponse.FromString,
+            tableveil_dot_v1_dot_table__service__pb2.TableDescription.FromString,
             options,
             channel_credentials,
             insecure,

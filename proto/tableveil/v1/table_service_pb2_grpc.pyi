@@ -16,7 +16,7 @@ class TableServiceStub:
     def __init__(self, channel: _grpc.Channel) -> None: ...
     ListTables: _grpc.UnaryUnaryMultiCallable[_table_service_pb2.ListTablesRequest, _table_service_pb2.ListTablesResponse]
     """Tables and views by schema and name, without those of Tableveil's own state."""
-    DescribeTable: _grpc.UnaryUnaryMultiCallable[_table_service_pb2.DescribeTableRequest, _table_service_pb2.DescribeTableResponse]
+    DescribeTable: _grpc.UnaryUnaryMultiCallable[_table_service_pb2.DescribeTableRequest, _table_service_pb2.TableDescription]
     """Describes a table. The answer has values only if the client asks for them."""
     LoadTable: _grpc.StreamUnaryMultiCallable[_table_service_pb2.LoadTableRequest, _table_service_pb2.LoadTableResponse]
     """Loads rows into a table, all of them or none. They come from a file on the server, or with the messages."""
@@ -41,7 +41,7 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         self,
         request: _table_service_pb2.DescribeTableRequest,
         context: _grpc.ServicerContext,
-    ) -> _table_service_pb2.DescribeTableResponse:
+    ) -> _table_service_pb2.TableDescription:
         """Describes a table. The answer has values only if the client asks for them."""
 
     @_abc_1.abstractmethod

@@ -10,7 +10,6 @@ from tableveil.cli import wording
 from tableveil.cli.doctor import show_findings
 from tableveil.cli.output import Output
 from tableveil.cli.verb import Session, verb
-from tableveil.v1 import admin_service_pb2
 
 
 @click.command()
@@ -24,7 +23,7 @@ def backup(session: Session, name: str) -> None:
     """
     found, output = session.client.back_up(name), session.output
     if output.as_json:
-        output.json(admin_service_pb2.BackupDatabaseResponse(backup=found))
+        output.json({"backup": found})
         return
     size = f"{found.size_bytes:,} bytes, {found.tables} tables with {found.rows:,} rows"
     output.show(f"{found.path}: {size}, in {wording.duration(found.duration)}.")

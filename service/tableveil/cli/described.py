@@ -50,7 +50,7 @@ def describe(session: Session, table: str, schema: str | None, values: int) -> N
     output = session.output
     found = session.client.describe_table(named_table(table, schema), values)
     if output.as_json:
-        output.json(table_service_pb2.DescribeTableResponse(description=found))
+        output.json({"description": found})
         return
     rows = [
         (

@@ -46,7 +46,7 @@ def doctor(session: Session, database: Path | None) -> None:
 def show_findings(output: Output, database: str, findings: Sequence[v1.Finding]) -> None:
     """Writes what was found, with what to do below each."""
     if output.as_json:
-        output.json(v1.GetServerStatusResponse(database=database, findings=findings))
+        output.json(v1.ServerStatus(database=database, findings=findings))
         return
     output.show(Text(wording.printable(database), style="bold"))
     for finding in findings:
@@ -58,11 +58,11 @@ def show_findings(output: Output, database: str, findings: Sequence[v1.Finding])
             output.show(Text(f"      {wording.printable(finding.advice)}", style="italic"))
 
 
-def _from_server(session: Session) -> v1.GetServerStatusResponse:
+def _from_server(session: Session) -> v1.ServerStatus:
     return session.client.get_server_status()
 
 
-def _from_file(session: Session, database: Path) -> v1.GetServerStatusResponse:
+def _from_file(session: Session, database: Path) -> v1.ServerStatus:
     # DuckDB takes longer to load than most commands take.
     from tableveil.backend import read_only
     from tableveil.convert import finding_to_proto
@@ -76,10 +76,10 @@ def _from_file(session: Session, database: Path) -> v1.GetServerStatusResponse:
                 findings += examine_state(opened)
         except BusyError as locked:
             return _from_owner(session, path, locked)
-    return v1.GetServerStatusResponse(database=str(path), findings=map(finding_to_proto, findings))
+    return v1.ServerStatus(database=str(path), findings=map(finding_to_proto, findings))
 
 
-def _from_owner(session: Session, path: Path, locked: BusyError) -> v1.GetServerStatusResponse:
+def _from_owner(session: Session, path: Path, locked: BusyError) -> v1.ServerStatus:
     """The report of the server that has the file open."""
     try:
         found = _from_server(session)

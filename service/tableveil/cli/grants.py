@@ -40,7 +40,7 @@ def add(session: Session, role: str, principal: str, group: str, schema: str, ta
         rule.principal = principal
     made = session.client.add_grant(rule)
     if session.output.as_json:
-        session.output.json(v1.AddGrantResponse(grant=made))
+        session.output.json({"grant": made})
     else:
         session.output.show(f"{made.name}: {_grantee(rule)} is {role} of {_scope(rule)}.")
 

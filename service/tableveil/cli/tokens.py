@@ -54,11 +54,10 @@ def create(
     else:
         made = _created_in(database, principal, label, role or tuple(_ROLES), lifetime)
     if session.output.as_json:
-        session.output.json(made)
+        session.output.json({"token": made})
         return
-    token = made.token
-    until = wording.moment(token.expire_time)
-    session.output.tell(f"{token.name} of {wording.printable(principal)} is valid until {until}; it is shown only now.")
+    until = wording.moment(made.expire_time)
+    session.output.tell(f"{made.name} of {wording.printable(principal)} is valid until {until}; it is shown only now.")
     click.echo(made.secret)
 
 
@@ -83,7 +82,7 @@ def revoke(session: Session, token: Sequence[str]) -> None:
     for name in token:
         revoked = session.client.revoke_token(name)
         if session.output.as_json:
-            session.output.json(v1.RevokeTokenResponse(token=revoked))
+            session.output.json({"token": revoked})
         else:
             session.output.show(f"{revoked.name} of {wording.printable(revoked.principal)} is revoked.")
 
@@ -96,14 +95,12 @@ def confirm(session: Session, token: Sequence[str]) -> None:
     for name in token:
         confirmed = session.client.confirm_token(name)
         if session.output.as_json:
-            session.output.json(v1.ConfirmTokenResponse(token=confirmed))
+            session.output.json({"token": confirmed})
         else:
             session.output.show(f"{confirmed.name} of {wording.printable(confirmed.principal)} is confirmed.")
 
 
-def _created_in(
-    database: Path, principal: str, label: str, roles: Sequence[str], lifetime: timedelta
-) -> v1.CreateTokenResponse:
+def _created_in(database: Path, principal: str, label: str, roles: Sequence[str], lifetime: timedelta) -> v1.Token:
     # DuckDB takes longer to load than most commands take.
     from tableveil.backend import Database, Settings
     from tableveil.convert.tokens import token_to_proto
@@ -121,7 +118,7 @@ def _created_in(
             note_offline(ledger, now(), f"tokens create: a token of {principal} with the roles {', '.join(roles)}")
         with closing(Tokens(opened)) as tokens_of:
             token, secret = tokens_of.create(principal, label, [role.upper() for role in roles], lifetime)
-    return v1.CreateTokenResponse(token=token_to_proto(token), secret=secret)
+    return token_to_proto(token, secret)
 
 
 def _row(token: v1.Token) -> tuple[str, ...]:

@@ -15,8 +15,8 @@ from tableveil.state.tokens import Token
 from tableveil.v1 import access_service_pb2 as v1
 
 
-def token_to_proto(token: Token) -> v1.Token:
-    """All that is known of a token."""
+def token_to_proto(token: Token, secret: str = "") -> v1.Token:
+    """All that is known of a token; the text of a new one is its `secret`."""
     return v1.Token(
         name=f"tokens/{token.number}",
         principal=token.principal,
@@ -27,6 +27,7 @@ def token_to_proto(token: Token) -> v1.Token:
         last_use_time=timestamp(token.last_used_at),
         revoke_time=timestamp(token.revoked_at),
         suspended=token.suspended,
+        secret=secret,
     )
 
 

@@ -28,12 +28,12 @@ class AccessService(access_service_pb2_grpc.AccessServiceServicer):
 
     def CreateToken(  # noqa: N802
         self, request: v1.CreateTokenRequest, context: grpc.ServicerContext
-    ) -> v1.CreateTokenResponse:
+    ) -> v1.Token:
         """The only answer that has a token's text."""
         lifetime = lifetime_from_proto(request.lifetime) if request.HasField("lifetime") else LIFETIME
         roles = roles_from_proto(request.roles)
         token, secret = self._tokens.create(request.principal, request.label, roles, lifetime)
-        return v1.CreateTokenResponse(token=token_to_proto(token), secret=secret)
+        return token_to_proto(token, secret)
 
     def ListTokens(  # noqa: N802
         self, request: v1.ListTokensRequest, context: grpc.ServicerContext
@@ -44,21 +44,21 @@ class AccessService(access_service_pb2_grpc.AccessServiceServicer):
 
     def RevokeToken(  # noqa: N802
         self, request: v1.RevokeTokenRequest, context: grpc.ServicerContext
-    ) -> v1.RevokeTokenResponse:
+    ) -> v1.Token:
         """Revoking the token of this very call is fine: this is its last one."""
-        return v1.RevokeTokenResponse(token=token_to_proto(self._tokens.revoke(token_number(request.name))))
+        return token_to_proto(self._tokens.revoke(token_number(request.name)))
 
     def ConfirmToken(  # noqa: N802
         self, request: v1.ConfirmTokenRequest, context: grpc.ServicerContext
-    ) -> v1.ConfirmTokenResponse:
+    ) -> v1.Token:
         """A token that is revoked or expired as well stays refused."""
-        return v1.ConfirmTokenResponse(token=token_to_proto(self._tokens.confirm(token_number(request.name))))
+        return token_to_proto(self._tokens.confirm(token_number(request.name)))
 
     def AddGrant(  # noqa: N802
         self, request: v1.AddGrantRequest, context: grpc.ServicerContext
-    ) -> v1.AddGrantResponse:
+    ) -> v1.Grant:
         """The grant, which counts from now on."""
-        return v1.AddGrantResponse(grant=grant_to_proto(self._access.add(caller(), wanted_from_proto(request.rule))))
+        return grant_to_proto(self._access.add(caller(), wanted_from_proto(request.rule)))
 
     def ListGrants(  # noqa: N802
         self, request: v1.ListGrantsRequest, context: grpc.ServicerContext

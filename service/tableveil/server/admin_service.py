@@ -37,14 +37,14 @@ class AdminService(admin_service_pb2_grpc.AdminServiceServicer):
 
     def GetServerStatus(  # noqa: N802
         self, request: v1.GetServerStatusRequest, context: grpc.ServicerContext
-    ) -> v1.GetServerStatusResponse:
+    ) -> v1.ServerStatus:
         """The findings; problems are the answer, not an error."""
         findings = map(finding_to_proto, self._upkeep.examine(control_of(context)))
-        return v1.GetServerStatusResponse(database=str(self._upkeep.database), findings=findings)
+        return v1.ServerStatus(database=str(self._upkeep.database), findings=findings)
 
     def BackupDatabase(  # noqa: N802
         self, request: v1.BackupDatabaseRequest, context: grpc.ServicerContext
-    ) -> v1.BackupDatabaseResponse:
+    ) -> v1.Backup:
         """The finished backup; it ends early with the client, or with the server."""
         backup = self._upkeep.back_up(request.name, control_of(context))
-        return v1.BackupDatabaseResponse(backup=backup_to_proto(backup))
+        return backup_to_proto(backup)

@@ -39,14 +39,14 @@ class HierarchyService(hierarchy_service_pb2_grpc.HierarchyServiceServicer):
 
     def CreateHierarchy(  # noqa: N802
         self, request_iterator: Iterator[v1.CreateHierarchyRequest], context: grpc.ServicerContext
-    ) -> v1.CreateHierarchyResponse:
+    ) -> v1.StoredHierarchyInfo:
         """Stores the rows of all messages; a client that goes away before the end leaves nothing."""
         with self._uploads.taken():
             first = next(request_iterator, v1.CreateHierarchyRequest())
             pieces = ((request.rows, request.ByteSize()) for request in chain([first], request_iterator))
             rows = _received(pieces, first.row_count)
             stored = self._hierarchies.create(first.name, rows, first.origin)
-        return v1.CreateHierarchyResponse(hierarchy=stored_hierarchy_to_proto(stored))
+        return stored_hierarchy_to_proto(stored)
 
     def ListHierarchies(  # noqa: N802
         self, request: v1.ListHierarchiesRequest, context: grpc.ServicerContext

@@ -53,13 +53,13 @@ class TableService(table_service_pb2_grpc.TableServiceServicer):
 
     def DescribeTable(  # noqa: N802
         self, request: v1.DescribeTableRequest, context: grpc.ServicerContext
-    ) -> v1.DescribeTableResponse:
+    ) -> v1.TableDescription:
         """Reads the table until it is done, or the client is gone."""
         control = control_of(context)
         values = most_values(request.values)
         with self._checks.taken():
             description = self._tables.describe(table_from_proto(request.table), values, control)
-        return v1.DescribeTableResponse(description=description_to_proto(description))
+        return description_to_proto(description)
 
     def LoadTable(  # noqa: N802
         self, request_iterator: Iterator[v1.LoadTableRequest], context: grpc.ServicerContext

@@ -229,7 +229,7 @@ def test_a_revoked_token_takes_its_roles_from_the_jobs_that_wait(house: House, m
     made = admin.create_token("zoe", "test", [access_pb2.ACCESS_ROLE_STEWARD])
     with held_up(monkeypatch), Client(house.server.address, made.secret) as zoe:
         job = zoe.submit(message_of("stolen")).name
-        admin.revoke_token(made.token.name)
+        admin.revoke_token(made.name)
     *_, last = admin.watch_job(job)
     assert (last.state, last.failure.code) == (job_service_pb2.JOB_STATE_FAILED, "PERMISSION_DENIED")
 

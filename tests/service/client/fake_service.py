@@ -376,7 +376,7 @@ class FakeService(
         self,
         request_iterator: Iterator[hierarchy_service_pb2.CreateHierarchyRequest],
         context: grpc.ServicerContext,
-    ) -> hierarchy_service_pb2.CreateHierarchyResponse:
+    ) -> hierarchy_service_pb2.StoredHierarchyInfo:
         requests = list(request_iterator)
         self._received("CreateHierarchy", requests[0], context)
         rows = [list(row.labels) for request in requests for row in request.rows]
@@ -385,7 +385,7 @@ class FakeService(
         )
         self.hierarchies.append(info)
         self.hierarchy_rows.append(rows)
-        return hierarchy_service_pb2.CreateHierarchyResponse(hierarchy=info)
+        return info
 
     def ListHierarchies(  # noqa: N802
         self, request: hierarchy_service_pb2.ListHierarchiesRequest, context: grpc.ServicerContext

@@ -47,7 +47,7 @@ def test_findings_of_every_level(stub: admin_service_pb2_grpc.AdminServiceStub, 
 
 def test_a_backup(stub: admin_service_pb2_grpc.AdminServiceStub, upkeep: Mock) -> None:
     upkeep.back_up.return_value = Backup(Path("/backups/x.duckdb"), 12, 3, 45, 0.5)
-    made = stub.BackupDatabase(v1.BackupDatabaseRequest(name="x")).backup
+    made = stub.BackupDatabase(v1.BackupDatabaseRequest(name="x"))
     assert made == v1.Backup(path="/backups/x.duckdb", size_bytes=12, tables=3, rows=45, duration=duration(0.5))
     assert upkeep.back_up.call_args.args[0] == "x"
 

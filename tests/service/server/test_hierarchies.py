@@ -47,7 +47,7 @@ def stub(channel: grpc.Channel) -> hierarchy_service_pb2_grpc.HierarchyServiceSt
 def test_chunks_make_one_hierarchy(stub: hierarchy_service_pb2_grpc.HierarchyServiceStub, hierarchies: Mock) -> None:
     hierarchies.create.return_value = stored("zip", 4)
     chunks = [chunk("zip", ("02139", "0213*", "*"), of=3), chunk("ignored", ("02138", "0213*", "*"), ()), chunk("")]
-    assert stub.CreateHierarchy(iter(chunks)).hierarchy.version == 4
+    assert stub.CreateHierarchy(iter(chunks)).version == 4
     rows = [("02139", "0213*", "*"), ("02138", "0213*", "*"), ()]
     assert hierarchies.create.call_args.args == ("zip", rows, "")
 
@@ -157,7 +157,7 @@ def test_where_rows_come_from_is_told_and_kept(
     hierarchies.create.return_value = replace(stored("zip"), origin="zip.csv")
     first, further = chunk("zip", ("1", "*"), of=2), chunk("", ("2", "*"))
     first.origin, further.origin = "zip.csv", "ignored"
-    assert stub.CreateHierarchy(iter([first, further])).hierarchy.origin == "zip.csv"
+    assert stub.CreateHierarchy(iter([first, further])).origin == "zip.csv"
     assert hierarchies.create.call_args.args == ("zip", [("1", "*"), ("2", "*")], "zip.csv")
 
 

@@ -185,7 +185,7 @@ def test_a_description_shows_as_many_values_as_asked(
     stub: table_service_pb2_grpc.TableServiceStub, tables: Mock
 ) -> None:
     tables.describe.return_value = TableDescription(TableReference("", "main", "people"), 3, ())
-    found = stub.DescribeTable(v1.DescribeTableRequest(table=PEOPLE)).description
+    found = stub.DescribeTable(v1.DescribeTableRequest(table=PEOPLE))
     assert (found.table, found.rows) == (PEOPLE, 3)
     assert tables.describe.call_args.args[:2] == (TableReference("", "main", "people"), 0)
     with pytest.raises(grpc.RpcError) as raised:

@@ -28,8 +28,8 @@ class AccessVerbs(Connection):
         label: str,
         roles: Collection[access_pb2.AccessRole.ValueType] = (),
         lifetime: timedelta | None = None,
-    ) -> v1.CreateTokenResponse:
-        """A new token of a principal, whose text nobody can tell later; without a lifetime for the usual time."""
+    ) -> v1.Token:
+        """A new token of a principal, with the `secret` that nobody can tell later; by default for the usual time."""
         request = v1.CreateTokenRequest(principal=principal, label=label, roles=roles)
         if lifetime is not None:
             request.lifetime.FromTimedelta(lifetime)
@@ -43,16 +43,16 @@ class AccessVerbs(Connection):
     def revoke_token(self, token: str) -> v1.Token:
         """Lets a token be refused from now on."""
         request = v1.RevokeTokenRequest(name=resource_name(TOKENS, token))
-        return self._ask(self._access.RevokeToken, request).token
+        return self._ask(self._access.RevokeToken, request)
 
     def confirm_token(self, token: str) -> v1.Token:
         """Lets a token be accepted again that a restore suspended."""
         request = v1.ConfirmTokenRequest(name=resource_name(TOKENS, token))
-        return self._ask(self._access.ConfirmToken, request).token
+        return self._ask(self._access.ConfirmToken, request)
 
     def add_grant(self, rule: v1.GrantRule) -> v1.Grant:
         """Gives a principal or a group a role; it counts from now on."""
-        return self._ask(self._access.AddGrant, v1.AddGrantRequest(rule=rule)).grant
+        return self._ask(self._access.AddGrant, v1.AddGrantRequest(rule=rule))
 
     def list_grants(self) -> Iterator[v1.Grant]:
         """The grants on what the caller administers, newest first."""

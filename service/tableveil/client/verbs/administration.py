@@ -24,7 +24,7 @@ class AdministrationVerbs(Connection):
         """The server's version and limits, and the principal that it takes this client for."""
         return self._ask(self._admin.GetServerInfo, admin_service_pb2.GetServerInfoRequest())
 
-    def get_server_status(self) -> admin_service_pb2.GetServerStatusResponse:
+    def get_server_status(self) -> admin_service_pb2.ServerStatus:
         """The state of the server, its database and the files beside it."""
         return self._ask(self._admin.GetServerStatus, admin_service_pb2.GetServerStatusRequest())
 
@@ -32,4 +32,4 @@ class AdministrationVerbs(Connection):
         """Writes a backup into the server's directory for backups; this takes as long as copying the database."""
         request = admin_service_pb2.BackupDatabaseRequest(name=name)
         with self._failures():
-            return self._admin.BackupDatabase(request).backup
+            return self._admin.BackupDatabase(request)

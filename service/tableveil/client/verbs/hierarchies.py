@@ -31,7 +31,7 @@ class HierarchyVerbs(Connection):
         `origin` says where they come from, such as the name of a file.
         """
         with self._failures():
-            return self._hierarchies.CreateHierarchy(upload_requests(name, list(rows), origin)).hierarchy
+            return self._hierarchies.CreateHierarchy(upload_requests(name, list(rows), origin))
 
     def preview_hierarchy(
         self, asked: hierarchy_service_pb2.PreviewHierarchyRequest, base_directory: Path = Path()

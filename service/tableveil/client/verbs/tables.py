@@ -42,7 +42,7 @@ class TableVerbs(Connection):
     def describe_table(self, table: Table, values: int = 0) -> table_service_pb2.TableDescription:
         """The contents of the table, with up to `values` of the most frequent values of each column."""
         request = table_service_pb2.DescribeTableRequest(table=table_reference(table), values=values)
-        return self._ask(self._tables.DescribeTable, request).description
+        return self._ask(self._tables.DescribeTable, request)
 
     def list_loads(self) -> Iterator[table_service_pb2.Load]:
         """All loads, newest first, fetched as they are read."""
