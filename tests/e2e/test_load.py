@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from tableveil.client import Client
+from tableveil.client import Client, UnreachableError
 from tableveil.errors import CancelledError, ConflictError, InvalidError, TableveilError
 from tableveil.v1 import policy_pb2
 from tableveil.v1 import table_service_pb2 as v1
@@ -23,6 +23,7 @@ from tests.e2e import samples
 from tests.e2e.commands import tableveil
 from tests.e2e.process import Serve, ServerProcess, durable
 from tests.e2e.test_types import TYPES
+from tests.postgresql import Cluster
 
 HOSTILE = ('qu"ote', "select", "a b; DROP TABLE t", "größe 表", "x'y", "tab\there", "l" * 300)
 
@@ -240,6 +241,51 @@ def test_a_table_that_a_job_reads(server: ServerProcess) -> None:
         with pytest.raises(CancelledError):
             client.wait(job.name)
         client.load(connection.sql(samples.wide(24)), "wide", append=True)
+
+
+def test_rows_of_postgresql(server: ServerProcess, postgresql: Cluster) -> None:
+    url = postgresql.new_database()
+    postgresql.rows(url, "CREATE TABLE visits (id uuid, born date, charge numeric(9,2), told timestamptz, more jsonb)")
+    row = "gen_random_uuid(), '1980-02-29'::date, 12.5, '2024-01-01 10:00+02'::timestamptz, '{}'::jsonb"
+    postgresql.rows(url, f"INSERT INTO visits SELECT {row} FROM generate_series(1, 1000)")
+    postgresql.rows(url, "INSERT INTO visits DEFAULT VALUES")
+    command = ("load", url, "--table", "public.visits", "--json", "--request-id", "night 1")
+    [loaded], [again] = (tableveil(*command, server=server.address).documents for _ in range(2))
+    assert [column["type"] for column in loaded["load"]["columns"]] == [
+        *("UUID", "DATE", "DECIMAL(9,2)", "TIMESTAMP WITH TIME ZONE", "JSON")
+    ]
+    assert (loaded["load"]["rows"], again["repeated"]) == ("1001", True)
+    assert (
+        loaded["load"]["file"]
+        == url.replace("postgres@", "").replace("host=/tmp/", "host=%2Ftmp%2F") + " public.visits"
+    )
+    replaced = tableveil(
+        "load", url, "visits", "--query", "SELECT * FROM visits LIMIT 9", "--replace", "--json", server=server.address
+    )
+    assert (replaced.documents[0]["load"]["rows"], replaced.documents[0]["load"]["removed_rows"]) == ("9", "1001")
+    refused = tableveil("load", url.replace("@", ":pass@"), "--table", "visits", server=server.address)
+    assert (refused.exit_code, "PGPASSFILE" in refused.stderr) == (2, True)
+    wrong = tableveil("load", "file.csv", "t", "--query", "SELECT 1", server=server.address)
+    assert "--query are for postgresql" in wrong.stderr
+
+
+def test_postgresql_ends_in_the_middle(server: ServerProcess, postgresql: Cluster) -> None:
+    url = postgresql.new_database()
+    crashed: list[int] = []
+
+    def crash(rows: int) -> None:
+        if not crashed:
+            crashed.append(rows)
+            postgresql.crash()
+
+    query = "SELECT i, md5(i::text) FROM generate_series(1, 10000000) g(i)"
+    with Client(server.address) as client:
+        client.load(pa.table({"i": [7], "md5": ["x"]}), "interrupted")
+        with pytest.raises(UnreachableError):
+            client.load_postgresql(url, "interrupted", query=query, replace=True, progress=crash)
+        postgresql.start()
+        assert crashed
+        assert client.describe_table("interrupted").rows == 1
 
 
 def test_kills_in_the_middle(serve: Serve, tmp_path: Path) -> None:

@@ -367,10 +367,15 @@ class LoadStart(_message.Message):
     FILE_FIELD_NUMBER: _builtins.int
     REQUEST_ID_FIELD_NUMBER: _builtins.int
     CLIENT_FILE_FIELD_NUMBER: _builtins.int
+    CLIENT_SOURCE_FIELD_NUMBER: _builtins.int
     mode: Global___LoadMode.ValueType
     request_id: _builtins.str
     """The client's name for this load. A second request of this name returns the first load, and loads nothing. Refused:
     the name with another table, mode, file, format or columns.
+    """
+    client_source: _builtins.str
+    """Where else the client reads the rows, such as a table of PostgreSQL, without credentials. The server records it, and
+    tells loads of one request_id apart by it. At most 1000 printable characters.
     """
     @_builtins.property
     def table(self) -> _policy_pb2.TableReference: ...
@@ -392,10 +397,11 @@ class LoadStart(_message.Message):
         file: Global___ServerFile | None = ...,
         request_id: _builtins.str = ...,
         client_file: Global___ServerFile | None = ...,
+        client_source: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["client_file", b"client_file", "file", b"file", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_file", b"client_file", "file", b"file", "mode", b"mode", "request_id", b"request_id", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_file", b"client_file", "client_source", b"client_source", "file", b"file", "mode", b"mode", "request_id", b"request_id", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -756,7 +762,7 @@ class Load(_message.Message):
     number: _builtins.int
     mode: Global___LoadMode.ValueType
     file: _builtins.str
-    """The file on the server; empty if the rows came from a client."""
+    """The file on the server, or the client_source of rows that came from a client."""
     request_id: _builtins.str
     rows: _builtins.int
     rejected_lines: _builtins.int

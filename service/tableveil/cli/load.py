@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import click
@@ -14,18 +15,20 @@ from tableveil.cli.interruptible import interruptible
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import Session, verb
-from tableveil.client.verbs.tables import FileFormat, is_parquet
+from tableveil.client.verbs.tables import FileFormat, is_parquet, is_postgresql
 from tableveil.v1 import table_service_pb2
 
 _MOST_LINES_SHOWN = 20
 
 
 @click.command()
-@click.argument("file")
-@click.argument("table")
+@click.argument("file", metavar="FILE|postgresql://…")
+@click.argument("table", required=False)
 @click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
 @click.option("--append", is_flag=True, help="Append to the table instead of creating it.")
 @click.option("--replace", is_flag=True, help="Put the rows in place of the table's, all at once.")
+@click.option("--table", "source_table", default="", help="PostgreSQL: the table to read, also as SCHEMA.TABLE.")
+@click.option("--query", default="", help="PostgreSQL: the rows to read, instead of a table's.")
 @click.option("--on-server", is_flag=True, help="The file is the server's, below one of its --load-directory.")
 @click.option("--request-id", default="", help="A name for this load: asked again, it loads nothing twice.")
 @click.option(
@@ -55,10 +58,12 @@ _MOST_LINES_SHOWN = 20
 def load(
     session: Session,
     file: str,
-    table: str,
+    table: str | None,
     schema: str | None,
     append: bool,
     replace: bool,
+    source_table: str,
+    query: str,
     on_server: bool,
     request_id: str,
     format_name: str | None,
@@ -66,7 +71,17 @@ def load(
     types: tuple[str, ...],
     **csv: object,
 ) -> None:
-    """Load a CSV or Parquet file into a table: all of it, or nothing."""
+    """Load a CSV or Parquet file, or rows of PostgreSQL, into a table: all of it, or nothing.
+
+    For PostgreSQL, TABLE is by default the name of its --table. The password comes by PGPASSFILE, PGPASSWORD or a
+    service.
+    """
+    from_postgresql = is_postgresql(file)
+    if (source_table or query) and not from_postgresql:
+        raise click.UsageError("--table and --query are for postgresql://…")
+    table = table or (source_table.rpartition(".")[2] if from_postgresql else None)
+    if not table:
+        raise click.UsageError("Missing argument 'TABLE'.")
     how: FileFormat | None = None
     if format_name == "parquet":
         how = table_service_pb2.ParquetFormat()
@@ -75,10 +90,14 @@ def load(
     place = named_table(table, schema)
     client, output = session.client, session.output
     with _Sent(output.err) as sent:
-        read = client.load_server_file if on_server else partial(client.load_file, progress=sent.show)
-        loaded = interruptible(
-            client, lambda: read(file, place, how, append=append, replace=replace, request_id=request_id)
-        )
+        read: Callable[..., table_service_pb2.LoadTableResponse]
+        if from_postgresql:
+            read = partial(client.load_postgresql, file, source_table=source_table, query=query, progress=sent.show)
+        elif on_server:
+            read = partial(client.load_server_file, file, how=how)
+        else:
+            read = partial(client.load_file, file, how=how, progress=sent.show)
+        loaded = interruptible(client, lambda: read(table=place, append=append, replace=replace, request_id=request_id))
     if output.as_json:
         output.json(loaded)
     else:

@@ -9,11 +9,12 @@ from google.protobuf.json_format import MessageToDict
 from tableveil.convert.enums import EnumMap
 from tableveil.convert.tables import table_from_proto, table_to_proto
 from tableveil.convert.times import duration, timestamp
-from tableveil.errors import Fault, InvalidError
+from tableveil.errors import Fault, InvalidError, shortened
 from tableveil.loading import CsvEncoding, CsvFormat, FileFormat, ParquetFormat, RejectedLine
 from tableveil.lookups.tables import ListedTable
 from tableveil.policy import TableReference
 from tableveil.runtime.loads import Loaded, LoadRequest
+from tableveil.runtime.request_id import LONGEST
 from tableveil.source.description import ColumnDescription, TableDescription
 from tableveil.state.loads import Load, LoadMode
 from tableveil.v1 import table_service_pb2 as v1
@@ -34,12 +35,15 @@ def load_request_from_proto(message: v1.LoadStart) -> LoadRequest:
     mode = LOAD_MODES.from_proto(message.mode)
     if message.mode and mode is None:
         faults.append(Fault("mode", f"the unknown number {message.mode}", f"one of {LOAD_MODES.names}"))
-    path, file_format = "", None
+    path, file_format = message.client_source, None
+    if len(path) > LONGEST or not path.isprintable():
+        faults.append(Fault("client_source", shortened(path), f"at most {LONGEST:,} printable characters"))
     if message.HasField("file"):
         path, file_format = message.file.path, _format_from_proto(message.file, faults)
     if faults:
         raise InvalidError.about("LOAD_INVALID", "the load is invalid", faults)
-    origin = MessageToDict(v1.LoadStart(file=message.file, client_file=message.client_file))
+    named = v1.LoadStart(file=message.file, client_file=message.client_file, client_source=message.client_source)
+    origin = MessageToDict(named)
     return LoadRequest(
         table_from_proto(message.table),
         mode or LoadMode.CREATE,

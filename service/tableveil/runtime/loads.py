@@ -59,8 +59,9 @@ There is no such bound for CSV and streams: empty and equal values take next to 
 
 @dataclass(frozen=True, slots=True)
 class LoadRequest:
-    """The request of a load. The rows come from the file if there is one.
+    """The request of a load. The rows come from the file at the path if it has a format.
 
+    Else the `path` says, for the ledger, where the client has them from.
     `origin` is the file, the server's or the client's, and its format, as JSON: repeated requests with one id agree on
     it.
     """

@@ -23,8 +23,8 @@ class LoadMode(StrEnum):
 class Load:
     """A load that was done.
 
-    `request_digest` distinguishes different requests of an `owner` with one `request_id`. `file` is empty if the
-    rows came from a client. `columns` are the table's, as (name, type), after the load; one that replaced rows
+    `request_digest` distinguishes different requests of an `owner` with one `request_id`. `file` is where the rows came
+    from; it may be empty. `columns` are the table's, as (name, type), after the load; one that replaced rows
     `removed_rows`.
     """
 

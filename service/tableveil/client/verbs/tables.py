@@ -123,6 +123,39 @@ class TableVerbs(Connection):
         start.file.CopyFrom(_file(path, how))
         return self._load([table_service_pb2.LoadTableRequest(start=start)])
 
+    def load_postgresql(
+        self,
+        url: str,
+        table: Table,
+        *,
+        source_table: str = "",
+        query: str = "",
+        append: bool = False,
+        replace: bool = False,
+        request_id: str = "",
+        progress: Callable[[int], None] | None = None,
+    ) -> table_service_pb2.LoadTableResponse:
+        """Loads a table of PostgreSQL, or the rows of a query there, in one snapshot: all of it or nothing.
+
+        The client connects, by libpq's ways: `url` is `postgresql://…` without a password.
+
+        Raises:
+            InvalidError: PostgreSQL refuses, or a column's type or values cannot be loaded as they are.
+            UnreachableError: PostgreSQL is not reached, or ends in the middle.
+        """
+        from tableveil.client.loads import LoadRequests
+        from tableveil.client.postgresql import postgresql_rows, source_name
+
+        with postgresql_rows(url, source_table, query) as rows:
+            start = _start(table, append, replace, request_id)
+            start.client_source = source_name(url, source_table, query)
+            requests = LoadRequests(start, rows, progress=progress)
+            try:
+                return self._load(requests)
+            finally:
+                # The connection must not be closed while another thread reads from it.
+                requests.end()
+
     def _load(self, requests: Iterable[table_service_pb2.LoadTableRequest]) -> table_service_pb2.LoadTableResponse:
         try:
             return self._tables.LoadTable(iter(requests))
@@ -135,6 +168,11 @@ class TableVerbs(Connection):
 def is_parquet(path: str | Path) -> bool:
     """Whether a file has a Parquet file's name."""
     return Path(path).suffix.lower() in _PARQUET_SUFFIXES
+
+
+def is_postgresql(source: str) -> bool:
+    """Whether rows are named by an URL of PostgreSQL."""
+    return source.startswith(("postgresql://", "postgres://"))
 
 
 def _start(table: Table, append: bool, replace: bool, request_id: str) -> table_service_pb2.LoadStart:
