@@ -11,6 +11,7 @@ MODULES = {
     "describe": "described",
     "run": "run",
     "submit": "policies",
+    "sql": "sql",
     "check-policy": "policies",
     "jobs": "jobs",
     "watch": "jobs",

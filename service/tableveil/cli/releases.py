@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -36,7 +37,12 @@ def releases(session: Session, limit: int) -> None:
     found = list(islice(session.client.list_releases(), limit))
     if output.as_json:
         output.json(release_service_pb2.ListReleasesResponse(releases=found))
-        return
+    else:
+        output.show(listed(found))
+
+
+def listed(found: Iterable[release_service_pb2.Release]) -> RenderableType:
+    """Releases as a table."""
     columns = ("release", "source", "target", "created", "records", "suppressed", "score", "optimal", "current")
     rows = [
         (
@@ -52,7 +58,7 @@ def releases(session: Session, limit: int) -> None:
         )
         for release in found
     ]
-    output.show(listing(columns, rows, "No releases yet.", numbers=("records", "suppressed", "score")))
+    return listing(columns, rows, "No releases yet.", numbers=("records", "suppressed", "score"))
 
 
 @click.command()

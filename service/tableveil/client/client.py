@@ -9,11 +9,20 @@ from tableveil.client.verbs.audit import AuditVerbs
 from tableveil.client.verbs.hierarchies import HierarchyVerbs
 from tableveil.client.verbs.jobs import JobVerbs
 from tableveil.client.verbs.releases import ReleaseVerbs
+from tableveil.client.verbs.statements import StatementVerbs
 from tableveil.client.verbs.tables import TableVerbs
 
 
 class Client(
-    JobVerbs, ReleaseVerbs, AnalysisVerbs, HierarchyVerbs, TableVerbs, AuditVerbs, AdministrationVerbs, AccessVerbs
+    JobVerbs,
+    ReleaseVerbs,
+    AnalysisVerbs,
+    HierarchyVerbs,
+    TableVerbs,
+    StatementVerbs,
+    AuditVerbs,
+    AdministrationVerbs,
+    AccessVerbs,
 ):
     """A connection to a Tableveil server; use it as a context manager, or close it.
 

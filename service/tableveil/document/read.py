@@ -65,18 +65,30 @@ def read_policy(text: bytes | str, syntax: Syntax) -> tuple[policy_pb2.Policy, l
 def read_message(message: Message, text: bytes | str, syntax: Syntax, whose: str) -> list[Fault]:
     """Fills a message from a document, and returns the document's faults; `whose` fields it should have."""
     try:
-        root = _PARSERS[syntax](_decoded(text))
+        return fill(message, parse_document(text, syntax, whose))
     except UnreadableError as error:
         return [error.fault]
-    walk = _Walk()
+
+
+def parse_document(text: bytes | str, syntax: Syntax, whose: str) -> Mapping:
+    """The fields in a document, not typed yet; `whose` fields they should be.
+
+    Raises:
+        UnreadableError: it has none.
+    """
+    root = _PARSERS[syntax](_decoded(text))
     if isinstance(root, Mapping):
-        walk.message(message, root, "")
-    elif isinstance(root, Refused):
-        walk.refuse(DOCUMENT, root)
-    else:
-        # Such a file may be anything: not even its first words are quoted.
-        found = "only a text" if isinstance(root, str) else _kind(root)
-        walk.refuse(DOCUMENT, Refused(found, f"a mapping of {whose} fields"))
+        return root
+    if isinstance(root, Refused):
+        raise UnreadableError(root.found, root.expected, root.hint)
+    # Such a file may be anything: not even its first words are quoted.
+    raise UnreadableError("only a text" if isinstance(root, str) else _kind(root), f"a mapping of {whose} fields")
+
+
+def fill(message: Message, document: Mapping) -> list[Fault]:
+    """Fills a message with the fields of a document, and returns its faults."""
+    walk = _Walk()
+    walk.message(message, document, "")
     return walk.faults
 
 

@@ -9,14 +9,17 @@ import grpc
 from tableveil.control import Control
 from tableveil.errors import CancelledError
 from tableveil.identity import Principal
+from tableveil.server.call import Call
 
-CALLER: ContextVar[Principal] = ContextVar("caller")
-"""Set by the doors; gRPC gives each call a context of its own."""
+CALL: ContextVar[Call] = ContextVar("call")
+"""Set by the doors, with its principal; gRPC gives each call a context of its own."""
 
 
 def caller() -> Principal:
     """The principal that calls; only a handler may ask, in the thread of its call."""
-    return CALLER.get()
+    principal = CALL.get().principal
+    assert principal is not None
+    return principal
 
 
 def control_of(context: grpc.ServicerContext) -> Control:

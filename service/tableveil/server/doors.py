@@ -7,7 +7,7 @@ names, and recorded.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import sleep
 from typing import Protocol, TypeVar
@@ -19,7 +19,7 @@ from tableveil.errors import TableveilError
 from tableveil.identity import Authenticator, Credentials, Unauthenticated
 from tableveil.runtime.model import Failure
 from tableveil.server.call import Call
-from tableveil.server.caller import CALLER
+from tableveil.server.caller import CALL
 from tableveil.server.failed_calls import failure_of
 from tableveil.server.methods import HEALTH, REFLECTION, MethodAccess
 from tableveil.server.open_streams import OpenStreams
@@ -30,6 +30,7 @@ DELAY_SECONDS = 0.01
 DELAYED_AT_ONCE = 4
 
 Request = TypeVar("Request", bound=Message)
+Answer = TypeVar("Answer", bound=Message)
 
 
 class Meter(Protocol):
@@ -100,21 +101,13 @@ class Doors:
         """
         access = None if method.startswith((HEALTH, REFLECTION)) else self._methods[method]
         call = Call(method, access, context.peer())
-        if self._meter:
-            self._meter.began(call)
         try:
-            with self._let_in(call, context, stream):
+            with self._recorded(call), self._let_in(call, context, stream):
                 yield call
-        except BaseException as error:
-            try:
-                call.failure = failure_of(call, error)
-            except BaseException:
-                # The client is gone.
-                call.code = grpc.StatusCode.CANCELLED
-                self._leave(call)
+        except BaseException:
+            if call.failure is None:
                 raise
-        if status := self._leave(call):
-            context.abort_with_status(status)
+            context.abort_with_status(status_of(call.failure))
 
     def enter(self, call: Call, request: Request) -> Request:
         """The request, or the first one of a stream, once the caller may do what it asks for."""
@@ -126,6 +119,17 @@ class Doors:
                 self._audit.begin(call)
         return request
 
+    def call_again(self, method: str, request: Message, handle: Callable[[Message], Answer]) -> Answer:
+        """The answer to a call that the handler of another one makes for its caller, whose rights and limits count.
+
+        It is measured, authorized and recorded as if the caller had made it. Raises the errors of both.
+        """
+        outer = CALL.get()
+        call = Call(method, self._methods[method], outer.peer, correlation=outer.correlation, principal=outer.principal)
+        with self._recorded(call):
+            call.response = answer = handle(self.enter(call, request))
+            return answer
+
     def miss(self, method: str) -> None:
         """Counts a call of a method that the server does not have."""
         if self._meter:
@@ -133,19 +137,38 @@ class Doors:
             self._meter.began(call)
             self._meter.ended(call)
 
-    def _leave(self, call: Call) -> grpc.Status | None:
-        """Records the end of a call, and returns the status of its failure: not to be recorded is one as well."""
-        status = status_of(call.failure) if call.failure else None
-        call.code = status.code if status else call.code
-        if self._audit:
-            try:
-                self._audit.end(call)
-            except TableveilError as error:
-                status = status_of(Failure.of(error))
-                call.code = status.code
+    @contextmanager
+    def _recorded(self, call: Call) -> Iterator[None]:
+        """Measures a call and records its end. An error of the block is raised on, and so is one that it causes here.
+
+        The call then has its failure, unless its client is gone.
+        """
         if self._meter:
-            self._meter.ended(call)
-        return status
+            self._meter.began(call)
+        try:
+            yield
+        except BaseException as error:
+            try:
+                call.failure = failure_of(call, error)
+                call.code = status_of(call.failure).code
+            except BaseException:
+                call.code = grpc.StatusCode.CANCELLED
+            raise
+        finally:
+            self._leave(call)
+
+    def _leave(self, call: Call) -> None:
+        try:
+            if self._audit:
+                self._audit.end(call)
+        except TableveilError as error:
+            # Nobody may do anything unrecorded.
+            call.failure = Failure.of(error)
+            call.code = status_of(call.failure).code
+            raise
+        finally:
+            if self._meter:
+                self._meter.ended(call)
 
     def _delay(self) -> None:
         """Lets a stranger wait: trying many tokens in a row takes long, and takes little from others."""
@@ -168,7 +191,7 @@ class Doors:
             self._delay()
         call.check_caller()
         assert call.principal is not None
-        CALLER.set(call.principal)
+        CALL.set(call)
         with (
             self._fair_use.admitted(call) if self._fair_use else nullcontext(),
             self._streams.watched(call, credentials, context) if stream else nullcontext(),

@@ -6,6 +6,7 @@ import logging
 import resource
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import cast
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -18,6 +19,7 @@ from tableveil.server.admin_service import AdminService
 from tableveil.server.audit_service import AuditService
 from tableveil.server.doors import Doors
 from tableveil.server.draft_service import DraftService
+from tableveil.server.handlers import Handlers
 from tableveil.server.hierarchy_service import HierarchyService
 from tableveil.server.idle import IdleStreams
 from tableveil.server.interceptor import CallInterceptor
@@ -35,6 +37,7 @@ from tableveil.server.settings import (
     UPLOADS_AT_ONCE,
 )
 from tableveil.server.slots import Slots
+from tableveil.server.statement_service import StatementService
 from tableveil.server.stores import Stores
 from tableveil.server.table_service import TableService
 from tableveil.state.kinds import JobKind
@@ -54,6 +57,8 @@ from tableveil.v1 import (
     reader_service_pb2_grpc,
     release_service_pb2,
     release_service_pb2_grpc,
+    statement_service_pb2,
+    statement_service_pb2_grpc,
     table_service_pb2,
     table_service_pb2_grpc,
 )
@@ -69,6 +74,7 @@ _MODULES = (
     table_service_pb2,
     draft_service_pb2,
     reader_service_pb2,
+    statement_service_pb2,
 )
 
 DESCRIPTORS = (
@@ -122,6 +128,8 @@ class Endpoint:
             self._threads.shutdown()
             self._idle.close()
             raise
+        handlers = Handlers(server, DESCRIPTORS)
+        server = cast(grpc.Server, handlers)
         checks, uploads = Slots(CHECKS_AT_ONCE, "running checks"), Slots(UPLOADS_AT_ONCE, "running uploads")
         job_service_pb2_grpc.add_JobServiceServicer_to_server(JobService(jobs, checks), server)
         release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(ReleaseService(jobs, stores.releases), server)
@@ -138,6 +146,7 @@ class Endpoint:
         )
         access_service_pb2_grpc.add_AccessServiceServicer_to_server(AccessService(stores.tokens, stores.access), server)
         reader_service_pb2_grpc.add_ReaderServiceServicer_to_server(ReaderService(stores.readers), server)
+        statement_service_pb2_grpc.add_StatementServiceServicer_to_server(StatementService(handlers, doors), server)
         self.ready = False
         self._health = health.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)

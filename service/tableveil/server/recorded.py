@@ -18,8 +18,11 @@ from tableveil.v1.access_service_pb2 import GrantRule
 from tableveil.v1.job_service_pb2 import Job
 from tableveil.v1.policy_pb2 import Policy, TableReference
 
-_READING = ("Check", "Compare", "Describe", "Draft", "Get", "List", "Preview", "Read")
-"""The verbs of methods that change nothing. Any other method, and every stream, is recorded before it begins."""
+_READING = ("Check", "Compare", "Describe", "Draft", "Execute", "Get", "List", "Preview", "Read")
+"""The verbs of methods that change nothing. Any other method, and every stream, is recorded before it begins.
+
+To execute a statement changes nothing by itself: what it stands for are calls of their own.
+"""
 
 _NAMES = ("name", "principal")
 """Fields of requests about what is nobody's resource: tokens, backups."""

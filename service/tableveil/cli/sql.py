@@ -1,0 +1,118 @@
+"""The command `sql`: statements of an argument or a file, or of a person at a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TextIO
+
+import click
+
+from tableveil.cli.exit_codes import ExitCode
+from tableveil.cli.follow import follow
+from tableveil.cli.policies import show_result_of
+from tableveil.cli.releases import listed
+from tableveil.cli.verb import Session, verb
+from tableveil.errors import TableveilError
+
+_MOST_REMEMBERED = 1000
+
+_HELP = """\
+A semicolon ends a statement; docs/statements.md has the grammar. Ctrl-C drops what was typed, \\q or Ctrl-D leaves."""
+
+
+@click.command()
+@click.option("-c", "--command", "text", metavar="STATEMENTS", help="Statements, with semicolons between them.")
+@click.option("-f", "--file", type=click.File(encoding="utf-8"), help="A file of statements; - reads stdin.")
+@verb
+def sql(session: Session, text: str | None, file: TextIO | None) -> None:
+    """Execute statements, such as CREATE ANONYMIZED TABLE, one after the other until one fails.
+
+    Jobs are waited for. Without -c and -f, a shell with a history asks for statements. With --json, one JSON object per
+    line: the job at each change, then the release; or the answer.
+    """
+    if text is not None and file is not None:
+        raise click.UsageError("give either -c or -f")
+    if text is None and file is None and sys.stdin.isatty():
+        _shell(session)
+        return
+    if text is None:
+        try:
+            text = (file or sys.stdin).read()
+        except UnicodeDecodeError:
+            raise click.BadParameter("the file is not text in UTF-8") from None
+    # It loads sqlglot.
+    from tableveil.statements.split import split
+
+    statements, left = split(text)
+    for statement in filter(str.strip, (*statements, left)):
+        _execute(session, statement)
+
+
+def _execute(session: Session, statement: str) -> None:
+    answer, output = session.client.execute(statement), session.output
+    if answer.HasField("job"):
+        show_result_of(session, follow(session, answer.job.name, output.err))
+    elif output.as_json:
+        output.json(getattr(answer, answer.WhichOneof("result") or ""))
+    else:
+        output.show(listed(answer.releases.releases))
+
+
+def _shell(session: Session) -> None:
+    """Asks for statements until there are no more; a failed one ends nothing."""
+    from tableveil.statements.split import split
+    from tableveil.statements.tokens import UnfinishedError
+
+    session.output.tell(_HELP)
+    with _history():
+        typed = ""
+        while True:
+            try:
+                line = input("       -> " if typed else "tableveil> ")
+            except EOFError:
+                return
+            except KeyboardInterrupt:
+                typed = ""
+                continue
+            if not typed and line.strip() == "\\q":
+                return
+            typed += f"{line}\n"
+            try:
+                statements, typed = split(typed)
+                for statement in statements:
+                    _execute(session, statement)
+            except UnfinishedError:
+                # The next line goes on.
+                continue
+            except TableveilError as error:
+                session.output.report(error)
+            except SystemExit as ended:
+                # A job that failed was reported; an interrupt closed the connection.
+                if ended.code == ExitCode.CTRL_C:
+                    raise
+
+
+@contextmanager
+def _history() -> Iterator[None]:
+    """Lines can be edited, and those of earlier shells are found again; the file is the user's own."""
+    try:
+        import readline
+    except ImportError:
+        yield
+        return
+    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    file = home / "tableveil" / "history"
+    with suppress(OSError):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        file.touch(mode=0o600)
+        readline.read_history_file(file)
+    try:
+        yield
+    finally:
+        readline.set_history_length(_MOST_REMEMBERED)
+        with suppress(OSError):
+            readline.write_history_file(file)

@@ -1,0 +1,46 @@
+"""The handlers of a server's methods, for calls that come from within."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import grpc
+from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.message import Message
+
+Handle = Callable[[Any, grpc.ServicerContext], Any]
+
+
+class Handlers:
+    """Adds handlers to a server, in place of it, and remembers them."""
+
+    def __init__(self, server: grpc.Server, services: Iterable[ServiceDescriptor]) -> None:
+        """`services` will be added."""
+        self._server = server
+        self._paths = {
+            method.input_type.full_name: f"/{service.full_name}/{method.name}"
+            for service in services
+            for method in service.methods
+        }
+        self._added: list[grpc.GenericRpcHandler] = []
+
+    def add_generic_rpc_handlers(self, handlers: Sequence[grpc.GenericRpcHandler]) -> None:
+        """As a server does."""
+        self._server.add_generic_rpc_handlers(handlers)
+        self._added.extend(handlers)
+
+    def add_registered_method_handlers(
+        self, service: str, handlers: Mapping[str, grpc.RpcMethodHandler[Any, Any]]
+    ) -> None:
+        """As a server does; these are added as generic ones, too."""
+        self._server.add_registered_method_handlers(service, handlers)
+
+    def of(self, request: Message) -> tuple[str, Handle]:
+        """The name and the handler of the method of one request and one answer that takes such a request."""
+        path = self._paths[request.DESCRIPTOR.full_name]
+        details = cast(grpc.HandlerCallDetails, SimpleNamespace(method=path))
+        handler = next(filter(None, (added.service(details) for added in self._added)))
+        assert handler.unary_unary is not None
+        return path, handler.unary_unary

@@ -1,0 +1,156 @@
+"""Parses a statement; docs/statements.md has the grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from collections.abc import Mapping as AnyMapping
+
+from google.protobuf.descriptor import Descriptor
+
+from tableveil.document.nodes import Mapping, Node, UnreadableError
+from tableveil.document.read import fill, parse_document
+from tableveil.errors import Fault, InvalidError
+from tableveil.statements.privacy import PrivacyClause
+from tableveil.statements.statement import CreateAnonymized, ShowReleases, Statement
+from tableveil.statements.tokens import Tokens
+from tableveil.statements.values import Places, Values
+from tableveil.v1 import policy_pb2
+
+_FIELDS = policy_pb2.Policy.DESCRIPTOR.fields_by_name
+_PRIVACY: Descriptor = policy_pb2.PrivacyModel.DESCRIPTOR
+_QUALITY: Descriptor = policy_pb2.QualityModel.DESCRIPTOR
+_IN_YAML = "policy"
+
+
+def parse(text: str) -> Statement:
+    """The statement of a text.
+
+    Raises:
+        InvalidError: it is none; the faults' fields are lines and columns. A policy is not judged yet, but has the
+            fields that the statement gives it.
+    """
+    tokens = Tokens(text)
+    for word, read in _STATEMENTS.items():
+        if tokens.accept(word):
+            statement = read(tokens)
+            tokens.expect_end()
+            return statement
+    tokens.refuse_next()
+
+
+def _explain(tokens: Tokens) -> Statement:
+    tokens.expect("CREATE")
+    return _create(tokens, dry_run=True)
+
+
+def _show(tokens: Tokens) -> Statement:
+    tokens.expect("RELEASES")
+    return ShowReleases(tokens.whole_number() if tokens.accept("LIMIT") else 0)
+
+
+def _create(tokens: Tokens, *, dry_run: bool = False) -> Statement:
+    places = Places(tokens)
+    release = Mapping()
+    if tokens.accept("OR", "REPLACE"):
+        release.entries.append(("if_exists", "REPLACE"))
+    tokens.expect("ANONYMIZED")
+    if not tokens.accept("TABLE"):
+        tokens.expect("VIEW")
+        release.entries.append(("kind", "VIEW"))
+    places.note("release")
+    release.entries.extend(_named(tokens, tokens.names("a name"), "schema", "name"))
+    policy = Mapping([("release", release)])
+    if tokens.accept("PRIVACY"):
+        policy.entries.extend(PrivacyClause(tokens, places).fields.entries)
+    tokens.expect("AS")
+    places.note("source")
+    places.note("source_query")
+    query = tokens.select()
+    if isinstance(query, str):
+        policy.entries.append(("source_query", query))
+    else:
+        policy.entries.append(("source", Mapping(_named(tokens, query, "catalog", "schema", "table"))))
+    if tokens.accept("WITH"):
+        _Options(tokens, places, policy).read()
+    message = policy_pb2.Policy()
+    if faults := fill(message, policy):
+        raise invalid([places.of(fault) for fault in faults])
+    return CreateAnonymized(message, places, dry_run)
+
+
+class _Options:
+    """Reads the clause WITH into the fields of a policy."""
+
+    def __init__(self, tokens: Tokens, places: Places, policy: Mapping) -> None:
+        self._tokens = tokens
+        self._places = places
+        self._values = Values(tokens, places)
+        self._policy = policy
+        self._models: list[Node] = []
+
+    def read(self) -> None:
+        """Reads its items up to the closing bracket."""
+        tokens = self._tokens
+        tokens.expect("(")
+        for _ in tokens.items(")"):
+            if tokens.is_named("=", _IN_YAML):
+                self._yaml()
+            elif tokens.is_named("="):
+                self._put(*self._values.named("", _FIELDS, "="))
+            else:
+                self._model()
+        if self._models:
+            self._put("privacy_models", self._models)
+
+    def _model(self) -> None:
+        token = self._tokens.peek
+        is_quality = token is not None and token.text in _QUALITY.fields_by_name
+        path = "quality_model" if is_quality else f"privacy_models[{len(self._models)}]"
+        model = self._values.call(path, _PRIVACY, _QUALITY)
+        if is_quality:
+            self._put(path, model)
+        else:
+            self._models.append(model)
+
+    def _yaml(self) -> None:
+        tokens, places = self._tokens, self._places
+        offset = tokens.offset
+        tokens.name(_IN_YAML)
+        tokens.expect("=")
+        text = tokens.string("$$ a policy's fields as YAML $$")
+        try:
+            document = parse_document(text, "yaml", "a policy's")
+        except UnreadableError as error:
+            tokens.refuse(
+                offset, f"YAML with {error.fault.found}", error.fault.expected, "Its lines count from the $$."
+            )
+        for name, node in document.entries:
+            places.note(name, offset)
+            self._put(name, node)
+
+    def _put(self, name: str, node: Node) -> None:
+        """Adds a field; parts of one field may come from several clauses. Reading the fields refuses a repeated one."""
+        for known, earlier in self._policy.entries:
+            if known == name and isinstance(earlier, Mapping) and isinstance(node, Mapping):
+                earlier.entries.extend(node.entries)
+                return
+        self._policy.entries.append((name, node))
+
+
+def _named(tokens: Tokens, names: list[str], *fields: str) -> list[tuple[str, Node]]:
+    """The names that were read last as the last of these fields."""
+    if len(names) > len(fields):
+        tokens.refuse_last(f"{len(names)} names with dots between them", f"at most {'.'.join(fields)}")
+    return list(zip(fields[-len(names) :], names, strict=True))
+
+
+def invalid(faults: Sequence[Fault]) -> InvalidError:
+    """The error for the faults of a statement."""
+    return InvalidError.about("STATEMENT_INVALID", "the statement is invalid", faults)
+
+
+_STATEMENTS: AnyMapping[str, Callable[[Tokens], Statement]] = {
+    "CREATE": _create,
+    "EXPLAIN": _explain,
+    "SHOW": _show,
+}
