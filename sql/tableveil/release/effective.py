@@ -53,7 +53,7 @@ _KEPT, _POOL = range(2)
 _PAIRS = (
     "own AS (SELECT l, p, sum(n) AS own, count(*) AS seen FROM effective_pairs GROUP BY ALL), "
     "of_value AS (SELECT l, v, sum(n) AS total FROM effective_pairs GROUP BY ALL), "
-    "labels AS (SELECT l, sum(own) AS size FROM own GROUP BY l)"
+    "labels AS (SELECT l, sum(own) AS size, max(own) AS most FROM own GROUP BY l)"
 )
 """The records with each own value and each value of the column, both by the label `l` of the own value."""
 
@@ -78,7 +78,7 @@ _INDEPENDENT = (
 )
 
 _FITTING_VALUES = (
-    "SELECT people.class, people.p, fitting.v, held.n FROM fitting JOIN held USING (v) "
+    "SELECT people.class, people.p, fitting.v, held.n FROM effective_fitting AS fitting JOIN held USING (v) "
     "JOIN effective_people AS people ON people.class = held.class AND people.p = fitting.p"
 )
 """The rows of a class that fit an own value `p`, or do not.
@@ -87,10 +87,14 @@ Pairs that never occur are not looked at, so that a column of many values costs 
 """
 
 _MISSING = (
-    f"SELECT p, v FROM own JOIN of_value USING (l) JOIN labels USING (l) WHERE own * total >= {EXPECTED} * size "
+    "SELECT p, v FROM own JOIN (SELECT l, v, total, size FROM of_value JOIN labels USING (l) "
+    f"WHERE most * total >= {EXPECTED} * size) USING (l) WHERE own * total >= {EXPECTED} * size "
     "EXCEPT SELECT p, v FROM effective_pairs"
 )
-"""The pairs that are missing in spite of chance."""
+"""The pairs that are missing in spite of chance.
+
+Values too rare for the most frequent own value are left out first. Else every value meets every own one.
+"""
 
 # Running totals: the number of records with an own value in a range is the difference of two.
 _FITTING_RANGES = (
@@ -284,18 +288,14 @@ def _stage_fits(session: Session, j: int, i: int, shown: str, ordered: bool) -> 
         f"paired >= {OF_CHANCE} * own * total / (SELECT count(*) FROM {_ROWS}))"
     )
     independent = not ordered and bool(session.value(_INDEPENDENT))
-    found = (
-        "(SELECT p, v, n AS paired, sum(n) OVER (PARTITION BY p) AS own, sum(n) OVER (PARTITION BY v) AS total "
-        "FROM effective_pairs)"
-    )
-    fitting = f"SELECT p, v FROM {found} WHERE {fits}"
-    if independent:
-        fitting = f"SELECT p, v FROM {found} WHERE NOT ({fits}) UNION ALL ({_MISSING})"
-    session.stage(
-        f"effective_fits_{i}",
-        f"WITH held AS (SELECT class, v{i} AS v, count(*) AS n FROM {_ROWS} WHERE shown IN {shown} GROUP BY ALL), "
-        + (f"{_FITTING_RANGES}{fits}" if ordered else f"{_PAIRS}, fitting AS ({fitting}) {_FITTING_VALUES}"),
-    )
+    held = f"held AS (SELECT class, v{i} AS v, count(*) AS n FROM {_ROWS} WHERE shown IN {shown} GROUP BY ALL)"
+    if ordered:
+        session.stage(f"effective_fits_{i}", f"WITH {held}, {_FITTING_RANGES}{fits}")
+    else:
+        # Often few pairs are left: DuckDB joins them well if it knows how many.
+        session.stage("effective_fitting", f"WITH {_PAIRS} {_telling_pairs(fits, independent=independent)}")
+        session.stage(f"effective_fits_{i}", f"WITH {held} {_FITTING_VALUES}")
+        session.execute("DROP TABLE temp.main.effective_fitting")
     session.execute("DROP TABLE temp.main.effective_pairs")
     left = "size - coalesce(found, 0)" if independent else "coalesce(found, 0)"
     least, tells = session.row(
@@ -305,6 +305,16 @@ def _stage_fits(session: Session, j: int, i: int, shown: str, ordered: bool) -> 
         "USING (class)"
     )
     return _Fits(int(least or 1), bool(tells), independent)
+
+
+def _telling_pairs(fits: str, *, independent: bool) -> str:
+    """The pairs of own values and values of the column that fit, or, of independent columns, that do not."""
+    pairs = (
+        "SELECT p, v FROM (SELECT p, v, n AS paired, own, total FROM effective_pairs "
+        "JOIN (SELECT p, own FROM own) USING (p) "
+        "JOIN (SELECT v, sum(total) AS total FROM of_value GROUP BY v) USING (v))"
+    )
+    return f"{pairs} WHERE NOT ({fits}) UNION ALL ({_MISSING})" if independent else f"{pairs} WHERE {fits}"
 
 
 def _jointly(session: Session, shown: str, telling: Mapping[int, _Fits]) -> int:
