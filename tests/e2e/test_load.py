@@ -136,6 +136,10 @@ def test_a_request_id_loads_once(server: ServerProcess) -> None:
         with pytest.raises(ConflictError, match="etl-1"):
             client.load(rows, "other", request_id="etl-1")
         assert [load.table.table for load in client.list_loads()][:2] == ["once", "once"]
+        assert client.get_load(first.load.name) == first.load
+    listed = tableveil("loads", "--limit", "1", server=server.address).stdout.splitlines()[1]
+    assert listed.split()[:3] == [first.load.name, "main.once", "2"]
+    assert first.load.name in tableveil("show", first.load.name, server=server.address).stdout
 
 
 def test_appending_loses_nothing(server: ServerProcess) -> None:

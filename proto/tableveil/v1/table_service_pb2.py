@@ -23,13 +23,14 @@ _sym_db = _symbol_database.Default()
 
 
 from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior__pb2
+from google.api import resource_pb2 as google_dot_api_dot_resource__pb2
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 from tableveil.v1 import policy_pb2 as tableveil_dot_v1_dot_policy__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n tableveil/v1/table_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/policy.proto\":\n\x11ListTablesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"V\n\x12ListTablesResponse\x12\'\n\x06tables\x18\x01 \x03(\x0b\x32\x17.tableveil.v1.TableInfo\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa4\x01\n\tTableInfo\x12+\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0f\n\x07is_view\x18\x02 \x01(\x08\x12\x1b\n\x0e\x65stimated_rows\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12)\n\x07\x63olumns\x18\x04 \x03(\x0b\x32\x18.tableveil.v1.ColumnInfoB\x11\n\x0f_estimated_rows\"(\n\nColumnInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\"Y\n\x14\x44\x65scribeTableRequest\x12\x31\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceB\x04\xe2\x41\x01\x02\x12\x0e\n\x06values\x18\x02 \x01(\x05\"\x7f\n\x10TableDescription\x12+\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0c\n\x04rows\x18\x02 \x01(\x03\x12\x30\n\x07\x63olumns\x18\x03 \x03(\x0b\x32\x1f.tableveil.v1.ColumnDescription\"\xb7\x02\n\x11\x43olumnDescription\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x12\n\nreleasable\x18\x03 \x01(\x08\x12\r\n\x05nulls\x18\x04 \x01(\x03\x12\x17\n\x0f\x64istinct_values\x18\x05 \x01(\x03\x12\x16\n\x0e\x64istinct_exact\x18\x06 \x01(\x08\x12\x15\n\x08shortest\x18\x07 \x01(\x03H\x00\x88\x01\x01\x12\x14\n\x07longest\x18\x08 \x01(\x03H\x01\x88\x01\x01\x12\x14\n\x07minimum\x18\t \x01(\tH\x02\x88\x01\x01\x12\x14\n\x07maximum\x18\n \x01(\tH\x03\x88\x01\x01\x12(\n\x06values\x18\x0b \x03(\x0b\x32\x18.tableveil.v1.ValueCountB\x0b\n\t_shortestB\n\n\x08_longestB\n\n\x08_minimumB\n\n\x08_maximum\")\n\nValueCount\x12\r\n\x05value\x18\x01 \x01(\t\x12\x0c\n\x04rows\x18\x02 \x01(\x03\"\x7f\n\x10LoadTableRequest\x12(\n\x05start\x18\x01 \x01(\x0b\x32\x17.tableveil.v1.LoadStartH\x00\x12\x13\n\tarrow_ipc\x18\x02 \x01(\x0cH\x00\x12$\n\x03\x65nd\x18\x03 \x01(\x0b\x32\x15.tableveil.v1.LoadEndH\x00\x42\x06\n\x04part\"\xe0\x01\n\tLoadStart\x12+\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12$\n\x04mode\x18\x02 \x01(\x0e\x32\x16.tableveil.v1.LoadMode\x12&\n\x04\x66ile\x18\x03 \x01(\x0b\x32\x18.tableveil.v1.ServerFile\x12\x12\n\nrequest_id\x18\x04 \x01(\t\x12-\n\x0b\x63lient_file\x18\x05 \x01(\x0b\x32\x18.tableveil.v1.ServerFile\x12\x15\n\rclient_source\x18\x06 \x01(\t\"|\n\nServerFile\x12\x0c\n\x04path\x18\x01 \x01(\t\x12&\n\x03\x63sv\x18\x02 \x01(\x0b\x32\x17.tableveil.v1.CsvFormatH\x00\x12.\n\x07parquet\x18\x03 \x01(\x0b\x32\x1b.tableveil.v1.ParquetFormatH\x00\x42\x08\n\x06\x66ormat\"\xb6\x02\n\tCsvFormat\x12\x11\n\tdelimiter\x18\x01 \x01(\t\x12\r\n\x05quote\x18\x02 \x01(\t\x12\x11\n\tno_header\x18\x03 \x01(\x08\x12\x11\n\tnull_text\x18\x04 \x01(\t\x12\x14\n\x0cquoted_nulls\x18\x05 \x01(\x08\x12+\n\x08\x65ncoding\x18\x06 \x01(\x0e\x32\x19.tableveil.v1.CsvEncoding\x12\x14\n\x0cmax_rejected\x18\x07 \x01(\x03\x12\x31\n\x05types\x18\x08 \x03(\x0b\x32\".tableveil.v1.CsvFormat.TypesEntry\x12\x10\n\x08\x61ll_text\x18\t \x01(\x08\x12\x15\n\rencoding_name\x18\n \x01(\t\x1a,\n\nTypesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x0f\n\rParquetFormat\"P\n\x07LoadEnd\x12\x11\n\trow_count\x18\x01 \x01(\x03\x12\x32\n\x0erejected_lines\x18\x02 \x03(\x0b\x32\x1a.tableveil.v1.RejectedLine\"<\n\x0cRejectedLine\x12\x0c\n\x04line\x18\x01 \x01(\x03\x12\x0e\n\x06\x63olumn\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\"{\n\x11LoadTableResponse\x12 \n\x04load\x18\x01 \x01(\x0b\x32\x12.tableveil.v1.Load\x12\x32\n\x0erejected_lines\x18\x02 \x03(\x0b\x32\x1a.tableveil.v1.RejectedLine\x12\x10\n\x08repeated\x18\x03 \x01(\x08\"I\n\x14TruncateTableRequest\x12\x31\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceB\x04\xe2\x41\x01\x02\"-\n\x15TruncateTableResponse\x12\x14\n\x0cremoved_rows\x18\x01 \x01(\x03\"E\n\x10\x44ropTableRequest\x12\x31\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceB\x04\xe2\x41\x01\x02\")\n\x11\x44ropTableResponse\x12\x14\n\x0cremoved_rows\x18\x01 \x01(\x03\"9\n\x10ListLoadsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"O\n\x11ListLoadsResponse\x12!\n\x05loads\x18\x01 \x03(\x0b\x32\x12.tableveil.v1.Load\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xd0\x02\n\x04Load\x12\x0e\n\x06number\x18\x01 \x01(\x03\x12+\n\x05table\x18\x02 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12$\n\x04mode\x18\x03 \x01(\x0e\x32\x16.tableveil.v1.LoadMode\x12\x0c\n\x04\x66ile\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04rows\x18\x07 \x01(\x03\x12\x16\n\x0erejected_lines\x18\x08 \x01(\x03\x12)\n\x07\x63olumns\x18\t \x03(\x0b\x32\x18.tableveil.v1.ColumnInfo\x12+\n\x08\x64uration\x18\n \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x14\n\x0cremoved_rows\x18\x0b \x01(\x03*h\n\x08LoadMode\x12\x19\n\x15LOAD_MODE_UNSPECIFIED\x10\x00\x12\x14\n\x10LOAD_MODE_CREATE\x10\x01\x12\x14\n\x10LOAD_MODE_APPEND\x10\x02\x12\x15\n\x11LOAD_MODE_REPLACE\x10\x03*v\n\x0b\x43svEncoding\x12\x1c\n\x18\x43SV_ENCODING_UNSPECIFIED\x10\x00\x12\x16\n\x12\x43SV_ENCODING_UTF_8\x10\x01\x12\x18\n\x14\x43SV_ENCODING_LATIN_1\x10\x02\x12\x17\n\x13\x43SV_ENCODING_UTF_16\x10\x03\x32\xde\x04\n\x0cTableService\x12X\n\nListTables\x12\x1f.tableveil.v1.ListTablesRequest\x1a .tableveil.v1.ListTablesResponse\"\x07\xda\xdd\x18\x03\n\x01\x03\x12\x63\n\rDescribeTable\x12\".tableveil.v1.DescribeTableRequest\x1a\x1e.tableveil.v1.TableDescription\"\x0e\xda\xdd\x18\n\n\x01\x03\x12\x05table\x12p\n\tLoadTable\x12\x1e.tableveil.v1.LoadTableRequest\x1a\x1f.tableveil.v1.LoadTableResponse\" \xda\xdd\x18\x1c\n\x01\x03\x12\x0bstart.table\x12\nstart.file(\x01\x12h\n\rTruncateTable\x12\".tableveil.v1.TruncateTableRequest\x1a#.tableveil.v1.TruncateTableResponse\"\x0e\xda\xdd\x18\n\n\x01\x03\x12\x05table\x12\\\n\tDropTable\x12\x1e.tableveil.v1.DropTableRequest\x1a\x1f.tableveil.v1.DropTableResponse\"\x0e\xda\xdd\x18\n\n\x01\x03\x12\x05table\x12U\n\tListLoads\x12\x1e.tableveil.v1.ListLoadsRequest\x1a\x1f.tableveil.v1.ListLoadsResponse\"\x07\xda\xdd\x18\x03\n\x01\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n tableveil/v1/table_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\x1a\x19tableveil/v1/policy.proto\":\n\x11ListTablesRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"V\n\x12ListTablesResponse\x12\'\n\x06tables\x18\x01 \x03(\x0b\x32\x17.tableveil.v1.TableInfo\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xa4\x01\n\tTableInfo\x12+\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0f\n\x07is_view\x18\x02 \x01(\x08\x12\x1b\n\x0e\x65stimated_rows\x18\x03 \x01(\x03H\x00\x88\x01\x01\x12)\n\x07\x63olumns\x18\x04 \x03(\x0b\x32\x18.tableveil.v1.ColumnInfoB\x11\n\x0f_estimated_rows\"(\n\nColumnInfo\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\"Y\n\x14\x44\x65scribeTableRequest\x12\x31\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceB\x04\xe2\x41\x01\x02\x12\x0e\n\x06values\x18\x02 \x01(\x05\"\x7f\n\x10TableDescription\x12+\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12\x0c\n\x04rows\x18\x02 \x01(\x03\x12\x30\n\x07\x63olumns\x18\x03 \x03(\x0b\x32\x1f.tableveil.v1.ColumnDescription\"\xb7\x02\n\x11\x43olumnDescription\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0c\n\x04type\x18\x02 \x01(\t\x12\x12\n\nreleasable\x18\x03 \x01(\x08\x12\r\n\x05nulls\x18\x04 \x01(\x03\x12\x17\n\x0f\x64istinct_values\x18\x05 \x01(\x03\x12\x16\n\x0e\x64istinct_exact\x18\x06 \x01(\x08\x12\x15\n\x08shortest\x18\x07 \x01(\x03H\x00\x88\x01\x01\x12\x14\n\x07longest\x18\x08 \x01(\x03H\x01\x88\x01\x01\x12\x14\n\x07minimum\x18\t \x01(\tH\x02\x88\x01\x01\x12\x14\n\x07maximum\x18\n \x01(\tH\x03\x88\x01\x01\x12(\n\x06values\x18\x0b \x03(\x0b\x32\x18.tableveil.v1.ValueCountB\x0b\n\t_shortestB\n\n\x08_longestB\n\n\x08_minimumB\n\n\x08_maximum\")\n\nValueCount\x12\r\n\x05value\x18\x01 \x01(\t\x12\x0c\n\x04rows\x18\x02 \x01(\x03\"\x7f\n\x10LoadTableRequest\x12(\n\x05start\x18\x01 \x01(\x0b\x32\x17.tableveil.v1.LoadStartH\x00\x12\x13\n\tarrow_ipc\x18\x02 \x01(\x0cH\x00\x12$\n\x03\x65nd\x18\x03 \x01(\x0b\x32\x15.tableveil.v1.LoadEndH\x00\x42\x06\n\x04part\"\xe0\x01\n\tLoadStart\x12+\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12$\n\x04mode\x18\x02 \x01(\x0e\x32\x16.tableveil.v1.LoadMode\x12&\n\x04\x66ile\x18\x03 \x01(\x0b\x32\x18.tableveil.v1.ServerFile\x12\x12\n\nrequest_id\x18\x04 \x01(\t\x12-\n\x0b\x63lient_file\x18\x05 \x01(\x0b\x32\x18.tableveil.v1.ServerFile\x12\x15\n\rclient_source\x18\x06 \x01(\t\"|\n\nServerFile\x12\x0c\n\x04path\x18\x01 \x01(\t\x12&\n\x03\x63sv\x18\x02 \x01(\x0b\x32\x17.tableveil.v1.CsvFormatH\x00\x12.\n\x07parquet\x18\x03 \x01(\x0b\x32\x1b.tableveil.v1.ParquetFormatH\x00\x42\x08\n\x06\x66ormat\"\xb6\x02\n\tCsvFormat\x12\x11\n\tdelimiter\x18\x01 \x01(\t\x12\r\n\x05quote\x18\x02 \x01(\t\x12\x11\n\tno_header\x18\x03 \x01(\x08\x12\x11\n\tnull_text\x18\x04 \x01(\t\x12\x14\n\x0cquoted_nulls\x18\x05 \x01(\x08\x12+\n\x08\x65ncoding\x18\x06 \x01(\x0e\x32\x19.tableveil.v1.CsvEncoding\x12\x14\n\x0cmax_rejected\x18\x07 \x01(\x03\x12\x31\n\x05types\x18\x08 \x03(\x0b\x32\".tableveil.v1.CsvFormat.TypesEntry\x12\x10\n\x08\x61ll_text\x18\t \x01(\x08\x12\x15\n\rencoding_name\x18\n \x01(\t\x1a,\n\nTypesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x0f\n\rParquetFormat\"P\n\x07LoadEnd\x12\x11\n\trow_count\x18\x01 \x01(\x03\x12\x32\n\x0erejected_lines\x18\x02 \x03(\x0b\x32\x1a.tableveil.v1.RejectedLine\"<\n\x0cRejectedLine\x12\x0c\n\x04line\x18\x01 \x01(\x03\x12\x0e\n\x06\x63olumn\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\"{\n\x11LoadTableResponse\x12 \n\x04load\x18\x01 \x01(\x0b\x32\x12.tableveil.v1.Load\x12\x32\n\x0erejected_lines\x18\x02 \x03(\x0b\x32\x1a.tableveil.v1.RejectedLine\x12\x10\n\x08repeated\x18\x03 \x01(\x08\"I\n\x14TruncateTableRequest\x12\x31\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceB\x04\xe2\x41\x01\x02\"-\n\x15TruncateTableResponse\x12\x14\n\x0cremoved_rows\x18\x01 \x01(\x03\"E\n\x10\x44ropTableRequest\x12\x31\n\x05table\x18\x01 \x01(\x0b\x32\x1c.tableveil.v1.TableReferenceB\x04\xe2\x41\x01\x02\")\n\x11\x44ropTableResponse\x12\x14\n\x0cremoved_rows\x18\x01 \x01(\x03\"7\n\x0eGetLoadRequest\x12%\n\x04name\x18\x01 \x01(\tB\x17\xe2\x41\x01\x02\xfa\x41\x10\n\x0etableveil/Load\"9\n\x10ListLoadsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"O\n\x11ListLoadsResponse\x12!\n\x05loads\x18\x01 \x03(\x0b\x32\x12.tableveil.v1.Load\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x84\x03\n\x04Load\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12+\n\x05table\x18\x02 \x01(\x0b\x32\x1c.tableveil.v1.TableReference\x12$\n\x04mode\x18\x03 \x01(\x0e\x32\x16.tableveil.v1.LoadMode\x12\x0c\n\x04\x66ile\x18\x04 \x01(\t\x12\x12\n\nrequest_id\x18\x05 \x01(\t\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04rows\x18\x07 \x01(\x03\x12\x16\n\x0erejected_lines\x18\x08 \x01(\x03\x12)\n\x07\x63olumns\x18\t \x03(\x0b\x32\x18.tableveil.v1.ColumnInfo\x12+\n\x08\x64uration\x18\n \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x14\n\x0cremoved_rows\x18\x0b \x01(\x03:.\xea\x41+\n\x0etableveil/Load\x12\x0cloads/{load}*\x05loads2\x04load*h\n\x08LoadMode\x12\x19\n\x15LOAD_MODE_UNSPECIFIED\x10\x00\x12\x14\n\x10LOAD_MODE_CREATE\x10\x01\x12\x14\n\x10LOAD_MODE_APPEND\x10\x02\x12\x15\n\x11LOAD_MODE_REPLACE\x10\x03*v\n\x0b\x43svEncoding\x12\x1c\n\x18\x43SV_ENCODING_UNSPECIFIED\x10\x00\x12\x16\n\x12\x43SV_ENCODING_UTF_8\x10\x01\x12\x18\n\x14\x43SV_ENCODING_LATIN_1\x10\x02\x12\x17\n\x13\x43SV_ENCODING_UTF_16\x10\x03\x32\xaa\x05\n\x0cTableService\x12X\n\nListTables\x12\x1f.tableveil.v1.ListTablesRequest\x1a .tableveil.v1.ListTablesResponse\"\x07\xda\xdd\x18\x03\n\x01\x03\x12\x63\n\rDescribeTable\x12\".tableveil.v1.DescribeTableRequest\x1a\x1e.tableveil.v1.TableDescription\"\x0e\xda\xdd\x18\n\n\x01\x03\x12\x05table\x12p\n\tLoadTable\x12\x1e.tableveil.v1.LoadTableRequest\x1a\x1f.tableveil.v1.LoadTableResponse\" \xda\xdd\x18\x1c\n\x01\x03\x12\x0bstart.table\x12\nstart.file(\x01\x12h\n\rTruncateTable\x12\".tableveil.v1.TruncateTableRequest\x1a#.tableveil.v1.TruncateTableResponse\"\x0e\xda\xdd\x18\n\n\x01\x03\x12\x05table\x12\\\n\tDropTable\x12\x1e.tableveil.v1.DropTableRequest\x1a\x1f.tableveil.v1.DropTableResponse\"\x0e\xda\xdd\x18\n\n\x01\x03\x12\x05table\x12J\n\x07GetLoad\x12\x1c.tableveil.v1.GetLoadRequest\x1a\x12.tableveil.v1.Load\"\r\xda\xdd\x18\t\n\x01\x03\x12\x04name\x12U\n\tListLoads\x12\x1e.tableveil.v1.ListLoadsRequest\x1a\x1f.tableveil.v1.ListLoadsResponse\"\x07\xda\xdd\x18\x03\n\x01\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -44,6 +45,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TRUNCATETABLEREQUEST'].fields_by_name['table']._serialized_options = b'\342A\001\002'
   _globals['_DROPTABLEREQUEST'].fields_by_name['table']._loaded_options = None
   _globals['_DROPTABLEREQUEST'].fields_by_name['table']._serialized_options = b'\342A\001\002'
+  _globals['_GETLOADREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_GETLOADREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\020\n\016tableveil/Load'
+  _globals['_LOAD'].fields_by_name['name']._loaded_options = None
+  _globals['_LOAD'].fields_by_name['name']._serialized_options = b'\342A\001\010'
+  _globals['_LOAD']._loaded_options = None
+  _globals['_LOAD']._serialized_options = b'\352A+\n\016tableveil/Load\022\014loads/{load}*\005loads2\004load'
   _globals['_TABLESERVICE'].methods_by_name['ListTables']._loaded_options = None
   _globals['_TABLESERVICE'].methods_by_name['ListTables']._serialized_options = b'\332\335\030\003\n\001\003'
   _globals['_TABLESERVICE'].methods_by_name['DescribeTable']._loaded_options = None
@@ -54,60 +61,64 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TABLESERVICE'].methods_by_name['TruncateTable']._serialized_options = b'\332\335\030\n\n\001\003\022\005table'
   _globals['_TABLESERVICE'].methods_by_name['DropTable']._loaded_options = None
   _globals['_TABLESERVICE'].methods_by_name['DropTable']._serialized_options = b'\332\335\030\n\n\001\003\022\005table'
+  _globals['_TABLESERVICE'].methods_by_name['GetLoad']._loaded_options = None
+  _globals['_TABLESERVICE'].methods_by_name['GetLoad']._serialized_options = b'\332\335\030\t\n\001\003\022\004name'
   _globals['_TABLESERVICE'].methods_by_name['ListLoads']._loaded_options = None
   _globals['_TABLESERVICE'].methods_by_name['ListLoads']._serialized_options = b'\332\335\030\003\n\001\003'
-  _globals['_LOADMODE']._serialized_start=2932
-  _globals['_LOADMODE']._serialized_end=3036
-  _globals['_CSVENCODING']._serialized_start=3038
-  _globals['_CSVENCODING']._serialized_end=3156
-  _globals['_LISTTABLESREQUEST']._serialized_start=202
-  _globals['_LISTTABLESREQUEST']._serialized_end=260
-  _globals['_LISTTABLESRESPONSE']._serialized_start=262
-  _globals['_LISTTABLESRESPONSE']._serialized_end=348
-  _globals['_TABLEINFO']._serialized_start=351
-  _globals['_TABLEINFO']._serialized_end=515
-  _globals['_COLUMNINFO']._serialized_start=517
-  _globals['_COLUMNINFO']._serialized_end=557
-  _globals['_DESCRIBETABLEREQUEST']._serialized_start=559
-  _globals['_DESCRIBETABLEREQUEST']._serialized_end=648
-  _globals['_TABLEDESCRIPTION']._serialized_start=650
-  _globals['_TABLEDESCRIPTION']._serialized_end=777
-  _globals['_COLUMNDESCRIPTION']._serialized_start=780
-  _globals['_COLUMNDESCRIPTION']._serialized_end=1091
-  _globals['_VALUECOUNT']._serialized_start=1093
-  _globals['_VALUECOUNT']._serialized_end=1134
-  _globals['_LOADTABLEREQUEST']._serialized_start=1136
-  _globals['_LOADTABLEREQUEST']._serialized_end=1263
-  _globals['_LOADSTART']._serialized_start=1266
-  _globals['_LOADSTART']._serialized_end=1490
-  _globals['_SERVERFILE']._serialized_start=1492
-  _globals['_SERVERFILE']._serialized_end=1616
-  _globals['_CSVFORMAT']._serialized_start=1619
-  _globals['_CSVFORMAT']._serialized_end=1929
-  _globals['_CSVFORMAT_TYPESENTRY']._serialized_start=1885
-  _globals['_CSVFORMAT_TYPESENTRY']._serialized_end=1929
-  _globals['_PARQUETFORMAT']._serialized_start=1931
-  _globals['_PARQUETFORMAT']._serialized_end=1946
-  _globals['_LOADEND']._serialized_start=1948
-  _globals['_LOADEND']._serialized_end=2028
-  _globals['_REJECTEDLINE']._serialized_start=2030
-  _globals['_REJECTEDLINE']._serialized_end=2090
-  _globals['_LOADTABLERESPONSE']._serialized_start=2092
-  _globals['_LOADTABLERESPONSE']._serialized_end=2215
-  _globals['_TRUNCATETABLEREQUEST']._serialized_start=2217
-  _globals['_TRUNCATETABLEREQUEST']._serialized_end=2290
-  _globals['_TRUNCATETABLERESPONSE']._serialized_start=2292
-  _globals['_TRUNCATETABLERESPONSE']._serialized_end=2337
-  _globals['_DROPTABLEREQUEST']._serialized_start=2339
-  _globals['_DROPTABLEREQUEST']._serialized_end=2408
-  _globals['_DROPTABLERESPONSE']._serialized_start=2410
-  _globals['_DROPTABLERESPONSE']._serialized_end=2451
-  _globals['_LISTLOADSREQUEST']._serialized_start=2453
-  _globals['_LISTLOADSREQUEST']._serialized_end=2510
-  _globals['_LISTLOADSRESPONSE']._serialized_start=2512
-  _globals['_LISTLOADSRESPONSE']._serialized_end=2591
-  _globals['_LOAD']._serialized_start=2594
-  _globals['_LOAD']._serialized_end=2930
-  _globals['_TABLESERVICE']._serialized_start=3159
-  _globals['_TABLESERVICE']._serialized_end=3765
+  _globals['_LOADMODE']._serialized_start=3068
+  _globals['_LOADMODE']._serialized_end=3172
+  _globals['_CSVENCODING']._serialized_start=3174
+  _globals['_CSVENCODING']._serialized_end=3292
+  _globals['_LISTTABLESREQUEST']._serialized_start=229
+  _globals['_LISTTABLESREQUEST']._serialized_end=287
+  _globals['_LISTTABLESRESPONSE']._serialized_start=289
+  _globals['_LISTTABLESRESPONSE']._serialized_end=375
+  _globals['_TABLEINFO']._serialized_start=378
+  _globals['_TABLEINFO']._serialized_end=542
+  _globals['_COLUMNINFO']._serialized_start=544
+  _globals['_COLUMNINFO']._serialized_end=584
+  _globals['_DESCRIBETABLEREQUEST']._serialized_start=586
+  _globals['_DESCRIBETABLEREQUEST']._serialized_end=675
+  _globals['_TABLEDESCRIPTION']._serialized_start=677
+  _globals['_TABLEDESCRIPTION']._serialized_end=804
+  _globals['_COLUMNDESCRIPTION']._serialized_start=807
+  _globals['_COLUMNDESCRIPTION']._serialized_end=1118
+  _globals['_VALUECOUNT']._serialized_start=1120
+  _globals['_VALUECOUNT']._serialized_end=1161
+  _globals['_LOADTABLEREQUEST']._serialized_start=1163
+  _globals['_LOADTABLEREQUEST']._serialized_end=1290
+  _globals['_LOADSTART']._serialized_start=1293
+  _globals['_LOADSTART']._serialized_end=1517
+  _globals['_SERVERFILE']._serialized_start=1519
+  _globals['_SERVERFILE']._serialized_end=1643
+  _globals['_CSVFORMAT']._serialized_start=1646
+  _globals['_CSVFORMAT']._serialized_end=1956
+  _globals['_CSVFORMAT_TYPESENTRY']._serialized_start=1912
+  _globals['_CSVFORMAT_TYPESENTRY']._serialized_end=1956
+  _globals['_PARQUETFORMAT']._serialized_start=1958
+  _globals['_PARQUETFORMAT']._serialized_end=1973
+  _globals['_LOADEND']._serialized_start=1975
+  _globals['_LOADEND']._serialized_end=2055
+  _globals['_REJECTEDLINE']._serialized_start=2057
+  _globals['_REJECTEDLINE']._serialized_end=2117
+  _globals['_LOADTABLERESPONSE']._serialized_start=2119
+  _globals['_LOADTABLERESPONSE']._serialized_end=2242
+  _globals['_TRUNCATETABLEREQUEST']._serialized_start=2244
+  _globals['_TRUNCATETABLEREQUEST']._serialized_end=2317
+  _globals['_TRUNCATETABLERESPONSE']._serialized_start=2319
+  _globals['_TRUNCATETABLERESPONSE']._serialized_end=2364
+  _globals['_DROPTABLEREQUEST']._serialized_start=2366
+  _globals['_DROPTABLEREQUEST']._serialized_end=2435
+  _globals['_DROPTABLERESPONSE']._serialized_start=2437
+  _globals['_DROPTABLERESPONSE']._serialized_end=2478
+  _globals['_GETLOADREQUEST']._serialized_start=2480
+  _globals['_GETLOADREQUEST']._serialized_end=2535
+  _globals['_LISTLOADSREQUEST']._serialized_start=2537
+  _globals['_LISTLOADSREQUEST']._serialized_end=2594
+  _globals['_LISTLOADSRESPONSE']._serialized_start=2596
+  _globals['_LISTLOADSRESPONSE']._serialized_end=2675
+  _globals['_LOAD']._serialized_start=2678
+  _globals['_LOAD']._serialized_end=3066
+  _globals['_TABLESERVICE']._serialized_start=3295
+  _globals['_TABLESERVICE']._serialized_end=3977
 # @@protoc_insertion_point(module_scope)

@@ -696,6 +696,26 @@ class DropTableResponse(_message.Message):
 Global___DropTableResponse: _TypeAlias = DropTableResponse  # noqa: Y015
 
 @_typing.final
+class GetLoadRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """loads/{id}"""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetLoadRequest: _TypeAlias = GetLoadRequest  # noqa: Y015
+
+@_typing.final
 class ListLoadsRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -748,7 +768,7 @@ class Load(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    NUMBER_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
     TABLE_FIELD_NUMBER: _builtins.int
     MODE_FIELD_NUMBER: _builtins.int
     FILE_FIELD_NUMBER: _builtins.int
@@ -759,7 +779,8 @@ class Load(_message.Message):
     COLUMNS_FIELD_NUMBER: _builtins.int
     DURATION_FIELD_NUMBER: _builtins.int
     REMOVED_ROWS_FIELD_NUMBER: _builtins.int
-    number: _builtins.int
+    name: _builtins.str
+    """loads/{id}"""
     mode: Global___LoadMode.ValueType
     file: _builtins.str
     """The file on the server, or the client_source of rows that came from a client."""
@@ -781,7 +802,7 @@ class Load(_message.Message):
     def __init__(
         self,
         *,
-        number: _builtins.int = ...,
+        name: _builtins.str = ...,
         table: _policy_pb2.TableReference | None = ...,
         mode: Global___LoadMode.ValueType = ...,
         file: _builtins.str = ...,
@@ -795,7 +816,7 @@ class Load(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "duration", b"duration", "table", b"table"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "create_time", b"create_time", "duration", b"duration", "file", b"file", "mode", b"mode", "number", b"number", "rejected_lines", b"rejected_lines", "removed_rows", b"removed_rows", "request_id", b"request_id", "rows", b"rows", "table", b"table"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "create_time", b"create_time", "duration", b"duration", "file", b"file", "mode", b"mode", "name", b"name", "rejected_lines", b"rejected_lines", "removed_rows", b"removed_rows", "request_id", b"request_id", "rows", b"rows", "table", b"table"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -59,6 +59,11 @@ class TableServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_table__service__pb2.DropTableRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_table__service__pb2.DropTableResponse.FromString,
                 _registered_method=True)
+        self.GetLoad = channel.unary_unary(
+                '/tableveil.v1.TableService/GetLoad',
+                request_serializer=tableveil_dot_v1_dot_table__service__pb2.GetLoadRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_table__service__pb2.Load.FromString,
+                _registered_method=True)
         self.ListLoads = channel.unary_unary(
                 '/tableveil.v1.TableService/ListLoads',
                 request_serializer=tableveil_dot_v1_dot_table__service__pb2.ListLoadsRequest.SerializeToString,
@@ -104,6 +109,12 @@ class TableServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetLoad(self, request, context):
+        """Missing associated documentation comment in .proto file."""
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListLoads(self, request, context):
         """Loads that were done, newest first.
         """
@@ -138,6 +149,11 @@ def add_TableServiceServicer_to_server(servicer, server):
                     servicer.DropTable,
                     request_deserializer=tableveil_dot_v1_dot_table__service__pb2.DropTableRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_table__service__pb2.DropTableResponse.SerializeToString,
+            ),
+            'GetLoad': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetLoad,
+                    request_deserializer=tableveil_dot_v1_dot_table__service__pb2.GetLoadRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_table__service__pb2.Load.SerializeToString,
             ),
             'ListLoads': grpc.unary_unary_rpc_method_handler(
                     servicer.ListLoads,
@@ -280,6 +296,33 @@ class TableService(object):
             '/tableveil.v1.TableService/DropTable',
             tableveil_dot_v1_dot_table__service__pb2.DropTableRequest.SerializeToString,
             tableveil_dot_v1_dot_table__service__pb2.DropTableResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetLoad(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.TableService/GetLoad',
+            tableveil_dot_v1_dot_table__service__pb2.GetLoadRequest.SerializeToString,
+            tableveil_dot_v1_dot_table__service__pb2.Load.FromString,
             options,
             channel_credentials,
             insecure,

@@ -24,6 +24,7 @@ class TableServiceStub:
     """Removes all rows of a table; the table stays."""
     DropTable: _grpc.UnaryUnaryMultiCallable[_table_service_pb2.DropTableRequest, _table_service_pb2.DropTableResponse]
     """Removes a table with its rows."""
+    GetLoad: _grpc.UnaryUnaryMultiCallable[_table_service_pb2.GetLoadRequest, _table_service_pb2.Load]
     ListLoads: _grpc.UnaryUnaryMultiCallable[_table_service_pb2.ListLoadsRequest, _table_service_pb2.ListLoadsResponse]
     """Loads that were done, newest first."""
 
@@ -67,6 +68,13 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _grpc.ServicerContext,
     ) -> _table_service_pb2.DropTableResponse:
         """Removes a table with its rows."""
+
+    @_abc_1.abstractmethod
+    def GetLoad(
+        self,
+        request: _table_service_pb2.GetLoadRequest,
+        context: _grpc.ServicerContext,
+    ) -> _table_service_pb2.Load: ...
 
     @_abc_1.abstractmethod
     def ListLoads(

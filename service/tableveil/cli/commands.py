@@ -5,6 +5,7 @@ from __future__ import annotations
 MODULES = {
     "serve": "serve",
     "load": "load",
+    "loads": "load",
     "truncate": "removal",
     "drop": "removal",
     "tables": "described",
@@ -25,6 +26,7 @@ MODULES = {
     "classify": "classify",
     "utility": "utility",
     "releases": "releases",
+    "results": "results",
     "show": "releases",
     "export": "releases",
     "withdraw": "releases",
@@ -52,8 +54,9 @@ SHOWN = {
     "classifications": "classify",
     "utilityReports": "utility",
     "dryRuns": "dry_run",
+    "loads": "load",
 }
-"""By collection of results, the module with its `show_result`."""
+"""By collection of results, and of loads, the module with its `show_result`."""
 
 COUNTED = {"classifications": "classifiers trained", "utilityReports": "columns compared"}
 """By collection, the unit of a job's progress where there are no transformations."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 
 import click
 from rich.console import Console, Group
@@ -14,7 +15,7 @@ from tableveil.cli import wording
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts, listing
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import LIMIT, Session, verb
 from tableveil.client.verbs.tables import FileFormat, is_parquet, is_postgresql
 from tableveil.v1 import table_service_pb2
 
@@ -104,6 +105,39 @@ def load(
         output.show(_report(loaded))
 
 
+@click.command()
+@LIMIT
+@verb
+def loads(session: Session, limit: int) -> None:
+    """List what was loaded, newest first."""
+    found = list(islice(session.client.list_loads(), limit))
+    if session.output.as_json:
+        session.output.json(table_service_pb2.ListLoadsResponse(loads=found))
+        return
+    columns = ("load", "table", "rows", "lines left out", "loaded", "file")
+    rows = [
+        (
+            load.name,
+            wording.table_name(load.table),
+            wording.count(load.rows),
+            wording.count(load.rejected_lines),
+            wording.moment(load.create_time),
+            wording.short(load.file),
+        )
+        for load in found
+    ]
+    session.output.show(listing(columns, rows, "No loads yet.", numbers=("rows", "lines left out")))
+
+
+def show_result(session: Session, name: str) -> None:
+    """Writes a load as JSON, or for people."""
+    found = session.client.get_load(name)
+    if session.output.as_json:
+        session.output.json({"load": found})
+    else:
+        session.output.show(_report(table_service_pb2.LoadTableResponse(load=found)))
+
+
 def _types(stated: tuple[str, ...]) -> dict[str, str]:
     types = {}
     for one in stated:
@@ -139,13 +173,14 @@ class _Sent:
 def _report(loaded: table_service_pb2.LoadTableResponse) -> Group:
     done = loaded.load
     told = [
+        ("load", done.name),
         ("table", wording.table_name(done.table)),
         ("rows", wording.count(done.rows)),
         ("lines left out", wording.count(done.rejected_lines)),
         ("time", wording.duration(done.duration)),
     ]
     if done.removed_rows:
-        told.insert(2, ("rows replaced", wording.count(done.removed_rows)))
+        told.insert(3, ("rows replaced", wording.count(done.removed_rows)))
     if loaded.repeated:
         told.append(("note", "loaded before by this request id; nothing was loaded now"))
     columns = [(wording.short(column.name), wording.short(column.type)) for column in done.columns]

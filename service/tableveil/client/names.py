@@ -6,6 +6,7 @@ from tableveil.errors import InvalidError, shortened
 from tableveil.v1 import policy_pb2
 
 JOBS = "jobs"
+LOADS = "loads"
 RELEASES = "releases"
 TOKENS = "tokens"
 GRANTS = "grants"

@@ -7,6 +7,7 @@ import json
 from google.protobuf.json_format import MessageToDict
 
 from tableveil.convert.enums import EnumMap
+from tableveil.convert.names import load_name
 from tableveil.convert.tables import table_from_proto, table_to_proto
 from tableveil.convert.times import duration, timestamp
 from tableveil.errors import Fault, InvalidError, shortened
@@ -112,7 +113,7 @@ def loaded_to_proto(loaded: Loaded) -> v1.LoadTableResponse:
 def load_to_proto(load: Load) -> v1.Load:
     """The message of a load."""
     return v1.Load(
-        number=load.number,
+        name=load_name(load.number),
         table=table_to_proto(TableReference("", load.schema, load.table)),
         mode=LOAD_MODES.to_proto(load.mode),
         file=load.file,

@@ -21,6 +21,11 @@ def release_name(number: int) -> str:
     return f"releases/{number}"
 
 
+def load_name(number: int) -> str:
+    """The name of a load."""
+    return f"loads/{number}"
+
+
 def result_name(kind: JobKind, number: int) -> str:
     """The name of the result of a job of that kind."""
     return f"{KINDS[kind].collection}/{number}"
@@ -39,6 +44,11 @@ def release_number(name: str, field: str = "name") -> int:
 def result_number(kind: JobKind, name: str) -> int:
     """The number in the name of the result of a job of that kind."""
     return _parse(KINDS[kind].collection, name, "name")
+
+
+def load_number(name: str) -> int:
+    """The number in a load's name."""
+    return _parse("loads", name, "name")
 
 
 def token_number(name: str) -> int:

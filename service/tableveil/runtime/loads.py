@@ -17,7 +17,16 @@ from sqlglot import exp
 
 from tableveil.backend import Database, Ledger, Session, present_look, table
 from tableveil.control import Control, Stopped
-from tableveil.errors import CancelledError, ConflictError, DeniedError, Fault, InternalError, InvalidError, shortened
+from tableveil.errors import (
+    CancelledError,
+    ConflictError,
+    DeniedError,
+    Fault,
+    InternalError,
+    InvalidError,
+    NotFoundError,
+    shortened,
+)
 from tableveil.loading import (
     CsvFormat,
     FileFormat,
@@ -105,6 +114,14 @@ class Loads:
         self._directories = tuple(directories)
         self._running: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
+
+    def get(self, number: int) -> Load:
+        """The load of that number; `NotFoundError` if there is none that its caller may see."""
+        with self._database.ledger() as ledger:
+            found = store.LOADS.find(ledger, number)
+        if found is None:
+            raise NotFoundError.of("LOAD_NOT_FOUND", "name", f"loads/{number}", "an existing load")
+        return found
 
     def page(self, before: int | None, size: int) -> list[Load]:
         """The next `size` loads with numbers below `before`, newest first."""

@@ -14,6 +14,7 @@ from tableveil.convert.loads import (
     loaded_to_proto,
     most_values,
 )
+from tableveil.convert.names import load_number
 from tableveil.convert.pages import read_table_token, table_token
 from tableveil.convert.tables import table_from_proto
 from tableveil.errors import InvalidError
@@ -92,6 +93,12 @@ class TableService(table_service_pb2_grpc.TableServiceServicer):
         control = control_of(context)
         with self._running.taken():
             return self._removals.remove(kind, table_from_proto(named), control)
+
+    def GetLoad(  # noqa: N802
+        self, request: v1.GetLoadRequest, context: grpc.ServicerContext
+    ) -> v1.Load:
+        """A load."""
+        return load_to_proto(self._loads.get(load_number(request.name)))
 
     def ListLoads(  # noqa: N802
         self, request: v1.ListLoadsRequest, context: grpc.ServicerContext

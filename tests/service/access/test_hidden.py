@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tableveil.v1 import job_service_pb2
+from tableveil.v1 import job_service_pb2, policy_pb2
 from tests.service.access.house import Fields, House, opened, policy, submitted, table
 
 GHOSTS = {"ward_b": "ward_g", "patients": "patience", "zips": "zaps", "rows.csv": "rose.csv", "look": "loop"}
@@ -29,6 +29,8 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         submitted(house, "bob", "FrontierService/SubmitFrontier", **asked)
         risk = {"table": table("ward_b"), "quasi_identifiers": ["age", "ward"], "records": True}
         submitted(house, "bob", "RiskService/SubmitRiskAnalysis", risk=risk)
+        loaded = policy_pb2.TableReference(**table("ward_b", "loaded"))
+        house.clients["bob"].load_file(house.files / "rows.csv", loaded)
         submitted(house, "bob", "UtilityService/SubmitUtilityReport", utility={"release": "releases/1"})
         yield house
 
@@ -137,6 +139,7 @@ def by_number(i: int) -> Asked:
             "ClassificationService/AssessClassifiers",
             {"classification": {"release": release, "classes": ["illness"]}},
         ),
+        "a load": ("TableService/GetLoad", {"name": f"loads/{i}"}),
         "a frontier": ("FrontierService/GetFrontier", {"name": f"frontiers/{i}"}),
         "an analysis": ("RiskService/GetRiskAnalysis", {"name": f"riskAnalyses/{i}"}),
         "the records of an analysis": ("RiskService/ReadRecordRisks", {"name": f"riskAnalyses/{i}"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from google.protobuf import json_format
 
-from tableveil.v1 import faults_pb2, frontier_service_pb2, job_service_pb2, policy_pb2
+from tableveil.v1 import faults_pb2, frontier_service_pb2, job_service_pb2, policy_pb2, utility_service_pb2
 from tests.service.cli.conftest import Run
 from tests.service.client import samples
 from tests.service.client.fake_service import FakeService
@@ -54,6 +55,21 @@ def frontier(service: FakeService) -> frontier_service_pb2.Frontier:
         policy=samples.policy(),
     )  # fmt: skip
     return service.frontiers[FRONTIER]
+
+
+def test_results_are_listed_by_their_kind(
+    run: Run, service: FakeService, frontier: frontier_service_pb2.Frontier
+) -> None:
+    header, listed = run("results", "frontiers").stdout.splitlines()
+    assert header.split() == ["result", "job", "about", "created"]
+    assert listed.split()[:2] == [FRONTIER, r"main.dis\x1bcharges"]
+    assert run("results", "utilityReports").stdout == "No utilityReports yet.\n"
+    report = utility_service_pb2.UtilityReport(name="utilityReports/4", job="jobs/9", release="releases/2")
+    service.utility_reports[report.name] = report
+    assert run("results", "utilityReports").stdout.splitlines()[1].split()[:3] == [
+        *("utilityReports/4", "jobs/9", "releases/2"),
+    ]
+    assert json.loads(run("results", "frontiers", "--json").stdout)["results"][0]["name"] == frontier.name
 
 
 @pytest.mark.usefixtures("frontier")

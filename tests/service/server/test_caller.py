@@ -90,6 +90,8 @@ LONG: dict[str, tuple[Message, str]] = {
         table_service_pb2.DescribeTableRequest(table=policy_pb2.TableReference(table="people")),
         "tables.describe",
     ),
+    "TableService/TruncateTable": (table_service_pb2.TruncateTableRequest(), "removals.remove"),
+    "TableService/DropTable": (table_service_pb2.DropTableRequest(), "removals.remove"),
     "UtilityService/SubmitUtilityReport": (utility_service_pb2.SubmitUtilityReportRequest(utility=UTILITY), "submit"),
 }
 """Calls that may take long: a request, and what is called for it."""

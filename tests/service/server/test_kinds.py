@@ -9,6 +9,7 @@ import pytest
 from google.protobuf.message import Message
 
 from tableveil.cli.commands import SHOWN
+from tableveil.cli.results import KINDS as LISTED
 from tableveil.client.verbs.analyses import collection_of
 from tableveil.errors import ConflictError, InvalidError
 from tableveil.policy import TableReference
@@ -29,7 +30,7 @@ def asked(kind: JobKind, document: str, options: str = "", state: JobState = Job
 def test_every_kind_is_everywhere() -> None:
     assert {*JobKind} == {*KINDS} == {*SUBMISSIONS}
     collections = {stored.collection for stored in KINDS.values()}
-    assert collections == {"releases", *SHOWN}
+    assert collections == {"releases", *SHOWN} - {"loads"} == {"releases", *LISTED}
     for kind in JobKind:
         made = get_type_hints(SUBMISSIONS[kind].to_proto)["return"]
         assert collection_of(made) == KINDS[kind].collection

@@ -62,7 +62,7 @@ def test_rows_come_in_pieces(stub: table_service_pb2_grpc.TableServiceStub, load
     loads.load.side_effect = load
     end = v1.LoadEnd(row_count=3, rejected_lines=[v1.RejectedLine(line=4, column="a", reason="no BIGINT")])
     found = stub.LoadTable(messages(end=end))
-    assert (found.load.number, found.load.rows, found.repeated) == (7, 3, False)
+    assert (found.load.name, found.load.rows, found.repeated) == ("loads/7", 3, False)
     assert found.load.mode == v1.LOAD_MODE_APPEND
     assert list(found.load.columns) == [v1.ColumnInfo(name="a", type="BIGINT")]
     assert list(found.rejected_lines) == list(end.rejected_lines)
@@ -176,7 +176,10 @@ def test_pages(stub: table_service_pb2_grpc.TableServiceStub, tables: Mock, load
     assert tables.page.call_args.args == (("main", "a"), 2)
     loads.page.return_value = [done(7), done(6)]
     newest = stub.ListLoads(v1.ListLoadsRequest(page_size=1))
-    assert [load.number for load in newest.loads] == [7]
+    assert [load.name for load in newest.loads] == ["loads/7"]
+    loads.get.return_value = done(7)
+    assert stub.GetLoad(v1.GetLoadRequest(name="loads/7")).name == "loads/7"
+    assert loads.get.call_args.args == (7,)
     stub.ListLoads(v1.ListLoadsRequest(page_size=1, page_token=newest.next_page_token))
     assert loads.page.call_args.args == (7, 2)
 

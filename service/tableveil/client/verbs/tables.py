@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 import grpc
 
 from tableveil.client.connection import Connection
-from tableveil.client.names import table_reference
+from tableveil.client.names import LOADS, resource_name, table_reference
 from tableveil.errors import InvalidError
 from tableveil.v1 import policy_pb2, table_service_pb2
 from tableveil.v1.table_service_pb2_grpc import TableServiceStub
@@ -43,6 +43,11 @@ class TableVerbs(Connection):
         """The contents of the table, with up to `values` of the most frequent values of each column."""
         request = table_service_pb2.DescribeTableRequest(table=table_reference(table), values=values)
         return self._ask(self._tables.DescribeTable, request)
+
+    def get_load(self, load: str) -> table_service_pb2.Load:
+        """A load that was done, by its name or number."""
+        request = table_service_pb2.GetLoadRequest(name=resource_name(LOADS, load))
+        return self._ask(self._tables.GetLoad, request)
 
     def list_loads(self) -> Iterator[table_service_pb2.Load]:
         """All loads, newest first, fetched as they are read."""
