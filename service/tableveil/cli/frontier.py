@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from pathlib import Path
 
 import click
 from rich.console import Group, RenderableType
@@ -12,9 +11,9 @@ from rich.text import Text
 
 from tableveil.cli import wording
 from tableveil.cli.follow import follow
+from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import Session, verb
-from tableveil.document import load_policy
 from tableveil.errors import InvalidError
 from tableveil.v1 import frontier_service_pb2, policy_pb2
 
@@ -45,7 +44,7 @@ def _limits(ctx: click.Context, param: click.Parameter, value: str | None) -> li
 
 
 @click.command()
-@click.argument("policy", type=click.Path(path_type=Path))
+@policy_argument
 @click.option("--k", "ks", callback=_ks, metavar="K", help="Such as 2..20 or 2,5,10. Default: the policy's.")
 @click.option(
     "--limit",
@@ -55,18 +54,18 @@ def _limits(ctx: click.Context, param: click.Parameter, value: str | None) -> li
     help="Suppression limits, such as 0,0.01,0.05. Default: the policy's.",
 )
 @verb
-def frontier(session: Session, policy: Path, ks: list[int], limits: list[str]) -> None:
+def frontier(session: Session, policy: PolicyFile, ks: list[int], limits: list[str]) -> None:
     """Show the best score for every k with every suppression limit.
 
     Nothing is released, and the policy's target is ignored. The search is one job, which can be watched and cancelled.
     With --json, one JSON object per line: the job at each change, then the frontier.
     """
     client, output = session.client, session.output
-    message, faults = load_policy(policy)
+    message, faults = policy.load()
     if faults:
         raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
     request = frontier_service_pb2.SubmitFrontierRequest(policy=message, k=ks, suppression_limits=limits)
-    job = client.submit_analysis(request, policy.parent)
+    job = client.submit_analysis(request, policy.directory)
     show_result(session, follow(session, job.name, output.err).result)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import click
 from rich.text import Text
@@ -15,17 +14,16 @@ from tableveil.cli import wording
 from tableveil.cli.account import account
 from tableveil.cli.exit_codes import of_error
 from tableveil.cli.follow import follow
+from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.verb import Session, verb
 from tableveil.client import Client
 from tableveil.client.failures import faults_to
 from tableveil.client.levels import use_levels_of
 from tableveil.client.verbs.analyses import collection_of
-from tableveil.document import load_policy
 from tableveil.errors import Checked, Fault, InvalidError
 from tableveil.v1 import job_service_pb2, policy_pb2
 from tableveil.v1.dry_run_service_pb2 import DryRun, SubmitDryRunRequest
 
-POLICY = click.argument("policy", type=click.Path(path_type=Path))
 REQUEST_ID = click.option(
     "--request-id", default="", metavar="ID", help="A name for the request: the same again means the first job."
 )
@@ -42,14 +40,16 @@ DRY_RUN = click.option(
 
 
 @click.command()
-@POLICY
+@policy_argument
 @click.option("--wait", is_flag=True, help="Show progress until the job ends, then the account of its release.")
 @REQUEST_ID
 @LEVELS_OF
 @DRY_RUN
 @verb
-def submit(session: Session, policy: Path, wait: bool, request_id: str, levels_of: str | None, dry_run: bool) -> None:
-    """Queue a job for the policy in a file.
+def submit(
+    session: Session, policy: PolicyFile, wait: bool, request_id: str, levels_of: str | None, dry_run: bool
+) -> None:
+    """Queue a job for the policy in a file, or on standard input.
 
     Hierarchies in CSV files are stored on the server first. With --json and --wait, one JSON object per line: the job
     at each change, then the release, or the dry run.
@@ -65,10 +65,10 @@ def submit(session: Session, policy: Path, wait: bool, request_id: str, levels_o
 
 
 def queued(
-    session: Session, policy: Path, request_id: str, levels_of: str | None, dry_run: bool
+    session: Session, policy: PolicyFile, request_id: str, levels_of: str | None, dry_run: bool
 ) -> job_service_pb2.Job:
     """Queues the job for the policy in a file; `levels_of` overrides its search."""
-    message, faults = load_policy(policy)
+    message, faults = policy.load()
     session.output.columns.extend(attribute.column for attribute in message.attributes)
     if faults:
         raise InvalidError.about(
@@ -77,8 +77,10 @@ def queued(
     if levels_of is not None:
         use_levels_of(message, session.client.get_release(levels_of))
     if dry_run:
-        return session.client.submit_analysis(SubmitDryRunRequest(policy=message, request_id=request_id), policy.parent)
-    return session.client.submit(message, policy.parent, request_id)
+        return session.client.submit_analysis(
+            SubmitDryRunRequest(policy=message, request_id=request_id), policy.directory
+        )
+    return session.client.submit(message, policy.directory, request_id)
 
 
 def show_result_of(session: Session, job: job_service_pb2.Job) -> None:
@@ -94,13 +96,13 @@ def show_result_of(session: Session, job: job_service_pb2.Job) -> None:
 
 
 @click.command()
-@POLICY
+@policy_argument
 @click.option("--offline", is_flag=True, help="Check what can be checked without a server.")
 @verb
-def check_policy(session: Session, policy: Path, offline: bool) -> None:
+def check_policy(session: Session, policy: PolicyFile, offline: bool) -> None:
     """List all that is wrong with a policy."""
     output = session.output
-    message, faults = load_policy(policy)
+    message, faults = policy.load()
     output.columns.extend(attribute.column for attribute in message.attributes)
     checked = _checked(None if offline else session.client, message, policy, faults)
     if output.as_json:
@@ -119,17 +121,19 @@ def _warn(session: Session, warnings: Iterable[str]) -> None:
         session.output.show(Text(f"warning: {wording.printable(warning)}", style="yellow"))
 
 
-def _checked(client: Client | None, message: policy_pb2.Policy, file: Path, of_document: Sequence[Fault]) -> Checked:
+def _checked(
+    client: Client | None, message: policy_pb2.Policy, file: PolicyFile, of_document: Sequence[Fault]
+) -> Checked:
     """The faults of the document, and those found in its policy by client and server."""
     if of_document and message == policy_pb2.Policy():
         return Checked(tuple(of_document))
     if client is not None:
-        checked = client.checked(message, file.parent)
+        checked = client.checked(message, file.directory)
     else:
         # It loads the whole engine.
         from tableveil.client.checking import checked_on_client
 
-        checked = checked_on_client(message, file.parent)
+        checked = checked_on_client(message, file.directory)
     # A field that could not be read is missing in the message.
     unread = {fault.field for fault in of_document}
     return replace(checked, faults=(*of_document, *(fault for fault in checked.faults if fault.field not in unread)))

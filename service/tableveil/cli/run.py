@@ -12,14 +12,15 @@ import click
 
 from tableveil.cli.follow import follow
 from tableveil.cli.output import Output
-from tableveil.cli.policies import DRY_RUN, LEVELS_OF, POLICY, REQUEST_ID, queued, show_result_of
+from tableveil.cli.policies import DRY_RUN, LEVELS_OF, REQUEST_ID, queued, show_result_of
+from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.verb import Session
 from tableveil.client import Client
 from tableveil.identity.secret import new_secret
 
 
 @click.command()
-@POLICY
+@policy_argument
 @click.option(
     "--database",
     required=True,
@@ -33,7 +34,7 @@ from tableveil.identity.secret import new_secret
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of the database.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON to stdout, with the field names of the protos.")
 def run(
-    policy: Path,
+    policy: PolicyFile,
     database: Path,
     request_id: str,
     levels_of: str | None,

@@ -15,9 +15,9 @@ from tableveil.cli import wording
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
 from tableveil.cli.payout_chart import amount, as_html, as_svg, curves, maximum, percent
+from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.tables import facts, listing
 from tableveil.cli.verb import Session, verb
-from tableveil.document import load_policy
 from tableveil.errors import InvalidError
 from tableveil.v1 import payout_service_pb2
 
@@ -65,7 +65,7 @@ OVERWRITE_CHART = click.option("--overwrite", is_flag=True, help="Let --chart re
 
 
 @click.command()
-@click.argument("policy", type=click.Path(path_type=Path))
+@policy_argument
 @click.option(
     "--gains", callback=_gains, metavar="GAINS", help="Such as 0..2000/100 or 0,300,1200. Default: 0..2000/100."
 )
@@ -78,7 +78,7 @@ OVERWRITE_CHART = click.option("--overwrite", is_flag=True, help="Let --chart re
 @OVERWRITE_CHART
 @verb
 def sweep(
-    session: Session, policy: Path, gains: list[str], if_method_known: bool, chart: Path | None, overwrite: bool
+    session: Session, policy: PolicyFile, gains: list[str], if_method_known: bool, chart: Path | None, overwrite: bool
 ) -> None:
     """Show what releases would pay, for several gains of the adversary.
 
@@ -88,11 +88,11 @@ def sweep(
     """
     if chart is not None:
         require_free(chart, "chart", overwrite)
-    message, faults = load_policy(policy)
+    message, faults = policy.load()
     if faults:
         raise InvalidError.about("POLICY_INVALID", "the policy is invalid", faults)
     request = payout_service_pb2.SubmitPayoutSweepRequest(policy=message, gains=gains, if_method_known=if_method_known)
-    job = session.client.submit_analysis(request, policy.parent)
+    job = session.client.submit_analysis(request, policy.directory)
     ended = follow(session, job.name, session.output.err)
     show_result(session, ended.result, chart, overwrite)
     if not session.output.as_json:

@@ -8,7 +8,9 @@ boundaries of intervals.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -37,8 +39,15 @@ _PARSERS: dict[Syntax, Callable[[str], Node]] = {"yaml": parse_yaml, "json": par
 _SYNTAXES: dict[str, Syntax] = {".yaml": "yaml", ".yml": "yaml", ".json": "json"}
 
 
+STDIN = Path("-")
+"""Stands for standard input, in YAML or JSON."""
+
+
 def load_policy(path: Path) -> tuple[policy_pb2.Policy, list[Fault]]:
-    """The policy in a file, whose suffix says the syntax, and its faults; see `read_policy`."""
+    """The policy in a file, whose suffix says the syntax, and its faults; see `read_policy`. `-` is standard input."""
+    if path == STDIN:
+        text = sys.stdin.buffer.read(LARGEST_DOCUMENT + 1)
+        return read_policy(text, "json" if text.lstrip().startswith(b"{") else "yaml")
     syntax = _SYNTAXES.get(path.suffix.lower())
     if syntax is None:
         fault = Fault(DOCUMENT, f"the file {shortened(path.name)}", f"a name that ends in {', '.join(_SYNTAXES)}")
@@ -89,6 +98,19 @@ def fill(message: Message, document: Mapping) -> list[Fault]:
     """Fills a message with the fields of a document, and returns its faults."""
     walk = _Walk()
     walk.message(message, document, "")
+    return walk.faults
+
+
+def read_field(message: Message, field: FieldDescriptor, text: str, path: str) -> list[Fault]:
+    """Sets a field of a message to a value in YAML, or clears it if that is null, and returns the faults."""
+    try:
+        node = parse_yaml(text)
+    except UnreadableError as error:
+        return [replace(error.fault, field=path)]
+    message.ClearField(field.containing_oneof.name if field.containing_oneof is not None else field.name)
+    walk = _Walk()
+    if node is not None:
+        walk._field(message, field, node, path)
     return walk.faults
 
 

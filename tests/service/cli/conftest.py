@@ -26,9 +26,9 @@ def service() -> Iterator[FakeService]:
 def run(service: FakeService) -> Run:
     """Runs a command against the service."""
 
-    def command(*arguments: str) -> Result:
+    def command(*arguments: str, stdin: str | None = None) -> Result:
         with usual_umask():
-            return CliRunner().invoke(cli, arguments, env={"TABLEVEIL_SERVER": service.address})
+            return CliRunner().invoke(cli, arguments, stdin, env={"TABLEVEIL_SERVER": service.address})
 
     return command
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.protobuf.json_format import MessageToJson
 
 from tableveil.document import to_yaml
 from tableveil.v1 import faults_pb2, job_service_pb2, policy_pb2
@@ -59,6 +60,29 @@ def test_submit_with_a_request_id(run: Run, service: FakeService, file: str) -> 
     assert run("submit", file, "--request-id", "nightly-7").exit_code == 0
     (asked,) = (request for request in service.requests if isinstance(request, job_service_pb2.SubmitJobRequest))
     assert asked.request_id == "nightly-7"
+
+
+@pytest.mark.usefixtures("job")
+def test_fields_over_the_document(run: Run, service: FakeService, file: str) -> None:
+    fields = ("--release-name", "it's 7: [x]", "--source", "research.visits", "--repeat-reason", "null")
+    assert run("submit", file, *fields, "--set", "suppression_limit=0.125").exit_code == 0
+    expected = samples.policy()
+    expected.release.name, expected.repeat_reason, expected.suppression_limit = "it's 7: [x]", "null", "0.125"
+    expected.source.CopyFrom(policy_pb2.TableReference(schema="research", table="visits"))
+    assert submitted(service) == [expected]
+    assert "not FIELD=VALUE" in run("submit", file, "--set", "suppression_limit").stderr
+    refused = run("submit", file, "--set", "suppression_limt=0.125")
+    assert (refused.exit_code, "suppression_limit" in refused.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "text", [to_yaml(samples.policy()), " " + MessageToJson(samples.policy(), preserving_proto_field_name=True)]
+)
+@pytest.mark.usefixtures("job")
+def test_a_policy_from_standard_input(run: Run, service: FakeService, text: str) -> None:
+    assert run("submit", "-", stdin=text).exit_code == 0
+    assert submitted(service) == [samples.policy()]
+    assert run("submit", "-", stdin="").exit_code == 2
 
 
 @pytest.mark.usefixtures("job")

@@ -1,0 +1,84 @@
+"""The policy that a command is about: a file or standard input, with fields that options set over it."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from tableveil.cli.table_names import named_table
+from tableveil.document import load_policy, set_field
+from tableveil.errors import Fault
+from tableveil.v1 import policy_pb2
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFile:
+    """The file and, by their paths, the fields that options set, in YAML."""
+
+    path: Path
+    fields: Sequence[tuple[str, str]]
+
+    def load(self) -> tuple[policy_pb2.Policy, list[Fault]]:
+        """The policy with these fields, and its faults; files that it names are relative to its own."""
+        policy, faults = load_policy(self.path)
+        for path, value in self.fields:
+            faults = [*faults, *set_field(policy, path, value)]
+        return policy, faults
+
+    @property
+    def directory(self) -> Path:
+        """Where the files lie that the policy names."""
+        return self.path.parent
+
+
+def _fields(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]]:
+    found = []
+    for value in values:
+        path, equals, text = value.partition("=")
+        if not (path and equals):
+            raise click.BadParameter(f"{value!r} is not FIELD=VALUE")
+        found.append((path, text))
+    return found
+
+
+def policy_argument(function: Callable[..., None]) -> Callable[..., None]:
+    """Gives a command its policy as a `PolicyFile`, from the argument and the options that set fields."""
+
+    @click.argument("policy", metavar="POLICY|-", type=click.Path(path_type=Path, allow_dash=True))
+    @click.option("--release-name", metavar="NAME", help="Release under this name instead of the policy's.")
+    @click.option("--source", metavar="TABLE", help="Take this table, also as SCHEMA.TABLE, instead of the policy's.")
+    @click.option("--repeat-reason", metavar="TEXT", help="Why these people are released once more.")
+    @click.option(
+        "--set",
+        "fields",
+        multiple=True,
+        callback=_fields,
+        metavar="FIELD=VALUE",
+        help="Set a field of the policy, such as suppression_limit=0.1 or privacy_models[0].k_anonymity.k=7; the "
+        "value is YAML, and null takes the field out. May be repeated.",
+    )
+    @functools.wraps(function)
+    def run(
+        policy: Path,
+        release_name: str | None,
+        source: str | None,
+        repeat_reason: str | None,
+        fields: list[tuple[str, str]],
+        **options: object,
+    ) -> None:
+        told = []
+        if release_name is not None:
+            told.append(("release.name", json.dumps(release_name)))
+        if source is not None:
+            table = named_table(source, None)
+            told += [("source_query", "null"), ("source", json.dumps({"schema": table.schema, "table": table.table}))]
+        if repeat_reason is not None:
+            told.append(("repeat_reason", json.dumps(repeat_reason)))
+        function(policy=PolicyFile(policy, (*told, *fields)), **options)
+
+    return run
