@@ -1,6 +1,7 @@
 """Local recoding: a partition of the records into classes, each with levels of its own, and a bound for all of them."""
 
 from tableveil.local_recoding.costs import label_costs
+from tableveil.local_recoding.explain import Part, parts
 from tableveil.local_recoding.judge import released_classes
 from tableveil.local_recoding.problem import (
     SUPPRESSED,
@@ -17,7 +18,9 @@ __all__ = [
     "LocalProblem",
     "LocalProgress",
     "LocalRecoding",
+    "Part",
     "label_costs",
+    "parts",
     "recode",
     "released_classes",
 ]

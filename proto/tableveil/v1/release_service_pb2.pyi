@@ -335,6 +335,8 @@ class Release(_message.Message):
     DECIDED_BY_FIELD_NUMBER: _builtins.int
     DECISION_TIME_FIELD_NUMBER: _builtins.int
     DECISION_NOTE_FIELD_NUMBER: _builtins.int
+    COSTS_FIELD_NUMBER: _builtins.int
+    ALTERNATIVES_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """releases/{id}"""
     job: _builtins.str
@@ -412,6 +414,16 @@ class Release(_message.Message):
 
     @_builtins.property
     def decision_time(self) -> _timestamp_pb2.Timestamp: ...
+    @_builtins.property
+    def costs(self) -> _containers.RepeatedCompositeFieldContainer[Global___CostPart]:
+        """With local_recoding: what the loss is made of. The columns come first, then suppressed records, then the labels whose
+        records lose most beyond the average.
+        """
+
+    @_builtins.property
+    def alternatives(self) -> _containers.RepeatedCompositeFieldContainer[Global___Alternative]:
+        """With local_recoding: what a lower k, or a higher suppression limit, was seen to reach in a short time."""
+
     def __init__(
         self,
         *,
@@ -447,10 +459,12 @@ class Release(_message.Message):
         decided_by: _builtins.str = ...,
         decision_time: _timestamp_pb2.Timestamp | None = ...,
         decision_note: _builtins.str = ...,
+        costs: _abc.Iterable[Global___CostPart] | None = ...,
+        alternatives: _abc.Iterable[Global___Alternative] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "policy", b"policy", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "source", b"source", "target", b"target", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "classes", b"classes", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "proof", b"proof", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "proof", b"proof", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -691,6 +705,75 @@ class Explanation(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Explanation: _TypeAlias = Explanation  # noqa: Y015
+
+@_typing.final
+class CostPart(_message.Message):
+    """A share of the loss."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    COLUMN_FIELD_NUMBER: _builtins.int
+    LABEL_FIELD_NUMBER: _builtins.int
+    RECORDS_FIELD_NUMBER: _builtins.int
+    SHARE_FIELD_NUMBER: _builtins.int
+    column: _builtins.str
+    """Empty: the share is that of suppressed records."""
+    label: _builtins.str
+    """Unset: the share is that of the column's labels. Else it is that of all labels of the records with this label in it."""
+    records: _builtins.int
+    """The records in which the column is generalized, or those with the label."""
+    share: _builtins.float
+    """From 0 to 1."""
+    def __init__(
+        self,
+        *,
+        column: _builtins.str = ...,
+        label: _builtins.str | None = ...,
+        records: _builtins.int = ...,
+        share: _builtins.float = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_label", b"_label", "label", b"label"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_label", b"_label", "column", b"column", "label", b"label", "records", b"records", "share", b"share"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__label: _TypeAlias = _typing.Literal["label"]  # noqa: Y015
+    _WhichOneofArgType__label: _TypeAlias = _typing.Literal["_label", b"_label"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__label) -> _WhichOneofReturnType__label | None: ...
+
+Global___CostPart: _TypeAlias = CostPart  # noqa: Y015
+
+@_typing.final
+class Alternative(_message.Message):
+    """A score that was reached under a policy with another k, or another suppression limit. A longer search may reach less."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    K_FIELD_NUMBER: _builtins.int
+    SUPPRESSION_LIMIT_FIELD_NUMBER: _builtins.int
+    SCORE_FIELD_NUMBER: _builtins.int
+    SUPPRESSED_RECORDS_FIELD_NUMBER: _builtins.int
+    k: _builtins.int
+    """Unset: the policy has no k_anonymity."""
+    suppression_limit: _builtins.str
+    score: _builtins.float
+    suppressed_records: _builtins.int
+    def __init__(
+        self,
+        *,
+        k: _builtins.int | None = ...,
+        suppression_limit: _builtins.str = ...,
+        score: _builtins.float = ...,
+        suppressed_records: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "k", b"k"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_k", b"_k", "k", b"k", "score", b"score", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__k: _TypeAlias = _typing.Literal["k"]  # noqa: Y015
+    _WhichOneofArgType__k: _TypeAlias = _typing.Literal["_k", b"_k"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__k) -> _WhichOneofReturnType__k | None: ...
+
+Global___Alternative: _TypeAlias = Alternative  # noqa: Y015
 
 @_typing.final
 class Neighbour(_message.Message):

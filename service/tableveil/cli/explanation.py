@@ -25,7 +25,10 @@ def explanation(release: release_service_pb2.Release) -> RenderableType:
     elif release.policy.HasField("record_level"):
         parts.append(Text("  Every combination of values has the levels that pay most for it: see its account."))
     elif release.policy.HasField("local_recoding"):
-        parts.append(Text("  There is none: every class has levels of its own. Its account says what they cost."))
+        parts.append(Text("  There is none: every class has levels of its own."))
+        parts += [Text(""), Text("Largest costs", style="bold"), _indented(_costs(release))]
+        parts += [Text(""), Text("Also reached, in a short time", style="bold")]
+        return Group(*parts, _indented(_alternatives(release)))
     elif release.policy.HasField("microaggregation"):
         parts.append(Text("  There is none: clusters take its place. Its account says how they were formed."))
     else:
@@ -33,6 +36,38 @@ def explanation(release: release_service_pb2.Release) -> RenderableType:
     parts += [Text(""), Text("Next best that were checked", style="bold")]
     parts.append(_indented(_runners_up(release)))
     return Group(*parts)
+
+
+def _costs(release: release_service_pb2.Release) -> RenderableType:
+    released = release.records - release.suppressed_records
+    rows = [
+        (
+            wording.short(part.column) or "suppressed records",
+            wording.short(part.label),
+            f"{wording.count(part.records)} ({wording.share(part.records / released if released else 1.0)})",
+            wording.share(part.share),
+        )
+        for part in release.costs
+    ]
+    columns = ("quasi-identifier", "records labelled", "records", "share of the loss")
+    return listing(columns, rows, "nothing: nothing is lost", numbers=columns[2:])
+
+
+def _alternatives(release: release_service_pb2.Release) -> RenderableType:
+    rows = []
+    for other in release.alternatives:
+        less = release.score - other.score
+        rows.append(
+            (
+                str(other.k) if other.HasField("k") else "",
+                other.suppression_limit,
+                wording.count(other.suppressed_records),
+                wording.score(other.score),
+                wording.score(less) if less > 0 else "no less was found",
+            )
+        )
+    columns = ("k", "limit", "suppressed", "score", "less than the release")
+    return listing(columns, rows, "none", numbers=("k", "limit", "suppressed"))
 
 
 def _indented(part: RenderableType) -> Padding:

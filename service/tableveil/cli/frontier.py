@@ -89,9 +89,11 @@ def _frontier(frontier: frontier_service_pb2.Frontier) -> RenderableType:
         for k in ks
     ]
     size = wording.large_count(frontier.lattice_size)
+    local = frontier.policy.HasField("local_recoding")
+    then = ", then classes of their own for every k and limit" if local else ""
     about = [
         ("source", f"{wording.table_name(frontier.source)}, {wording.count(frontier.records)} records"),
-        ("search", f"{wording.count(frontier.transformations_checked)} of {size} transformations checked"),
+        ("search", f"{wording.count(frontier.transformations_checked)} of {size} transformations checked{then}"),
     ]
     return Group(
         Text(frontier.name, style="bold"),
@@ -104,9 +106,13 @@ def _frontier(frontier: frontier_service_pb2.Frontier) -> RenderableType:
 
 def _cell(point: frontier_service_pb2.FrontierPoint) -> str:
     if not point.HasField("optimum"):
+        if not point.optimal and not point.HasField("lower_bound"):
+            return "none found"
         return "-" if point.optimal else f">= {wording.score(point.lower_bound)}"
     score = wording.score(point.optimum.score)
-    return score if point.optimal else f"{wording.score(point.lower_bound)} to {score}"
+    if point.optimal:
+        return score
+    return f"{wording.score(point.lower_bound)} to {score}" if point.HasField("lower_bound") else f"<= {score}"
 
 
 def _legend(frontier: frontier_service_pb2.Frontier, has_own: bool) -> list[str]:
@@ -117,9 +123,9 @@ def _legend(frontier: frontier_service_pb2.Frontier, has_own: bool) -> list[str]
     if any(point.optimal and not point.HasField("optimum") for point in frontier.points):
         lines.append("- no transformation meets the policy")
     if not all(point.optimal for point in frontier.points):
-        lines.append(
-            "Ranges: the time was over; the best score is proven to be at least the first, at most the second."
-        )
+        local = frontier.policy.HasField("local_recoding")
+        why = "Ranges:" if local else "Ranges: the time was over;"
+        lines.append(f"{why} the best score is proven to be at least the first, at most the second.")
     return lines
 
 

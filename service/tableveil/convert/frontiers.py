@@ -44,9 +44,6 @@ def frontier_from_proto(
         hint = "Leave it out, with the aggregations, and give the quasi-identifiers hierarchies; or ask for releases."
         expected = "nothing, because a frontier searches a lattice of transformations"
         faults.append(Fault("microaggregation", "microaggregation for a frontier", expected, hint))
-    if policy is not None and policy.local_recoding is not None:
-        expected = "nothing, because a frontier searches a lattice of transformations"
-        faults.append(Fault("local_recoding", "local recoding for a frontier", expected, "Leave it out."))
     limits, found = _limits(message)
     faults += found
     if policy is None or own is None or faults:

@@ -72,6 +72,8 @@ def solved(
         elapsed=report.elapsed,
         phases=report.seconds,
         guarantees=solution.guarantees,
+        costs=solution.costs,
+        alternatives=solution.alternatives,
     )
 
 
@@ -96,5 +98,5 @@ def method_of(policy: Policy) -> Method[Any]:
     if policy.microaggregation is not None:
         return Microaggregation(policy.microaggregation)
     if policy.local_recoding is not None:
-        return LocalRecodingMethod(policy.local_recoding)
+        return LocalRecodingMethod()
     return FullDomain()

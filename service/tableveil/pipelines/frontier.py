@@ -10,12 +10,15 @@ from decimal import Decimal
 from tableveil.counting import open_counter
 from tableveil.errors import InvalidError
 from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.local_frontier import local_points
+from tableveil.pipelines.local_problem import by_sum, seconds_for_incumbent
 from tableveil.pipelines.privacy import privacy_for
 from tableveil.pipelines.quality import quality_for
-from tableveil.pipelines.read import check_enough, check_people, dictionaries_of, hierarchies_of
+from tableveil.pipelines.read import check_enough, count_classes, dictionaries_of, hierarchies_of
 from tableveil.pipelines.result import store_result
 from tableveil.pipelines.work import Work, policy_work
 from tableveil.policy import Policy, SuppressedRecords
+from tableveil.release import check_one_meaning
 from tableveil.requests.frontier import FrontierGrid, with_k
 from tableveil.search.frontier import FrontierPoint, FrontierProblem, frontier
 from tableveil.source import fingerprint, resolve_source
@@ -45,23 +48,40 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
         read = dictionaries_of(session, source, policy, hierarchies)
         check_enough(policy, read)
         report.phase(JobPhase.COUNTING)
-        base, lattice = read.counted(session), read.lattice
-        check_people(session, policy, base)
+        counts = count_classes(session, policy, read)
+    if policy.local_recoding is not None:
+        check_one_meaning(session, policy, counts.dictionaries, counts.lattice, "local_recoding")
     report.phase(JobPhase.SEARCHING)
-    counter = open_counter(session, base, lattice.bottom)
+    started, base = job.control.now(), counts.base
+    counter = open_counter(session, base, counts.lattice.bottom)
     suppressible = tuple(
         replace(policy, suppression_limit=limit).suppressible(counter.records) for limit in grid.suppression_limits
     )
+    searched = policy if policy.local_recoding is None else by_sum(policy)
     problem = FrontierProblem(
-        lattice=lattice,
+        lattice=counts.lattice,
         counter=counter,
-        quality=quality_for(policy, base, counter, suppressible[-1]),
+        quality=quality_for(searched, base, counter, suppressible[-1]),
         rules=tuple(privacy_for(with_k(policy, k).privacy_models, policy, base, counter) for k in grid.ks),
         suppressible=suppressible,
         keeps_suppressed=policy.suppressed_records is SuppressedRecords.KEEP,
     )
     limit = policy.search.time_limit_seconds
-    found = frontier(problem, job.control, None if limit is None else float(limit), report.on_progress)
+    seconds = None if limit is None else float(limit)
+    if policy.local_recoding is None:
+        found = frontier(problem, job.control, seconds, report.on_progress)
+        points = tuple(
+            _point(k, suppression_limit, point)
+            for k, row in zip(grid.ks, found.points, strict=True)
+            for suppression_limit, point in zip(grid.suppression_limits, row, strict=True)
+        )
+    else:
+        found = frontier(problem, job.control, seconds_for_incumbent(policy), report.on_progress)
+        job.control.limit(None if seconds is None else started + seconds)
+        try:
+            points = local_points(job, grid, counts, counter, problem.rules, found)
+        finally:
+            job.control.limit(None)
 
     def result(number: int) -> frontiers.Frontier:
         return frontiers.Frontier(
@@ -75,14 +95,10 @@ def run_frontier(job: JobContext, policy: Policy, grid: FrontierGrid) -> int:
             lattice_size=str(found.lattice_size),
             checked=found.checked,
             counter=counter.name,
-            search_seconds=found.seconds,
+            search_seconds=job.control.now() - started,
             seconds=report.elapsed(),
             policy=job.document,
-            points=tuple(
-                _point(k, suppression_limit, point)
-                for k, row in zip(grid.ks, found.points, strict=True)
-                for suppression_limit, point in zip(grid.suppression_limits, row, strict=True)
-            ),
+            points=points,
         )
 
     return store_result(job, FRONTIERS, result)

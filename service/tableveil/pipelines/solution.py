@@ -12,6 +12,7 @@ from tableveil.privacy.guarantees import Guarantee
 from tableveil.release import ReleasePlan
 from tableveil.risk import ClassSizes
 from tableveil.search.explain import Explanation
+from tableveil.state.release_costs import Alternative, CostPart
 from tableveil.state.releases import Proof
 
 Counts = TypeVar("Counts")
@@ -33,6 +34,8 @@ class Solution:
         sizes_before: The classes of the source.
         guarantees: The strictest parameters met of every privacy model, before and after.
         warnings: For the owner, in whole sentences.
+        costs: The parts of the loss, if classes have levels of their own.
+        alternatives: Scores that other policies would have, if the method looks for them.
     """
 
     plan: ReleasePlan
@@ -46,6 +49,8 @@ class Solution:
     sizes_before: ClassSizes
     guarantees: tuple[Guarantee, ...]
     warnings: tuple[str, ...]
+    costs: tuple[CostPart, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
 
 
 class Method(Protocol[Counts]):

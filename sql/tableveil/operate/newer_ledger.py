@@ -15,7 +15,9 @@ from tableveil.state.suspension import suspend
 
 PARTS = (
     "guarantees",
+    "release_alternatives",
     "release_attributes",
+    "release_costs",
     "release_explanations",
     "release_rejections",
     "release_risk_histograms",

@@ -33,6 +33,7 @@ from tableveil.state import jobs, sketches
 from tableveil.state.lineage import remember
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.release_attributes import AttributeResult
+from tableveil.state.release_costs import Alternative, CostPart
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
 from tableveil.state.release_objects import ReleaseObject
 from tableveil.state.releases import RELEASES, Proof, Release
@@ -65,6 +66,8 @@ class Evidence:
     elapsed: Callable[[], float]
     phases: Callable[[], Mapping[str, float]]
     guarantees: tuple[Guarantee, ...] = ()
+    costs: tuple[CostPart, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
 
 
 def publish(
@@ -238,6 +241,8 @@ def _release(
         policy=evidence.document,
         explanation=_explanation(plan.policy, evidence.explanation, evidence.chosen_by),
         guarantees=evidence.guarantees,
+        costs=evidence.costs,
+        alternatives=evidence.alternatives,
     )
 
 

@@ -15,6 +15,7 @@ from tableveil.state import release_risks
 from tableveil.state.decisions import DECISIONS, Decision
 from tableveil.state.mapper import SOURCE_COLUMNS, NumberedTable, Table
 from tableveil.state.release_attributes import ATTRIBUTES, AttributeResult
+from tableveil.state.release_costs import ALTERNATIVES, COSTS, Alternative, CostPart
 from tableveil.state.release_explanations import NEIGHBOURS, Explanation
 from tableveil.state.release_objects import LATEST, OBJECTS, ReleaseObject
 from tableveil.state.release_risks import AFTER, BEFORE
@@ -120,6 +121,8 @@ class Release:
     warnings: tuple[str, ...]
     policy: str
     explanation: Explanation | None = None
+    costs: tuple[CostPart, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
     guarantees: tuple[Guarantee, ...] = ()
     source_tables: tuple[TableReference, ...] = ()
     current: bool = field(default=True)
@@ -211,6 +214,8 @@ RELEASES = _Releases(
         "proof.searched.runners_up": Table("release_runners_up", RunnerUp, "release", position=True),
         "attributes": ATTRIBUTES,
         "objects": OBJECTS,
+        "costs": COSTS,
+        "alternatives": ALTERNATIVES,
         "source_tables": _SOURCE_TABLES,
     },
     seen=seen_releases,

@@ -117,6 +117,18 @@ def test_says_what_is_not_proven_and_what_is_not_feasible(run: Run, frontier: fr
     assert "time was over" in ranges
 
 
+def test_says_what_local_recoding_found(run: Run, frontier: frontier_service_pb2.Frontier) -> None:
+    frontier.policy.local_recoding.SetInParent()
+    del frontier.points[:]
+    found = [point(5, "0", 0.25, 0.125, optimal=False), point(5, "0.1", 0.25, optimal=False), point(5, "0.2", None)]
+    found[1].ClearField("lower_bound")
+    found[2].optimal = False
+    frontier.points.extend(found)
+    *_, row, ranges = run("show", FRONTIER).stdout.splitlines()
+    assert row.split() == ["5", "0.1250", "to", "0.2500", "<=", "0.2500", "none", "found"]
+    assert "time" not in ranges
+
+
 @pytest.mark.usefixtures("frontier")
 def test_as_json(documents: Documents, policy: str) -> None:
     job, found = documents("frontier", policy)

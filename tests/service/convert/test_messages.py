@@ -41,6 +41,7 @@ from tableveil.state.decisions import Decision
 from tableveil.state.hierarchies import Stored
 from tableveil.state.jobs import JobPhase, JobState, Request
 from tableveil.state.release_attributes import AttributeResult
+from tableveil.state.release_costs import Alternative, CostPart
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
 from tableveil.state.release_objects import ObjectKind, ReleaseObject
 from tableveil.state.releases import Proof, Release, RunnerUp, Searched
@@ -272,6 +273,8 @@ RELEASE = Release(
         ),
         complete=True,
     ),
+    costs=(CostPart("age", None, 12, 0.75), CostPart("age", "*", 5, 0.5), CostPart("", None, 5, 0.25)),
+    alternatives=(Alternative(3, Decimal("0.05"), 0.25, 5), Alternative(None, Decimal("0.1"), 0.5, 0)),
     current=False,
     source_tables=(TableReference("clinic", "main", "visits"),),
     withdrawal=Withdrawal(datetime(2024, 2, 1), "a mistake", ("released",)),

@@ -17,9 +17,12 @@ from tableveil.lookups import Results
 from tableveil.pipelines.anonymize import release_work
 from tableveil.pipelines.frontier import frontier_work
 from tableveil.policy import (
+    Aggregate,
     AttributePolicy,
     IfExists,
     KAnonymity,
+    LocalRecoding,
+    LossModel,
     NullHandling,
     Policy,
     ReleaseTarget,
@@ -148,6 +151,29 @@ def test_every_point_is_what_a_release_would_have(
         assert point.found.classes == release.classes
     # Records with a NULL are more than none may be.
     assert feasible == len(GRID.ks) * (len(GRID.suppression_limits) - 1)
+
+
+def test_local_recoding_has_no_worse_point_than_a_transformation(jobs: JobManager, database: Database) -> None:
+    mean = replace(POLICY, quality_model=LossModel(Aggregate.ARITHMETIC_MEAN))
+    whole = computed(jobs, database, mean)
+    local = computed(jobs, database, replace(mean, local_recoding=LocalRecoding()))
+    for point, other in zip(local.points, whole.points, strict=True):
+        assert (point.k, point.suppression_limit) == (other.k, other.suppression_limit)
+        if point.found is None:
+            assert other.found is None
+            continue
+        assert other.found is None or point.found.score <= other.found.score + 1e-12
+        assert point.lower_bound is not None
+        assert point.lower_bound <= point.found.score
+        assert point.found.suppressed_records <= 400 * point.suppression_limit
+    found = {(p.k, p.suppression_limit): p.found.score for p in local.points if p.found is not None}
+    # Less is asked, no more is lost.
+    for (k, limit), score in found.items():
+        assert all(score <= stricter + 1e-12 for (a, b), stricter in found.items() if a >= k and b <= limit)
+    # Withheld records alone exceed the limit 0.
+    assert {limit for _, limit in found} == {Decimal("0.02"), Decimal("0.1")}
+    better = {(p.k, p.suppression_limit): p.found.score for p in whole.points if p.found is not None}
+    assert any(score < better[pair] for pair, score in found.items())
 
 
 def test_a_frontier_says_where_it_is_from_and_is_all_that_is_written(

@@ -336,6 +336,27 @@ CREATE TABLE tableveil.release_explanations (
     score DOUBLE
 );
 
+-- The shares of the loss of a release with levels per class: of a column; of the records with a label in it, if there is
+-- one; or of suppressed records, if the column is empty.
+CREATE TABLE tableveil.release_costs (
+    release BIGINT NOT NULL,
+    position INTEGER NOT NULL,
+    column_name VARCHAR NOT NULL,
+    label VARCHAR,
+    records BIGINT NOT NULL,
+    share DOUBLE NOT NULL
+);
+
+-- Scores that were reached for another k or another limit.
+CREATE TABLE tableveil.release_alternatives (
+    release BIGINT NOT NULL,
+    position INTEGER NOT NULL,
+    k INTEGER,
+    suppression_limit VARCHAR NOT NULL,
+    score DOUBLE NOT NULL,
+    suppressed_records BIGINT NOT NULL
+);
+
 -- Classes and records that each privacy model rejects at a position, and those that no other model rejects there. A model
 -- binds if the position would be valid without it.
 CREATE TABLE tableveil.release_rejections (

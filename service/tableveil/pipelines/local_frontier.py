@@ -1,0 +1,138 @@
+"""Local recoding at other values of k and of the suppression limit: what could be had instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from operator import itemgetter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import ClassCounter
+from tableveil.control import Control, Progress, Stopped
+from tableveil.counting import CombinationRows, combination_rows
+from tableveil.errors import InfeasibleError
+from tableveil.local_recoding import SUPPRESSED, LocalRecoding, recode
+from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.local_problem import own_levels_of, partition_of, problem_of, score_of
+from tableveil.pipelines.own_levels import own_losses
+from tableveil.pipelines.privacy import judging_models
+from tableveil.pipelines.read import Counted
+from tableveil.policy import Policy
+from tableveil.privacy import ReleaseRule
+from tableveil.requests.frontier import FrontierGrid, k_of, with_k
+from tableveil.search.frontier import FrontierOutcome
+from tableveil.state.frontiers import Found, Point
+from tableveil.state.release_costs import Alternative
+
+SHARE_FOR_ALTERNATIVES = 0.1
+MOST_SECONDS_FOR_ALTERNATIVES = 5.0
+"""Alternatives may take this share of the time limit, and no longer than that."""
+
+MORE_SUPPRESSED = Decimal("0.05")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalSource:
+    """A counted source, on which policies with other k and limits are tried."""
+
+    counts: Counted
+    counter: ClassCounter
+    rows: CombinationRows
+
+    def reached(self, policy: Policy, control: Control, incumbent: NDArray[np.int64] | None) -> _Reached | None:
+        """The best partition found; None if none was."""
+        problem = problem_of(policy, self.counts, self.counter, self.rows)
+        try:
+            if problem.suppressible < 0:
+                return None
+            local = recode(problem, control, incumbent)
+        except (InfeasibleError, Stopped):
+            control.raise_if_cancelled()
+            return None
+        losses = own_losses(own_levels_of(self.rows.combinations, local), self.counter.records)
+        return _Reached(
+            local,
+            score=score_of(policy, problem, local, losses)[0],
+            suppressed=self.counter.withheld + int(problem.counts[local.classes == SUPPRESSED].sum()),
+            lower_bound=local.lower_bound if problem.costs.surrogate is None else None,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reached:
+    """A partition with its score as users see it, and a bound of that score, if there is one."""
+
+    local: LocalRecoding
+    score: float
+    suppressed: int
+    lower_bound: float | None
+
+
+def alternatives(job: JobContext, source: LocalSource, found: LocalRecoding) -> Iterator[Alternative]:
+    """Scores that a lower k and a higher limit reach in a short time, from the classes that were found.
+
+    There are none if some models only judge what is chosen: nothing asks them here.
+
+    Raises:
+        CancelledError: the job was cancelled.
+    """
+    policy = source.counts.policy
+    k, limit, seconds = k_of(policy), policy.suppression_limit, policy.search.time_limit_seconds
+    asked = [with_k(policy, (k + 1) // 2)] if k is not None and k > 2 else []
+    if limit < 1:
+        asked.append(replace(policy, suppression_limit=min(limit + MORE_SUPPRESSED, Decimal(1))))
+    if judging_models(policy):
+        asked = []
+    share = MOST_SECONDS_FOR_ALTERNATIVES if seconds is None else float(seconds) * SHARE_FOR_ALTERNATIVES
+    control = job.control.part(1.0)
+    control.limit(control.now() + min(share, MOST_SECONDS_FOR_ALTERNATIVES))
+    for done, other in enumerate(asked):
+        reached = source.reached(other, control.part(1 / (len(asked) - done)), found.classes)
+        if reached is not None:
+            yield Alternative(k_of(other), other.suppression_limit, reached.score, reached.suppressed)
+
+
+def local_points(
+    job: JobContext,
+    grid: FrontierGrid,
+    counts: Counted,
+    counter: ClassCounter,
+    rules: Sequence[ReleaseRule],
+    whole: FrontierOutcome,
+) -> tuple[Point, ...]:
+    """The points of the grid, none worse than the transformation that `whole` has for it.
+
+    The strictest comes first, because its classes are valid for all others. Each has an equal part of the time left.
+
+    Raises:
+        CancelledError: the job was cancelled.
+    """
+    source = LocalSource(counts, counter, combination_rows(job.session, counts.base))
+    found: dict[tuple[int, int], LocalRecoding] = {}
+    points: dict[tuple[int, int], Point] = {}
+    pairs = [(i, j) for i in reversed(range(len(grid.ks))) for j in range(len(grid.suppression_limits))]
+    for done, (i, j) in enumerate(pairs):
+        k, limit = grid.ks[i], grid.suppression_limits[j]
+        known = [(found[pair].score, found[pair].classes) for pair in ((i + 1, j), (i, j - 1)) if pair in found]
+        best = whole.points[i][j].best
+        if best is not None:
+            at = partition_of(rules[i], counter, best.transformation, source.rows.combinations)
+            known.append((best.score, at))
+        incumbent = min(known, key=itemgetter(0))[1] if known else None
+        policy = replace(with_k(counts.policy, k), suppression_limit=limit)
+        reached = source.reached(policy, job.control.part(1 / (len(pairs) - done)), incumbent)
+        points[i, j] = Point(k, limit, None, optimal=False, lower_bound=None)
+        if reached is not None:
+            found[i, j] = reached.local
+            points[i, j] = Point(
+                k,
+                limit,
+                Found(reached.score, reached.suppressed, len(reached.local.levels), ()),
+                optimal=reached.lower_bound is not None and reached.score <= reached.lower_bound,
+                lower_bound=reached.lower_bound,
+            )
+        job.report.on_progress(Progress(whole.checked, whole.lattice_size, None, None, None))
+    return tuple(point for _, point in sorted(points.items()))

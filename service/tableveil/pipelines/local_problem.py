@@ -1,0 +1,139 @@
+"""Local recoding of a counted source: the problem that a policy poses on it, and what a partition is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.classes import ClassCounter, EquivalenceClasses
+from tableveil.counting import CombinationRows
+from tableveil.game import Combinations
+from tableveil.lattice import Transformation
+from tableveil.local_recoding import SUPPRESSED, LocalProblem, LocalRecoding, label_costs
+from tableveil.pipelines.privacy import choosing_models, privacy_for
+from tableveil.pipelines.read import Counted
+from tableveil.policy import (
+    BALANCED,
+    Aggregate,
+    EntropyModel,
+    LossModel,
+    Policy,
+    PrecisionModel,
+    SuppressedRecords,
+    described,
+)
+from tableveil.privacy import ReleaseRule
+from tableveil.quality.aggregate import Aggregation
+from tableveil.release.plan import OwnLevels
+from tableveil.search import may_be_kept
+
+SHARE_FOR_INCUMBENT = 0.2
+MOST_SECONDS_FOR_INCUMBENT = 10.0
+
+
+def seconds_for_incumbent(policy: Policy) -> float:
+    """The time in which transformations are searched first: nothing worse than the best of them is returned."""
+    limit = policy.search.time_limit_seconds
+    share = MOST_SECONDS_FOR_INCUMBENT if limit is None else float(limit) * SHARE_FOR_INCUMBENT
+    return min(share, MOST_SECONDS_FOR_INCUMBENT)
+
+
+def problem_of(policy: Policy, counts: Counted, counter: ClassCounter, rows: CombinationRows) -> LocalProblem:
+    """The problem of a policy that differs from the counted one in its models and its suppression limit only."""
+    combinations, options = rows.combinations, policy.local_recoding
+    assert options is not None, "the policy asks for local recoding"
+    columns = [attribute.column for attribute in policy.quasi_identifiers]
+    costs = label_costs(
+        policy.quality_model,
+        combinations.levels,
+        [attribute.weight for attribute in policy.quasi_identifiers],
+        counter.marginals().counts,
+        counter.withheld,
+    )
+    privacy = privacy_for(choosing_models(policy), policy, counts.base, counter)
+
+    def may_show_others(classes: EquivalenceClasses) -> bool:
+        return may_be_kept(privacy, counter, classes, all_of(classes))
+
+    return LocalProblem(
+        levels=combinations.levels,
+        codes=np.column_stack(combinations.codes),
+        counts=combinations.records,
+        costs=costs,
+        lowest=counts.lattice.bottom,
+        highest=counts.lattice.top,
+        privacy=privacy,
+        # Withheld records are suppressed in any case.
+        suppressible=policy.suppressible(counter.records) - counter.withheld,
+        sensitive=rows.sensitive,
+        population=None if counts.base.population is None else combinations.people,
+        most_levels={columns.index(column): most for column, most in options.most_levels},
+        may_show_others=may_show_others if shows_suppressed(policy) else None,
+    )
+
+
+def shows_suppressed(policy: Policy) -> bool:
+    """Whether suppressed records are released without labels."""
+    return policy.suppressed_records is SuppressedRecords.KEEP
+
+
+def all_of(classes: EquivalenceClasses) -> NDArray[np.bool_]:
+    """The mask of all classes."""
+    return np.ones(len(classes.counts), np.bool_)
+
+
+def partition_of(
+    privacy: ReleaseRule, counter: ClassCounter, transformation: Transformation, combinations: Combinations
+) -> NDArray[np.int64]:
+    """The classes of a transformation, per combination."""
+    classes = counter.classes(transformation)
+    kept = privacy.releasable(classes)
+    groups = [
+        levels.groups[level][codes]
+        for levels, level, codes in zip(combinations.levels, transformation, combinations.codes, strict=True)
+    ]
+    words = classes.layout.pack(groups)
+    keys = np.column_stack([*classes.words]) if classes.words else np.zeros((len(classes.counts), 0), np.int64)
+    place = {tuple(key): number for number, key in enumerate(keys.tolist())} if len(classes.words) > 1 else None
+    if place is None:
+        number = np.searchsorted(classes.words[0], words[0])
+        number = np.minimum(number, len(classes.counts) - 1)
+        inside = classes.words[0][number] == words[0]
+    else:
+        number = np.array([place.get(tuple(key), -1) for key in np.column_stack(words).tolist()], np.int64)
+        inside = number >= 0
+    return np.where(inside & kept[number], number, SUPPRESSED).astype(np.int64)
+
+
+def own_levels_of(combinations: Combinations, found: LocalRecoding) -> OwnLevels:
+    """The levels of every combination."""
+    transformations, index = np.unique(found.levels, axis=0, return_inverse=True)
+    inside = found.classes != SUPPRESSED
+    chosen = np.full(len(found.classes), SUPPRESSED)
+    chosen[inside] = index.reshape(-1)[found.classes[inside]]
+    return OwnLevels(combinations, tuple(tuple(map(int, levels)) for levels in transformations), chosen)
+
+
+def by_sum(policy: Policy) -> Policy:
+    """The policy with the sum that local recoding minimizes, as a quality model of transformations."""
+    model = policy.quality_model
+    if isinstance(model, LossModel | PrecisionModel | EntropyModel) and model.aggregate is not Aggregate.SUM:
+        model = replace(model, aggregate=Aggregate.ARITHMETIC_MEAN)
+    if isinstance(model, EntropyModel):
+        model = replace(model, factor=BALANCED)
+    return replace(policy, quality_model=model)
+
+
+def score_of(policy: Policy, problem: LocalProblem, found: LocalRecoding, losses: Sequence[float]) -> tuple[float, str]:
+    """The score by the policy's own quality model where it can be computed, and what it measures."""
+    model, surrogate = policy.quality_model, problem.costs.surrogate
+    if surrogate is None:
+        return found.score, described(model)
+    if isinstance(model, LossModel) and model == LossModel(model.aggregate):
+        weights = tuple(attribute.weight for attribute in policy.quasi_identifiers)
+        aggregation = Aggregation(model.aggregate, weights)
+        return aggregation.reported(aggregation.score(losses)), f"{described(model)}; minimized: arithmetic mean"
+    return found.score, f"{described(model)}; scored by {surrogate}"
