@@ -47,6 +47,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
         server.metrics.call_ended("x", "OK", 0.0)
         server.metrics.call_denied("authentication")
         server.metrics.job_ended(JobKind.RELEASE, JobState.FAILED, {JobPhase.READING: 0.0}, 0)
+        server.metrics.publication_ended("shelf", "published")
         _, text = server.metrics.text()
     found: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(text.decode()):

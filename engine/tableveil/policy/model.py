@@ -174,12 +174,17 @@ class SearchOptions:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseTarget:
-    """Where the release is written; companion objects take `name` as prefix."""
+    """Where the release is written; companion objects take `name` as prefix.
+
+    The targets `publish` get it as well, for the `publish_repeat_reason` if their readers have one of the same people.
+    """
 
     schema: str
     name: str
     kind: ReleaseKind = ReleaseKind.TABLE
     if_exists: IfExists = IfExists.FAIL
+    publish: tuple[str, ...] = ()
+    publish_repeat_reason: str = ""
 
     @property
     def classes_name(self) -> str:

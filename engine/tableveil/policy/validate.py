@@ -52,10 +52,16 @@ def _check_source_and_target(policy: Policy) -> Iterator[Fault]:
 
 
 def _check_reason(policy: Policy) -> Iterator[Fault]:
-    if policy.repeat_reason and not says_something(policy.repeat_reason):
-        found = f"{len(policy.repeat_reason):,} characters, none of them a letter or a digit"
-        hint = "People read it in the ledger. Leave the field out where no reason is needed."
-        yield Fault("repeat_reason", found, "the reason why these records are released once more", hint)
+    target = policy.release
+    reasons = {"repeat_reason": policy.repeat_reason, "release.publish_repeat_reason": target.publish_repeat_reason}
+    for field, reason in reasons.items():
+        if reason and not says_something(reason):
+            found = f"{len(reason):,} characters, none of them a letter or a digit"
+            hint = "People read it in the ledger. Leave the field out where no reason is needed."
+            yield Fault(field, found, "the reason why these records are released once more", hint)
+    for i, name in enumerate(target.publish):
+        if name in target.publish[:i]:
+            yield Fault(f"release.publish[{i}]", f"{shortened(name)} once more", "each target once")
 
 
 def _check_names(policy: Policy) -> Iterator[Fault]:

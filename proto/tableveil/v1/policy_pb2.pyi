@@ -3381,6 +3381,8 @@ class ReleaseTarget(_message.Message):
     NAME_FIELD_NUMBER: _builtins.int
     KIND_FIELD_NUMBER: _builtins.int
     IF_EXISTS_FIELD_NUMBER: _builtins.int
+    PUBLISH_FIELD_NUMBER: _builtins.int
+    PUBLISH_REPEAT_REASON_FIELD_NUMBER: _builtins.int
     schema: _builtins.str
     """The schema. Default: `main`. Refused: a schema that is not there; `tableveil`."""
     name: _builtins.str
@@ -3391,6 +3393,16 @@ class ReleaseTarget(_message.Message):
     """The kind of object. Default: `TABLE`."""
     if_exists: Global___IfExists.ValueType
     """The treatment of objects that have one of the names. Default: `FAIL`."""
+    publish_repeat_reason: _builtins.str
+    """The reason why readers of these targets may have it although they have another release of the same people. Required
+    then.
+    """
+    @_builtins.property
+    def publish(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Names of the server's targets that the release is published to, once it is approved if it needs that;
+        docs/publishing.md. Default: none. Refused: a name that the server does not have, or twice.
+        """
+
     def __init__(
         self,
         *,
@@ -3398,10 +3410,12 @@ class ReleaseTarget(_message.Message):
         name: _builtins.str = ...,
         kind: Global___ReleaseKind.ValueType = ...,
         if_exists: Global___IfExists.ValueType = ...,
+        publish: _abc.Iterable[_builtins.str] | None = ...,
+        publish_repeat_reason: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["if_exists", b"if_exists", "kind", b"kind", "name", b"name", "schema", b"schema"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["if_exists", b"if_exists", "kind", b"kind", "name", b"name", "publish", b"publish", "publish_repeat_reason", b"publish_repeat_reason", "schema", b"schema"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

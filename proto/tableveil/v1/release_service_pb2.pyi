@@ -22,6 +22,34 @@ else:
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class _PublicationState:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _PublicationStateEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_PublicationState.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    PUBLICATION_STATE_UNSPECIFIED: _PublicationState.ValueType  # 0
+    PUBLICATION_STATE_WAITING: _PublicationState.ValueType  # 1
+    """It waits for the release's approval, for its turn, or for the next attempt."""
+    PUBLICATION_STATE_PUBLISHED: _PublicationState.ValueType  # 2
+    PUBLICATION_STATE_FAILED: _PublicationState.ValueType  # 3
+    """It failed in a way that no further attempt can help; a call of PublishRelease tries again."""
+    PUBLICATION_STATE_REMOVED: _PublicationState.ValueType  # 4
+    """It was withdrawn, replaced by a later release, or removed from this target."""
+
+class PublicationState(_PublicationState, metaclass=_PublicationStateEnumTypeWrapper):
+    """How far a publication is."""
+
+PUBLICATION_STATE_UNSPECIFIED: PublicationState.ValueType  # 0
+PUBLICATION_STATE_WAITING: PublicationState.ValueType  # 1
+"""It waits for the release's approval, for its turn, or for the next attempt."""
+PUBLICATION_STATE_PUBLISHED: PublicationState.ValueType  # 2
+PUBLICATION_STATE_FAILED: PublicationState.ValueType  # 3
+"""It failed in a way that no further attempt can help; a call of PublishRelease tries again."""
+PUBLICATION_STATE_REMOVED: PublicationState.ValueType  # 4
+"""It was withdrawn, replaced by a later release, or removed from this target."""
+Global___PublicationState: _TypeAlias = PublicationState  # noqa: Y015
+
 class _ReleaseState:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -257,6 +285,58 @@ class RejectReleaseRequest(_message.Message):
 Global___RejectReleaseRequest: _TypeAlias = RejectReleaseRequest  # noqa: Y015
 
 @_typing.final
+class PublishReleaseRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    TARGET_FIELD_NUMBER: _builtins.int
+    REPEAT_REASON_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """releases/{id}"""
+    target: _builtins.str
+    """One of the targets that the operator declared, by name."""
+    repeat_reason: _builtins.str
+    """Why the target's readers may have it, although they have another release of the same people. Required then."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        target: _builtins.str = ...,
+        repeat_reason: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "repeat_reason", b"repeat_reason", "target", b"target"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___PublishReleaseRequest: _TypeAlias = PublishReleaseRequest  # noqa: Y015
+
+@_typing.final
+class UnpublishReleaseRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    TARGET_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """releases/{id}"""
+    target: _builtins.str
+    """One of the release's `publications`, by its target."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        target: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name", "target", b"target"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UnpublishReleaseRequest: _TypeAlias = UnpublishReleaseRequest  # noqa: Y015
+
+@_typing.final
 class Release(_message.Message):
     """A release, for its owner: the scores and the proof are not public."""
 
@@ -337,6 +417,7 @@ class Release(_message.Message):
     DECISION_NOTE_FIELD_NUMBER: _builtins.int
     COSTS_FIELD_NUMBER: _builtins.int
     ALTERNATIVES_FIELD_NUMBER: _builtins.int
+    PUBLICATIONS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """releases/{id}"""
     job: _builtins.str
@@ -424,6 +505,10 @@ class Release(_message.Message):
     def alternatives(self) -> _containers.RepeatedCompositeFieldContainer[Global___Alternative]:
         """With local_recoding: what a lower k, or a higher suppression limit, was seen to reach in a short time."""
 
+    @_builtins.property
+    def publications(self) -> _containers.RepeatedCompositeFieldContainer[Global___Publication]:
+        """The targets that it is published to, or was."""
+
     def __init__(
         self,
         *,
@@ -461,14 +546,72 @@ class Release(_message.Message):
         decision_note: _builtins.str = ...,
         costs: _abc.Iterable[Global___CostPart] | None = ...,
         alternatives: _abc.Iterable[Global___Alternative] | None = ...,
+        publications: _abc.Iterable[Global___Publication] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["create_time", b"create_time", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "policy", b"policy", "proof", b"proof", "risk_after", b"risk_after", "risk_before", b"risk_before", "source", b"source", "target", b"target", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "proof", b"proof", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["alternatives", b"alternatives", "attributes", b"attributes", "classes", b"classes", "costs", b"costs", "create_time", b"create_time", "current", b"current", "decided_by", b"decided_by", "decision_note", b"decision_note", "decision_time", b"decision_time", "duration", b"duration", "explanation", b"explanation", "guarantees", b"guarantees", "job", b"job", "kept_objects", b"kept_objects", "name", b"name", "objects", b"objects", "phase_durations", b"phase_durations", "policy", b"policy", "proof", b"proof", "publications", b"publications", "quality_model", b"quality_model", "records", b"records", "risk_after", b"risk_after", "risk_before", b"risk_before", "score", b"score", "source", b"source", "source_fingerprint", b"source_fingerprint", "source_tables", b"source_tables", "state", b"state", "suppressed_records", b"suppressed_records", "target", b"target", "versions", b"versions", "warnings", b"warnings", "withdraw_reason", b"withdraw_reason", "withdraw_time", b"withdraw_time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Release: _TypeAlias = Release  # noqa: Y015
+
+@_typing.final
+class Publication(_message.Message):
+    """A release at one target."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TARGET_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    REQUESTED_BY_FIELD_NUMBER: _builtins.int
+    REQUEST_TIME_FIELD_NUMBER: _builtins.int
+    REPEAT_REASON_FIELD_NUMBER: _builtins.int
+    PUBLISH_TIME_FIELD_NUMBER: _builtins.int
+    ATTEMPTS_FIELD_NUMBER: _builtins.int
+    CODE_FIELD_NUMBER: _builtins.int
+    PROBLEM_FIELD_NUMBER: _builtins.int
+    WANTED_FIELD_NUMBER: _builtins.int
+    target: _builtins.str
+    """The target's name, as the operator declared it."""
+    state: Global___PublicationState.ValueType
+    requested_by: _builtins.str
+    repeat_reason: _builtins.str
+    """Why it is published there although another release of the same people was."""
+    attempts: _builtins.int
+    """How often it was tried since it last succeeded, or was asked for."""
+    code: _builtins.str
+    """Why the last attempt failed: a code, and a text without values."""
+    problem: _builtins.str
+    wanted: _builtins.bool
+    """False: it is to be removed from there."""
+    @_builtins.property
+    def request_time(self) -> _timestamp_pb2.Timestamp: ...
+    @_builtins.property
+    def publish_time(self) -> _timestamp_pb2.Timestamp:
+        """When it was last written there."""
+
+    def __init__(
+        self,
+        *,
+        target: _builtins.str = ...,
+        state: Global___PublicationState.ValueType = ...,
+        requested_by: _builtins.str = ...,
+        request_time: _timestamp_pb2.Timestamp | None = ...,
+        repeat_reason: _builtins.str = ...,
+        publish_time: _timestamp_pb2.Timestamp | None = ...,
+        attempts: _builtins.int = ...,
+        code: _builtins.str = ...,
+        problem: _builtins.str = ...,
+        wanted: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["publish_time", b"publish_time", "request_time", b"request_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attempts", b"attempts", "code", b"code", "problem", b"problem", "publish_time", b"publish_time", "repeat_reason", b"repeat_reason", "request_time", b"request_time", "requested_by", b"requested_by", "state", b"state", "target", b"target", "wanted", b"wanted"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Publication: _TypeAlias = Publication  # noqa: Y015
 
 @_typing.final
 class ReleaseObject(_message.Message):

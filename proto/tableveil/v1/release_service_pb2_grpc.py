@@ -64,6 +64,16 @@ class ReleaseServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_release__service__pb2.RejectReleaseRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
                 _registered_method=True)
+        self.PublishRelease = channel.unary_unary(
+                '/tableveil.v1.ReleaseService/PublishRelease',
+                request_serializer=tableveil_dot_v1_dot_release__service__pb2.PublishReleaseRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
+                _registered_method=True)
+        self.UnpublishRelease = channel.unary_unary(
+                '/tableveil.v1.ReleaseService/UnpublishRelease',
+                request_serializer=tableveil_dot_v1_dot_release__service__pb2.UnpublishReleaseRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
+                _registered_method=True)
 
 
 class ReleaseServiceServicer(object):
@@ -111,6 +121,21 @@ class ReleaseServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def PublishRelease(self, request, context):
+        """Publishes a release to one of the server's targets, or tries again where that failed. The server does it after this
+        call, and for a pending release after its approval; `Release.publications` tells how far it is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UnpublishRelease(self, request, context):
+        """Removes a release from a target. The release stays as it is.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ReleaseServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -142,6 +167,16 @@ def add_ReleaseServiceServicer_to_server(servicer, server):
             'RejectRelease': grpc.unary_unary_rpc_method_handler(
                     servicer.RejectRelease,
                     request_deserializer=tableveil_dot_v1_dot_release__service__pb2.RejectReleaseRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_release__service__pb2.Release.SerializeToString,
+            ),
+            'PublishRelease': grpc.unary_unary_rpc_method_handler(
+                    servicer.PublishRelease,
+                    request_deserializer=tableveil_dot_v1_dot_release__service__pb2.PublishReleaseRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_release__service__pb2.Release.SerializeToString,
+            ),
+            'UnpublishRelease': grpc.unary_unary_rpc_method_handler(
+                    servicer.UnpublishRelease,
+                    request_deserializer=tableveil_dot_v1_dot_release__service__pb2.UnpublishReleaseRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_release__service__pb2.Release.SerializeToString,
             ),
     }
@@ -306,6 +341,60 @@ class ReleaseService(object):
             target,
             '/tableveil.v1.ReleaseService/RejectRelease',
             tableveil_dot_v1_dot_release__service__pb2.RejectReleaseRequest.SerializeToString,
+            tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def PublishRelease(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.ReleaseService/PublishRelease',
+            tableveil_dot_v1_dot_release__service__pb2.PublishReleaseRequest.SerializeToString,
+            tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UnpublishRelease(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.ReleaseService/UnpublishRelease',
+            tableveil_dot_v1_dot_release__service__pb2.UnpublishReleaseRequest.SerializeToString,
             tableveil_dot_v1_dot_release__service__pb2.Release.FromString,
             options,
             channel_credentials,

@@ -27,6 +27,12 @@ class ReleaseServiceStub:
     """Makes a pending release public, in place of an earlier one of its target. The caller must not have made it."""
     RejectRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.RejectReleaseRequest, _release_service_pb2.Release]
     """Drops the objects of a pending release, which nobody saw. The caller must not have made it."""
+    PublishRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.PublishReleaseRequest, _release_service_pb2.Release]
+    """Publishes a release to one of the server's targets, or tries again where that failed. The server does it after this
+    call, and for a pending release after its approval; `Release.publications` tells how far it is.
+    """
+    UnpublishRelease: _grpc.UnaryUnaryMultiCallable[_release_service_pb2.UnpublishReleaseRequest, _release_service_pb2.Release]
+    """Removes a release from a target. The release stays as it is."""
 
 class ReleaseServiceServicer(metaclass=_abc_1.ABCMeta):
     @_abc_1.abstractmethod
@@ -77,5 +83,23 @@ class ReleaseServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _grpc.ServicerContext,
     ) -> _release_service_pb2.Release:
         """Drops the objects of a pending release, which nobody saw. The caller must not have made it."""
+
+    @_abc_1.abstractmethod
+    def PublishRelease(
+        self,
+        request: _release_service_pb2.PublishReleaseRequest,
+        context: _grpc.ServicerContext,
+    ) -> _release_service_pb2.Release:
+        """Publishes a release to one of the server's targets, or tries again where that failed. The server does it after this
+        call, and for a pending release after its approval; `Release.publications` tells how far it is.
+        """
+
+    @_abc_1.abstractmethod
+    def UnpublishRelease(
+        self,
+        request: _release_service_pb2.UnpublishReleaseRequest,
+        context: _grpc.ServicerContext,
+    ) -> _release_service_pb2.Release:
+        """Removes a release from a target. The release stays as it is."""
 
 def add_ReleaseServiceServicer_to_server(servicer: ReleaseServiceServicer, server: _grpc.Server) -> None: ...

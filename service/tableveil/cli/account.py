@@ -14,6 +14,7 @@ from rich.text import Text
 from tableveil.cli import wording
 from tableveil.cli.declared_domains import declared_domains
 from tableveil.cli.guarantees import guarantees
+from tableveil.cli.publish import publications
 from tableveil.cli.tables import facts, listing
 from tableveil.v1 import job_service_pb2, policy_pb2, release_service_pb2
 
@@ -89,6 +90,8 @@ def _sections(release: release_service_pb2.Release) -> Iterator[tuple[str, Rende
         yield "Result", facts([("suppressed", wording.count(release.suppressed_records))])
     if release.objects:
         yield _objects_heading(release), _objects(release)
+    if release.publications:
+        yield "Published", publications(release.publications)
     if release.current:
         yield "Query it", _queries(release)
     if wording.has_evidence(release):

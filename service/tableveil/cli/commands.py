@@ -30,6 +30,7 @@ MODULES = {
     "show": "releases",
     "export": "releases",
     "withdraw": "releases",
+    "publish": "publish",
     "review": "approvals",
     "approve": "approvals",
     "reject": "approvals",

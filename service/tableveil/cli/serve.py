@@ -119,6 +119,12 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "repeated.",
 )
 @click.option(
+    "--publish",
+    multiple=True,
+    metavar="NAME=TARGET",
+    help="A place that releases may be published to, such as shelf=directory:/srv/published; may be repeated.",
+)
+@click.option(
     "--log-format",
     type=click.Choice(["console", "json"]),
     default="console",
@@ -159,6 +165,7 @@ def serve(
     audit_file: Path | None,
     audit_syslog: str | None,
     needs_approval: tuple[str, ...],
+    publish: tuple[str, ...],
     log_format: str,
 ) -> None:
     """Run the service until Ctrl-C or SIGTERM."""
@@ -201,6 +208,7 @@ def serve(
             audit_file=audit_file,
             audit_syslog=audit_syslog,
             needs_approval=needs_approval,
+            publish=publish,
             log_format=LogFormat(log_format),
         )
         sys.exit(run_server(settings))

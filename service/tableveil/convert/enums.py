@@ -10,6 +10,7 @@ from tableveil.game import sweep
 from tableveil.requests.classification import Classifier
 from tableveil.runtime import model
 from tableveil.state import jobs as job_state
+from tableveil.state.publications import PublicationState
 from tableveil.state.release_objects import ObjectKind
 from tableveil.state.releases import ReleaseState
 from tableveil.v1 import (
@@ -76,6 +77,7 @@ ORDER_LABELS = EnumMap(policy_pb2.OrderLabels, hierarchy.OrderLabels)
 ORDERS = EnumMap(policy_pb2.OrderBy, policy.OrderBy)
 PAD_AT = EnumMap(policy_pb2.PadAt, hierarchy.PadAt)
 PAYOUT_METHODS = EnumMap(payout_service_pb2.PayoutMethod, sweep.Method)
+PUBLICATION_STATES = EnumMap(release_service_pb2.PublicationState, PublicationState)
 RELEASE_KINDS = EnumMap(policy_pb2.ReleaseKind, policy.ReleaseKind)
 RELEASE_STATES = EnumMap(release_service_pb2.ReleaseState, ReleaseState)
 ROLES = EnumMap(policy_pb2.Role, policy.Role)

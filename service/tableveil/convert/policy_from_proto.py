@@ -226,6 +226,8 @@ class _Reader:
             name=message.name,
             kind=self._faults.enum(message.kind, RELEASE_KINDS, "release.kind", ReleaseKind.TABLE),
             if_exists=self._faults.enum(message.if_exists, IF_EXISTS, "release.if_exists", IfExists.FAIL),
+            publish=tuple(message.publish),
+            publish_repeat_reason=message.publish_repeat_reason,
         )
 
 

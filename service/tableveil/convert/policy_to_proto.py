@@ -77,4 +77,6 @@ def _release(target: ReleaseTarget) -> policy_pb2.ReleaseTarget:
         name=target.name,
         kind=RELEASE_KINDS.to_proto(target.kind),
         if_exists=IF_EXISTS.to_proto(target.if_exists),
+        publish=target.publish,
+        publish_repeat_reason=target.publish_repeat_reason,
     )

@@ -13,6 +13,7 @@ from tableveil.convert.tables import table_to_proto
 from tableveil.convert.times import duration, timestamp
 from tableveil.risk import ProsecutorRisk
 from tableveil.state.dry_runs import DryRun
+from tableveil.state.publications import Publication
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_objects import ReleaseObject
 from tableveil.state.releases import Audience, Proof, Release
@@ -56,6 +57,7 @@ def release_to_proto(release: Release, *, with_policy: bool = True) -> release_s
         decided_by=release.decision.by if release.decision else "",
         decision_time=timestamp(release.decision.at if release.decision else None),
         decision_note=release.decision.note if release.decision else "",
+        publications=map(_publication, release.publications),
     )
     message.MergeFrom(evidence_to_proto(release, with_policy=with_policy))
     if release.audience is Audience.PUBLIC:
@@ -100,6 +102,11 @@ def _clear_values(policy: policy_pb2.Policy) -> None:
 
 def _object(item: ReleaseObject) -> release_service_pb2.ReleaseObject:
     return copied(item, release_service_pb2.ReleaseObject, rows=item.row_count)
+
+
+def _publication(found: Publication) -> release_service_pb2.Publication:
+    times = {"request_time": timestamp(found.requested_at), "publish_time": timestamp(found.published_at)}
+    return copied(found, release_service_pb2.Publication, **times)
 
 
 def _attribute(result: AttributeResult) -> release_service_pb2.AttributeResult:

@@ -59,6 +59,12 @@ class Metrics:
             registry=registry,
         )
         self._rows = Counter("tableveil_released_rows", "Rows that releases wrote.", registry=registry)
+        self._publications = Counter(
+            "tableveil_publications",
+            "Attempts to publish releases or to remove them, by target and outcome.",
+            ["target", "outcome"],
+            registry=registry,
+        )
 
     def call_began(self) -> None:
         """A call came in; its method may be one that the server does not have."""
@@ -85,6 +91,10 @@ class Metrics:
         for phase, seconds in phases.items():
             self._phases.labels(phase).observe(seconds)
         self._rows.inc(released_rows)
+
+    def publication_ended(self, target: str, outcome: str) -> None:
+        """An attempt at a target, which the operator named, ended."""
+        self._publications.labels(target, outcome).inc()
 
     def watch(self, name: str, meaning: str, read: Callable[[], float]) -> None:
         """A figure that is asked for when the metrics are read; one that the system cannot tell is NaN."""

@@ -3,6 +3,7 @@
 from tableveil.runtime.loads import Loads
 from tableveil.runtime.manager import JobManager
 from tableveil.runtime.model import Failure, FailureKind, Job, JobProgress
+from tableveil.runtime.publishing import Publishing
 from tableveil.runtime.queue import QueueLimits
 from tableveil.runtime.removals import Removals
 from tableveil.runtime.retention import Retention
@@ -15,6 +16,7 @@ __all__ = [
     "JobManager",
     "JobProgress",
     "Loads",
+    "Publishing",
     "QueueLimits",
     "Removals",
     "Retention",

@@ -49,6 +49,7 @@ from tableveil.runtime.memory import MemoryBudget, estimated_need
 from tableveil.runtime.model import Failure, Job
 from tableveil.runtime.observer import Load, Nobody, Observer
 from tableveil.runtime.outcomes import from_store, interrupted
+from tableveil.runtime.publishing import Publishing
 from tableveil.runtime.queue import JobQueue, QueueLimits
 from tableveil.runtime.request_id import check_request_id
 from tableveil.runtime.room import check_room
@@ -85,13 +86,15 @@ class JobManager:
         memory: int | None = None,
         observer: Observer | None = None,
         approval: Collection[str] = (),
+        publishing: Publishing | None = None,
     ) -> None:
         """Brings the state up to date, ends the unfinished jobs of an earlier process, and starts the workers.
 
         Running jobs share `memory` bytes, None for the database's memory limit. The `observer` counts them.
-        Releases into the schemas `approval` wait until another person approves them.
+        Releases into the schemas `approval` wait until another person approves them. `publishing` is started.
         """
         self._database = database
+        self._publishing = publishing or Publishing(database)
         # Submissions check against each other's targets and request ids, one at a time.
         self._submitting = threading.Lock()
         with database.ledger() as ledger:
@@ -102,7 +105,10 @@ class JobManager:
             budget = MemoryBudget(memory or memory_limit(ledger), concurrent_jobs)
         self._queue = JobQueue(limits or QueueLimits(), budget)
         self._ended = EndedJobs()
-        self._workers = Workers(database, self._queue, concurrent_jobs, observer or Nobody(), frozenset(approval))
+        self._publishing.start()
+        self._workers = Workers(
+            database, self._queue, concurrent_jobs, observer or Nobody(), frozenset(approval), self._publishing.look
+        )
 
     def check(self, policy: Policy, control: Control | None = None, *, rows: bool = True) -> Checked:
         """All faults that would keep a job with this policy from searching, and warnings for its owner.
@@ -116,9 +122,10 @@ class JobManager:
         """
         with self._database.session() as session:
             session.control = control or Control()
-            if not rows:
+            unknown = self._publishing.faults(policy.release.publish)
+            if unknown or not rows:
                 _, policy, faults = check_request(session, policy)
-                return Checked(tuple(faults), tuple(early_warnings(policy)))
+                return Checked((*faults, *unknown), tuple(early_warnings(policy)))
             try:
                 return Checked(warnings=check_rows(JobContext(0, "", self._database, session, session.control), policy))
             except TableveilError as error:
@@ -147,6 +154,8 @@ class JobManager:
             self._queue.check_room(session.sight.principal)
             # Not while others wait: it may take seconds. The job itself notices later changes.
             session.control = control
+            if work.released is not None and (unknown := self._publishing.faults(work.released.release.publish)):
+                raise InvalidError.about("POLICY_INVALID", "the policy names targets that are not there", unknown)
             source, target = work.admit(session), work.target
             reads = tables_read(session, work, source)
             owned = tables_owned(session, work, reads)
@@ -251,6 +260,7 @@ class JobManager:
             return
         self._check_unused(release)
         withdraw(self._database, release, reason, control, partial(self._unused, number))
+        self._publishing.look()
         logger.info("releases/%d withdrawn", number)
 
     def decide(self, number: int, decision: Decision, policy_of: PolicyOf, control: Control | None = None) -> None:
@@ -279,6 +289,7 @@ class JobManager:
             self._check_unused(release)
             target = policy_of(release.policy).release
             decide(self._database, number, target, decision, control, partial(self._unused, number))
+        self._publishing.look()
         logger.info("releases/%d %s", number, "approved" if decision.approved else "rejected")
 
     def watch(self, number: int, stopped: Callable[[], bool]) -> Iterator[Job]:
@@ -322,7 +333,8 @@ class JobManager:
             self._submitting.release()
         for active in queued:
             self._workers.end(active, None)
-        return self._workers.join(deadline - time.monotonic()) and let_through
+        published = self._publishing.close(deadline - time.monotonic())
+        return self._workers.join(deadline - time.monotonic()) and let_through and published
 
     @contextmanager
     def _unused(self, number: int) -> Iterator[None]:

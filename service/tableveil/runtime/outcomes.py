@@ -14,8 +14,8 @@ from tableveil.state.jobs import JobState, Outcome, StoredJob
 logger = logging.getLogger("tableveil.jobs")
 
 
-def failure_of(error: Exception, number: int) -> Failure:
-    """The reason why the job of that number failed, if running it raised `error`."""
+def failure_of(error: Exception, what: str) -> Failure:
+    """The reason why a job, or something else with that name, failed, if running it raised `error`."""
     match error:
         case Stopped():
             return Failure.of(CancelledError("CANCELLED", "the job was cancelled"))
@@ -33,7 +33,7 @@ def failure_of(error: Exception, number: int) -> Failure:
             )
     # The text of an unexpected exception may hold raw values: only its type and place are logged.
     place = " < ".join(f"{f.name}:{f.lineno}" for f in reversed(traceback.extract_tb(error.__traceback__)))
-    logger.error("jobs/%d failed: %s at %s", number, type(error).__name__, place)
+    logger.error("%s failed: %s at %s", what, type(error).__name__, place)
     return Failure.of(InternalError("INTERNAL", f"an unexpected {type(error).__name__}; see the server's log"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 
 from tableveil.backend import Database, looking
@@ -28,15 +29,25 @@ logger = logging.getLogger("tableveil.jobs")
 
 
 class Workers:
-    """So many threads, until the queue is closed. Releases into the schemas `approval` wait for it."""
+    """So many threads, until the queue is closed. Releases into the schemas `approval` wait for it.
+
+    `released` is called after each release.
+    """
 
     def __init__(
-        self, database: Database, queue: JobQueue, number: int, observer: Observer, approval: frozenset[str]
+        self,
+        database: Database,
+        queue: JobQueue,
+        number: int,
+        observer: Observer,
+        approval: frozenset[str],
+        released: Callable[[], None] = lambda: None,
     ) -> None:
         self._database = database
         self._queue = queue
         self._observer = observer
         self._approval = approval
+        self._released = released
         self._threads = [threading.Thread(target=self._work, name=f"tableveil-worker-{i}") for i in range(number)]
         for thread in self._threads:
             thread.start()
@@ -101,7 +112,7 @@ class Workers:
                 )
                 active.work.run(context)
         except Exception as error:
-            return failure_of(error, number)
+            return failure_of(error, f"jobs/{number}")
         finally:
             active.phases = report.seconds()
             self._queue.free(active)
@@ -114,6 +125,8 @@ class Workers:
                 logger.info("jobs/%d succeeded", number)
                 rows = released_rows(ledger, number) if kind is JobKind.RELEASE else 0
                 self._observer.job_ended(kind, JobState.SUCCEEDED, active.phases, rows)
+                if kind is JobKind.RELEASE:
+                    self._released()
                 return
             outcome = self._outcome(failure)
             store.insert_outcome(ledger, number, outcome)

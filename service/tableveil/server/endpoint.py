@@ -132,7 +132,9 @@ class Endpoint:
         server = cast(grpc.Server, handlers)
         checks, uploads = Slots(CHECKS_AT_ONCE, "running checks"), Slots(UPLOADS_AT_ONCE, "running uploads")
         job_service_pb2_grpc.add_JobServiceServicer_to_server(JobService(jobs, checks), server)
-        release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(ReleaseService(jobs, stores.releases), server)
+        release_service_pb2_grpc.add_ReleaseServiceServicer_to_server(
+            ReleaseService(jobs, stores.releases, stores.publishing), server
+        )
         hierarchy_service_pb2_grpc.add_HierarchyServiceServicer_to_server(
             HierarchyService(stores.hierarchies, uploads, checks), server
         )

@@ -17,6 +17,7 @@ from tableveil.server.call import Call
 from tableveil.server.endpoint import Endpoint
 from tableveil.state.jobs import JobState
 from tableveil.state.kinds import JobKind
+from tableveil.state.publications import PublicationState
 
 DOORS = {
     FailureKind.UNAUTHENTICATED: "authentication",
@@ -51,6 +52,10 @@ class Meter:
     def job_ended(self, kind: JobKind, state: JobState, phases: Mapping[str, float], released_rows: int) -> None:
         """A job ended."""
         self._metrics.job_ended(kind.value.lower(), state.value.lower(), phases, released_rows)
+
+    def publication_ended(self, target: str, outcome: PublicationState) -> None:
+        """An attempt to publish or to remove ended."""
+        self._metrics.publication_ended(target, outcome.value.lower())
 
 
 def watch_server(metrics: Metrics, database: Database, jobs: JobManager, audit: Audit, endpoint: Endpoint) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from functools import reduce
@@ -29,6 +30,8 @@ _NAMES = ("name", "principal")
 
 _PARTS = {"table", "path", "name", "population", "stored", "safe_harbor_zip", "combination", "rest"}
 """Fields of messages, such as hierarchies, that name what is read, or have fields that do."""
+
+_TARGET = re.compile(r"[\w-]{1,63}")
 
 _OVER_LIMIT = "RATE_LIMITED"
 
@@ -87,6 +90,10 @@ def _resources(call: Call) -> Iterator[str]:
     own = [field for field in _NAMES if field in call.request.DESCRIPTOR.fields_by_name]
     for path in call.access.resources or own:
         yield from filter(None, _names(reduce(getattr, path.split("."), call.request), path))
+    target = getattr(call.request, "target", None)
+    # Anything else is nobody's name, and may be a URL with a password.
+    if isinstance(target, str) and _TARGET.fullmatch(target):
+        yield f"target {target}"
 
 
 def _names(found: object, path: str) -> Iterator[str]:
@@ -102,6 +109,7 @@ def _names(found: object, path: str) -> Iterator[str]:
         case Policy():
             yield from _names(found.source_query or found.source, "source_query")
             yield ".".join(filter(None, (found.release.schema, found.release.name)))
+            yield from (f"target {name}" for name in found.release.publish if _TARGET.fullmatch(name))
             yield from _names(found.population, "population")
             yield from _names([attribute.hierarchy for attribute in found.attributes], "hierarchy")
         case GrantRule():

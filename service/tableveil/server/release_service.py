@@ -9,7 +9,7 @@ import grpc
 from tableveil.convert import release_number, release_to_proto, stored_policy
 from tableveil.convert.arrow_pieces import arrow_pieces
 from tableveil.lookups import Releases
-from tableveil.runtime import JobManager
+from tableveil.runtime import JobManager, Publishing
 from tableveil.server.caller import caller, control_of
 from tableveil.server.paging import page_of_numbered
 from tableveil.state.decisions import Decision
@@ -22,9 +22,10 @@ from tableveil.v1 import release_service_pb2_grpc
 class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
     """Each method converts, calls, converts."""
 
-    def __init__(self, jobs: JobManager, releases: Releases) -> None:
+    def __init__(self, jobs: JobManager, releases: Releases, publishing: Publishing) -> None:
         self._jobs = jobs
         self._releases = releases
+        self._publishing = publishing
 
     def GetRelease(  # noqa: N802
         self, request: v1.GetReleaseRequest, context: grpc.ServicerContext
@@ -66,6 +67,22 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
     ) -> v1.Release:
         """By another person than the one who made it."""
         return self._decided(request.name, request.note, context, approved=False)
+
+    def PublishRelease(  # noqa: N802
+        self, request: v1.PublishReleaseRequest, context: grpc.ServicerContext
+    ) -> v1.Release:
+        """The answer does not wait for the target."""
+        number = release_number(request.name)
+        self._publishing.publish(number, request.target, request.repeat_reason)
+        return release_to_proto(self._releases.get(number))
+
+    def UnpublishRelease(  # noqa: N802
+        self, request: v1.UnpublishReleaseRequest, context: grpc.ServicerContext
+    ) -> v1.Release:
+        """The answer does not wait for the target."""
+        number = release_number(request.name)
+        self._publishing.take_back(number, request.target)
+        return release_to_proto(self._releases.get(number))
 
     def _decided(self, name: str, note: str, context: grpc.ServicerContext, *, approved: bool) -> v1.Release:
         number = release_number(name)

@@ -9,6 +9,7 @@ from typing import Any
 from tableveil import backend
 from tableveil.access import Access, Role
 from tableveil.audit import Audit, audit_file
+from tableveil.convert import stored_policy
 from tableveil.fair_use import FairUse, Limits
 from tableveil.identity import AuthenticatedBy, Principal
 from tableveil.identity.first_token import PRINCIPAL, make_first_token
@@ -23,7 +24,8 @@ from tableveil.lookups import (
 )
 from tableveil.metrics import Metrics
 from tableveil.pipelines.draft import Drafts
-from tableveil.runtime import JobManager, Loads, QueueLimits, Removals, Retention, Upkeep
+from tableveil.publishing.declared import declared_targets, directories_of
+from tableveil.runtime import JobManager, Loads, Publishing, QueueLimits, Removals, Retention, Upkeep
 from tableveil.server.address import check_metrics_address
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
@@ -66,9 +68,10 @@ class TableveilServer:
         methods = declared(DESCRIPTORS)
         self.metrics = metrics = Metrics((*methods, *UNDECLARED), installed_version())
         meter = Meter(metrics)
+        targets = declared_targets(settings.publish)
         with ExitStack() as opened:
             loaded = [directory.path for directory in settings.load_directories]
-            directories = (*loaded, *filter(None, (settings.backup_directory,)))
+            directories = (*loaded, *filter(None, (settings.backup_directory,)), *directories_of(targets.values()))
             database = backend.Database(
                 backend.Settings(
                     settings.database, settings.memory_limit, settings.threads, directories, settings.spill_limit
@@ -76,7 +79,13 @@ class TableveilServer:
             )
             opened.callback(database.close)
             limits, approval = _queue_limits(settings), settings.needs_approval
-            jobs = JobManager(database, settings.concurrent_jobs, limits, observer=meter, approval=approval)
+            publishing = Publishing(database, targets, stored_policy, meter)
+            jobs = JobManager(
+                *(database, settings.concurrent_jobs, limits),
+                observer=meter,
+                approval=approval,
+                publishing=publishing,
+            )
             opened.callback(jobs.close, STOP_SECONDS)
             retention = None if settings.keep_days is None else Retention(database, settings.keep_days)
             if retention is not None:
@@ -110,6 +119,7 @@ class TableveilServer:
                 removals=Removals(database, jobs),
                 audit=audit,
                 readers=Readers(identities, access, database),
+                publishing=publishing,
             )
             doors = Doors(
                 methods,

@@ -88,7 +88,8 @@ class Settings:
 
     Files may be loaded only from the `load_directories`, and backups written only to the `backup_directory`. Ended jobs
     and their results, except current releases, are deleted after `keep_days`; None keeps them. Releases into the
-    schemas `needs_approval` wait until another person approves them; `*` stands for every schema.
+    schemas `needs_approval` wait until another person approves them; `*` stands for every schema. `publish` declares
+    targets: see `declared_targets`.
     """
 
     database: Path
@@ -125,6 +126,7 @@ class Settings:
     audit_file: Path | None = None
     audit_syslog: str | None = None
     needs_approval: tuple[str, ...] = ()
+    publish: tuple[str, ...] = ()
     log_format: LogFormat = LogFormat.CONSOLE
 
     @property

@@ -16,7 +16,7 @@ from tableveil.lookups import (
     Tables,
 )
 from tableveil.pipelines.draft import Drafts
-from tableveil.runtime import Loads, Removals, Upkeep
+from tableveil.runtime import Loads, Publishing, Removals, Upkeep
 from tableveil.server.readers import Readers
 from tableveil.state.kinds import JobKind
 
@@ -37,3 +37,4 @@ class Stores:
     access: Access
     audit: Audit
     readers: Readers
+    publishing: Publishing

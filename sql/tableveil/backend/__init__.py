@@ -1,5 +1,6 @@
 """The database: one process owns the file, one session per thread, every statement a tree until it is rendered here."""
 
+from tableveil.backend.attached import attached
 from tableveil.backend.database import Database, Settings, check_path, read_only
 from tableveil.backend.expressions import (
     alias,
@@ -43,6 +44,7 @@ __all__ = [
     "Settings",
     "Sight",
     "alias",
+    "attached",
     "cast",
     "check_path",
     "column",

@@ -93,6 +93,22 @@ def columns(session: Session, of: Collection[Listed]) -> Mapping[tuple[str, str]
     return found
 
 
+def comments(session: Session, schema: str) -> Mapping[str, Mapping[str, str]]:
+    """The comments in a schema, by the names of table or view and column; that on the table itself has no column."""
+    found: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for name, column, comment in session.rows(
+        "SELECT table_name, '' AS column_name, comment FROM duckdb_tables() "
+        f"WHERE {OWN} AND schema_name = $1 AND comment IS NOT NULL "
+        f"UNION ALL SELECT view_name, '', comment FROM duckdb_views() "
+        f"WHERE {OWN} AND schema_name = $1 AND comment IS NOT NULL "
+        "UNION ALL SELECT table_name, column_name, comment FROM duckdb_columns() "
+        f"WHERE {OWN} AND schema_name = $1 AND comment IS NOT NULL",
+        [schema],
+    ):
+        found[name][column] = comment
+    return found
+
+
 def views(session: Session) -> list[tuple[str, str, str]]:
     """Schema, name and statement of all views."""
     return session.rows(f"SELECT schema_name, view_name, sql FROM duckdb_views() WHERE {OWN} ORDER BY ALL")

@@ -6,7 +6,6 @@ import fcntl
 import glob
 import os
 import re
-import secrets
 import shutil
 import tempfile
 import threading
@@ -18,9 +17,9 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from tableveil.backend import Database, Session, catalog, check_path, identifier, render, table, text
+from tableveil.backend import Database, Session, attached, catalog, check_path, identifier, render, table
 from tableveil.control import Control
-from tableveil.errors import BusyError, ConflictError, InternalError, InvalidError, TableveilError, shortened
+from tableveil.errors import BusyError, ConflictError, InternalError, InvalidError, shortened
 from tableveil.operate.disk import check_free_space, failed_writing, publish_file
 from tableveil.state import jobs, ledger_gaps
 from tableveil.state.migrate import SCHEMA
@@ -85,7 +84,7 @@ class Backups:
         try:
             with _workplace(path.parent, self._database.path.name) as place:
                 partial = place / path.name
-                with _attached(session, partial) as copy:
+                with attached(session, partial) as copy:
                     tables = _copy(session, copy)
                 _finish(partial, path)
         except OSError as error:
@@ -166,31 +165,6 @@ def row_counts(session: Session, database: str) -> dict[tuple[str, str], int]:
 def _check(what: str, equal: bool) -> None:
     if not equal:
         raise InternalError("BACKUP_DIFFERS", f"the {what} of the copy are not those of the database; it was removed")
-
-
-@contextmanager
-def _attached(session: Session, path: Path) -> Iterator[str]:
-    """A new database file with a unique name while the block runs; its log is folded into it at the end."""
-    name = f"backup_{secrets.token_hex(8)}"
-    session.execute(f"ATTACH {render(text(str(path)))} AS {name}")
-    try:
-        path.chmod(0o600)
-        yield name
-    except BaseException:
-        # A failure to fold it does not matter any more.
-        session.control = None
-        _detach_anyway(session, name)
-        raise
-    session.execute(f"CHECKPOINT {name}")
-    session.execute(f"DETACH {name}")
-
-
-def _detach_anyway(session: Session, name: str) -> None:
-    try:
-        session.execute(f"DETACH {name}")
-    except TableveilError:
-        # It detaches even where folding fails.
-        return
 
 
 def _finish(partial: Path, path: Path) -> None:

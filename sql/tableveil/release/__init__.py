@@ -2,7 +2,7 @@
 
 from tableveil.release.approval import check_pending, decide
 from tableveil.release.disclosure import check_disclosure
-from tableveil.release.ledger import check_ledger
+from tableveil.release.ledger import check_ledger, check_readers, releases_of_same_people
 from tableveil.release.own_levels import check_one_meaning, mixed_levels
 from tableveil.release.plan import ReleasePlan
 from tableveil.release.publish import Evidence, publish, rehearse, writing
@@ -18,12 +18,14 @@ __all__ = [
     "check_ledger",
     "check_one_meaning",
     "check_pending",
+    "check_readers",
     "check_target",
     "decide",
     "mixed_levels",
     "place_of",
     "publish",
     "rehearse",
+    "releases_of_same_people",
     "require_current",
     "require_public",
     "withdraw",

@@ -14,7 +14,8 @@ from tableveil.policy.reason import says_something
 from tableveil.release.accident import surprise
 from tableveil.source import Fingerprint, Source
 from tableveil.source.sketch import ROWS, Sketch
-from tableveil.state import ledger_gaps, releases, sketches
+from tableveil.state import ledger_gaps, publications, releases, sketches
+from tableveil.state.releases import Release
 from tableveil.state.sketches import Likeness
 
 _ENOUGH_BITS = 14
@@ -33,12 +34,54 @@ def check_ledger(session: Session, policy: Policy, source: Source, fingerprint: 
 
     They were released before if one of the tables was, or equal rows, or if rows or the values of columns equal those
     of an earlier source too often for an accident. Without a fingerprint only tables are compared. Where the ledger
-    went back in time nobody knows, so that the first release of each source needs a reason then.
+    went back in time nobody knows, so that the first release of each source needs a reason then. The readers of a
+    target need one as well if such a release was published there.
     """
-    if says_something(policy.repeat_reason):
+    reasoned, target = says_something(policy.repeat_reason), policy.release
+    if reasoned and (not target.publish or says_something(target.publish_repeat_reason)):
         return
     earlier = releases.earlier_releases(session.ledger, source.tables, fingerprint.rows if fingerprint else None)
     alike = list(_same_people(session, fingerprint.sketch, earlier)) if fingerprint and fingerprint.sketch else []
+    if not reasoned:
+        _check_unreleased(session, source, earlier, alike)
+    known = {*earlier, *(release for release, _ in alike)}
+    for name in target.publish:
+        check_readers(session, name, target.publish_repeat_reason, known, "release.publish_repeat_reason")
+
+
+def releases_of_same_people(session: Session, release: Release) -> set[int]:
+    """The other releases that are known to be of the same people, by the rules of `check_ledger`."""
+    tables = release.source_tables or (release.source,)
+    earlier = releases.earlier_releases(session.ledger, tables, release.source_fingerprint)
+    sketch = sketches.find(session.ledger, release.number)
+    alike = _same_people(session, sketch, earlier) if sketch else ()
+    return {*earlier, *(number for number, _ in alike)} - {release.number}
+
+
+def check_readers(session: Session, target: str, reason: str, known: Collection[int], field: str) -> None:
+    """Raises `InvalidError` if one of the `known` releases was published to a target and there is no reason.
+
+    The known releases are those of the same people.
+    """
+    if says_something(reason):
+        return
+    published = publications.known_at(session.ledger, target, known)
+    seen = releases.seen_among(session.ledger, published)
+    if published:
+        named = _named([number for number in published if number in seen]) or "a release that you may not see"
+        raise InvalidError.of(
+            "REPEATED_PUBLICATION",
+            field,
+            f"none, although readers of {shortened(target)} have {named} of the same people",
+            "the reason why they may have another one",
+            "Two releases of the same people can together tell apart what each alone hides: state the reason, or "
+            "publish it to other readers.",
+        )
+
+
+def _check_unreleased(
+    session: Session, source: Source, earlier: Sequence[int], alike: Sequence[tuple[int, str]]
+) -> None:
     asked = {*earlier, *(release for release, _ in alike)}
     seen = releases.seen_among(session.ledger, asked)
     came = f"came from {'this source' if source.query is None else 'tables that it reads'}"

@@ -32,6 +32,7 @@ from tableveil.source import Fingerprint, fingerprint, population_fingerprint, r
 from tableveil.state import jobs, sketches
 from tableveil.state.lineage import remember
 from tableveil.state.migrate import fingerprint_key
+from tableveil.state.publications import PUBLICATIONS, Publication
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_costs import Alternative, CostPart
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
@@ -118,6 +119,11 @@ def publish(
         RELEASES.write(session.ledger, release, evidence.sizes_before, sizes)
         if evidence.fingerprint.sketch is not None:
             sketches.insert(session.ledger, number, evidence.fingerprint.sketch)
+        asked = [
+            Publication(name, session.sight.principal, jobs.now(), target.publish_repeat_reason)
+            for name in target.publish
+        ]
+        PUBLICATIONS.insert(session.ledger, asked, number)
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, None, release.warnings)
         jobs.insert_outcome(session.ledger, evidence.job, outcome)
     _look(database, plan, number, written.objects[0])

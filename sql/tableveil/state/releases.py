@@ -14,6 +14,7 @@ from tableveil.risk import ClassSizes, ProsecutorRisk
 from tableveil.state import release_risks
 from tableveil.state.decisions import DECISIONS, Decision
 from tableveil.state.mapper import SOURCE_COLUMNS, NumberedTable, Table
+from tableveil.state.publications import PUBLICATIONS, Publication
 from tableveil.state.release_attributes import ATTRIBUTES, AttributeResult
 from tableveil.state.release_costs import ALTERNATIVES, COSTS, Alternative, CostPart
 from tableveil.state.release_explanations import NEIGHBOURS, Explanation
@@ -129,6 +130,7 @@ class Release:
     withdrawal: Withdrawal | None = None
     audience: Audience = Audience.OWNER
     decision: Decision | None = None
+    publications: tuple[Publication, ...] = ()
 
     @property
     def state(self) -> ReleaseState:
@@ -172,6 +174,7 @@ class _Releases(NumberedTable[Release]):
         withdrawn, decided = WITHDRAWALS.of(ledger, numbers), DECISIONS.of(ledger, numbers)
         # A query of its own: inside the entries' query it would take as long as the rest of that.
         latest = {number for (number,) in ledger.rows(LATEST)}
+        published = PUBLICATIONS.of(ledger, numbers)
         neighbours = NEIGHBOURS.of(ledger, numbers if whole else [])
         guarantees = _GUARANTEES.of(ledger, numbers if whole else [])
         owned = seen_among(ledger, numbers, evidence(ledger.sight))
@@ -195,6 +198,7 @@ class _Releases(NumberedTable[Release]):
                 if number in owned
                 else (Audience.REVIEWER if number in under_review else Audience.PUBLIC),
                 decision=next(iter(decided[number]), None),
+                publications=tuple(published[number]),
             )
 
         return [completed(release) for release in found]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -57,6 +57,32 @@ def insert(ledger: Ledger, release: int, sketch: Sketch) -> None:
             "SELECT ?, position, value, records FROM sampled ORDER BY position, value",
             [release],
         )
+
+
+def find(ledger: Ledger, release: int) -> Sketch | None:
+    """The sketch of a release, if it has one."""
+    samples = _SAMPLES.of(ledger, [release])
+    if not samples:
+        return None
+    values: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for position, *found in ledger.rows(
+        "SELECT position, value, records FROM tableveil.release_sample_values WHERE release = ? ORDER BY ALL",
+        [release],
+    ):
+        values[position].append((found[0], found[1]))
+    # All samples of a release have the key (release, records).
+    (((_, records), stored),) = samples.items()
+    return Sketch(
+        records,
+        tuple(
+            replace(
+                sample,
+                values=np.array([value for value, _ in values[position]], np.uint64),
+                records=np.array([count for _, count in values[position]], np.int64),
+            )
+            for position, sample in enumerate(stored)
+        ),
+    )
 
 
 def forget(ledger: Ledger, release: int) -> None:

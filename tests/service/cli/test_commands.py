@@ -344,3 +344,25 @@ def test_no_such_command() -> None:
     assert result.exit_code == 2
     assert "No such command 'jbos'. Did you mean 'jobs'?" in result.stderr
     assert "No such command 'xyzzy'.\n" in CliRunner().invoke(cli, ["xyzzy"]).stderr
+
+
+def test_publish(run: Run, documents: Documents, service: FakeService) -> None:
+    service.releases["releases/3"] = samples.release("releases/3")
+    assert run("publish", "3").exit_code == ExitCode.INVALID
+    shown = run("publish", "3", "--to", "shelf", "--repeat-reason", "monthly").stdout
+    assert shown.splitlines()[1].split() == ["shelf", "published"]
+    assert [request.repeat_reason for request in service.requests if hasattr(request, "repeat_reason")] == ["monthly"]
+    assert "shelf   published" in run("show", "3").stdout
+    [document] = documents("publish", "3", "--to", "shelf", "--withdraw")
+    assert document["release"]["publications"][0]["state"] == "PUBLICATION_STATE_REMOVED"
+
+
+def test_a_target_that_fails_ends_publish_with_the_reason(run: Run, service: FakeService) -> None:
+    release = service.releases["releases/3"] = samples.release("releases/3")
+    failed = {"target": "shelf", "wanted": True, "attempts": 1, "code": "DISK_FULL", "problem": "no space"}
+    release.publications.add(**failed, state="PUBLICATION_STATE_WAITING")
+    busy = run("publish", "3", "--to", "shelf")
+    assert (busy.exit_code, "DISK_FULL" in busy.stderr, "tries again" in busy.stderr) == (ExitCode.BUSY, True, True)
+    del release.publications[:]
+    release.publications.add(**failed, state="PUBLICATION_STATE_FAILED")
+    assert run("publish", "3", "--to", "shelf").exit_code == ExitCode.CONFLICT

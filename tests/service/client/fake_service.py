@@ -230,6 +230,29 @@ class FakeService(
         release.state = release_service_pb2.RELEASE_STATE_REJECTED
         return release
 
+    def PublishRelease(  # noqa: N802
+        self, request: release_service_pb2.PublishReleaseRequest, context: grpc.ServicerContext
+    ) -> release_service_pb2.Release:
+        self._received("PublishRelease", request, context)
+        release = self._found(self.releases, request.name, context)
+        release.publications.add(
+            target=request.target, state=release_service_pb2.PUBLICATION_STATE_WAITING, wanted=True
+        )
+        # The next look at it finds it there.
+        published = release_service_pb2.Release()
+        published.CopyFrom(release)
+        release.publications[-1].state = release_service_pb2.PUBLICATION_STATE_PUBLISHED
+        return published
+
+    def UnpublishRelease(  # noqa: N802
+        self, request: release_service_pb2.UnpublishReleaseRequest, context: grpc.ServicerContext
+    ) -> release_service_pb2.Release:
+        self._received("UnpublishRelease", request, context)
+        release = self._found(self.releases, request.name, context)
+        release.publications[-1].wanted = False
+        release.publications[-1].state = release_service_pb2.PUBLICATION_STATE_REMOVED
+        return release
+
     def GetRelease(  # noqa: N802
         self, request: release_service_pb2.GetReleaseRequest, context: grpc.ServicerContext
     ) -> release_service_pb2.Release:

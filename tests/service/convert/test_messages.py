@@ -40,6 +40,7 @@ from tableveil.runtime.model import Failure, FailureKind, Job, JobProgress
 from tableveil.state.decisions import Decision
 from tableveil.state.hierarchies import Stored
 from tableveil.state.jobs import JobPhase, JobState, Request
+from tableveil.state.publications import Publication
 from tableveil.state.release_attributes import AttributeResult
 from tableveil.state.release_costs import Alternative, CostPart
 from tableveil.state.release_explanations import Explanation, Neighbour, Rejection
@@ -284,6 +285,7 @@ RELEASE = Release(
         Guarantee("k_map", "", "k", None, None),
     ),
     decision=Decision(True, "bob", MOMENT, "agreed"),
+    publications=(Publication("shelf", "ann", MOMENT, attempts=2, code="DISK_FULL"),),
 )
 
 

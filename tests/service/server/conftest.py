@@ -23,7 +23,7 @@ from tableveil.lookups import (
     Tables,
 )
 from tableveil.pipelines.draft import Drafts
-from tableveil.runtime import JobManager, Loads, Removals, Upkeep
+from tableveil.runtime import JobManager, Loads, Publishing, Removals, Upkeep
 from tableveil.server.address import Listening
 from tableveil.server.authorize import RolesByScope
 from tableveil.server.doors import Doors
@@ -128,6 +128,11 @@ def audit() -> Mock:
 
 
 @pytest.fixture
+def publishing() -> Mock:
+    return double(Publishing)
+
+
+@pytest.fixture
 def stores(
     releases: Mock,
     hierarchies: Mock,
@@ -143,6 +148,7 @@ def stores(
     removals: Mock,
     tokens: Mock,
     audit: Mock,
+    publishing: Mock,
 ) -> Stores:
     return Stores(
         releases,
@@ -164,6 +170,7 @@ def stores(
         removals=removals,
         audit=audit,
         readers=double(Readers),
+        publishing=publishing,
     )
 
 

@@ -51,6 +51,21 @@ class ReleaseVerbs(Connection):
         request = release_service_pb2.RejectReleaseRequest(name=name, note=note)
         return self._ask(self._releases.RejectRelease, request)
 
+    def publish_release(self, release: str, target: str, repeat_reason: str = "") -> release_service_pb2.Release:
+        """Asks the server to publish a release to one of its targets; `publications` of the release tell how far it is.
+
+        It needs a reason if the target's readers have another release of the same people.
+        """
+        request = release_service_pb2.PublishReleaseRequest(
+            name=resource_name(RELEASES, release), target=target, repeat_reason=repeat_reason
+        )
+        return self._ask(self._releases.PublishRelease, request)
+
+    def unpublish_release(self, release: str, target: str) -> release_service_pb2.Release:
+        """Asks the server to remove a release from a target; the release stays as it is."""
+        request = release_service_pb2.UnpublishReleaseRequest(name=resource_name(RELEASES, release), target=target)
+        return self._ask(self._releases.UnpublishRelease, request)
+
     def read(self, release: str, name: str) -> pa.RecordBatchReader:
         """A public object of the release as a stream of batches, in constant memory; close it to stop early."""
         from tableveil.client.objects import ObjectReader

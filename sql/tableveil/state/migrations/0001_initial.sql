@@ -287,6 +287,22 @@ CREATE TABLE tableveil.decisions (
     note VARCHAR NOT NULL
 );
 
+-- Where releases are published. A row is written anew when its state changes. The problem names columns and types, and
+-- holds no value.
+CREATE TABLE tableveil.publications (
+    release BIGINT NOT NULL,
+    target VARCHAR NOT NULL,
+    requested_by VARCHAR NOT NULL,
+    requested_at TIMESTAMP NOT NULL,
+    repeat_reason VARCHAR NOT NULL,
+    wanted BOOLEAN NOT NULL,
+    state VARCHAR NOT NULL,
+    attempts INTEGER NOT NULL,
+    code VARCHAR NOT NULL,
+    problem VARCHAR NOT NULL,
+    published_at TIMESTAMP
+);
+
 -- Where the ledger went back in time: releases after a number may have been made that it does not know. A backup says so
 -- of itself, and does not know until which number; a start that finds the marker of a newer ledger beside the file does.
 CREATE TABLE tableveil.ledger_gaps (

@@ -1,0 +1,87 @@
+"""The command `publish`, and how publications are shown."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+import click
+from rich.console import RenderableType
+
+from tableveil.cli import wording
+from tableveil.cli.tables import listing
+from tableveil.cli.verb import Session, verb
+from tableveil.errors import BusyError, ConflictError
+from tableveil.v1 import release_service_pb2 as v1
+
+_SECONDS_BETWEEN_LOOKS = 0.2
+
+_REMOVED = v1.PUBLICATION_STATE_REMOVED
+
+_STATES = {
+    v1.PUBLICATION_STATE_WAITING: "waits",
+    v1.PUBLICATION_STATE_PUBLISHED: "published",
+    v1.PUBLICATION_STATE_FAILED: "failed",
+    _REMOVED: "removed",
+}
+
+
+@click.command()
+@click.argument("release")
+@click.option(
+    "--to", "target", required=True, metavar="NAME", help="One of the targets that the server was started with."
+)
+@click.option("--repeat-reason", default="", metavar="TEXT", help="Why its readers may have the same people once more.")
+@click.option("--withdraw", is_flag=True, help="Remove the release from the target instead; the release itself stays.")
+@click.option("--wait", default=60.0, show_default=True, metavar="SECONDS", help="How long to wait for the target.")
+@verb
+def publish(session: Session, release: str, target: str, repeat_reason: str, withdraw: bool, wait: float) -> None:
+    """Publish a release to a target of the server, or try again where that failed.
+
+    A release that waits for approval is published once it is approved.
+    """
+    if withdraw:
+        found = session.client.unpublish_release(release, target)
+    else:
+        found = session.client.publish_release(release, target, repeat_reason)
+    deadline = time.monotonic() + wait
+    while _is_under_way(found, found_there := _at(found, target)) and time.monotonic() < deadline:
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+        found = session.client.get_release(release)
+    if session.output.as_json:
+        session.output.json({"release": found})
+    else:
+        session.output.show(publications([found_there]))
+    if found_there.state == v1.PUBLICATION_STATE_FAILED:
+        raise ConflictError(found_there.code, f"{target} does not take {found.name}: {found_there.problem}")
+    if found_there.attempts:
+        problem = f"{target} did not take {found.name} yet: {found_there.problem}. The server tries again"
+        raise BusyError(found_there.code, problem)
+
+
+def publications(found: Iterable[v1.Publication]) -> RenderableType:
+    """A line for each target."""
+    rows = [
+        (
+            wording.short(one.target),
+            _STATES.get(one.state, "") if one.wanted else "removed" if one.state == _REMOVED else "is to be removed",
+            wording.moment(one.publish_time) if one.HasField("publish_time") else "",
+            wording.count(one.attempts) if one.attempts else "",
+            wording.printable(f"{one.code}: {one.problem}" if one.code else ""),
+        )
+        for one in found
+    ]
+    columns = ("target", "state", "published", "failed attempts", "last failure")
+    return listing(columns, rows, "none", numbers=("failed attempts",))
+
+
+def _at(release: v1.Release, target: str) -> v1.Publication:
+    return next(one for one in release.publications if one.target == target)
+
+
+def _is_under_way(release: v1.Release, publication: v1.Publication) -> bool:
+    """Whether the server is about to do what was asked, and did not fail yet."""
+    if publication.attempts or release.state == v1.RELEASE_STATE_PENDING:
+        return False
+    wanted = publication.wanted and release.current
+    return publication.state == (v1.PUBLICATION_STATE_WAITING if wanted else v1.PUBLICATION_STATE_PUBLISHED)

@@ -1,0 +1,209 @@
+"""Publishing: brings releases to their targets and away from them, each target in a thread of its own."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from types import MappingProxyType
+
+from tableveil.backend import Database
+from tableveil.control import Control, Stopped
+from tableveil.errors import ConflictError, Fault, InvalidError, TableveilError, nearest, shortened
+from tableveil.policy.reason import says_something
+from tableveil.publishing import PolicyOf, Target, ask, due_at, failed, published, read_edition, removed, take_back
+from tableveil.runtime.model import Failure, FailureKind
+from tableveil.runtime.observer import Nobody, Observer
+from tableveil.runtime.outcomes import failure_of
+from tableveil.state import publications
+from tableveil.state.jobs import now
+from tableveil.state.publications import Publication, PublicationState
+
+logger = logging.getLogger("tableveil.publishing")
+
+LONGEST_BACKOFF_SECONDS = 600.0
+
+Done = Callable[[Publication], Publication]
+"""Gives the publication after a step that succeeded."""
+
+
+class Publishing:
+    """Keeps the targets as the ledger wants them. May be used from any thread."""
+
+    def __init__(
+        self,
+        database: Database,
+        targets: Mapping[str, Target] = MappingProxyType({}),
+        policy_of: PolicyOf | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        """`policy_of` reads the policies of the ledger, if there are targets. Nothing is done before `start`."""
+        self._database = database
+        self._couriers: dict[str, _Courier] = {}
+        for name, target in targets.items():
+            assert policy_of is not None, "targets are told the models of policies"
+            self._couriers[name] = _Courier(database, name, target, policy_of, observer or Nobody())
+
+    def start(self) -> None:
+        """Begins with what an earlier process left undone; the state is up to date."""
+        for courier in self._couriers.values():
+            courier.start()
+
+    def look(self) -> None:
+        """The ledger may have changed: releases were made, approved, withdrawn or asked for."""
+        for courier in self._couriers.values():
+            courier.look()
+
+    def faults(self, names: Sequence[str]) -> list[Fault]:
+        """A fault for each name in a policy that no target has."""
+        hint = "The operator declares targets: tableveil serve --publish NAME=…"
+        return [
+            Fault(
+                f"release.publish[{i}]",
+                shortened(name),
+                "the name of a target of this server",
+                nearest(name, self._couriers) or hint,
+            )
+            for i, name in enumerate(names)
+            if name not in self._couriers
+        ]
+
+    def publish(self, number: int, target: str, repeat_reason: str) -> None:
+        """Asks for a release at a target, or once more if it was asked for; the principal is that of the session.
+
+        Raises:
+            NotFoundError: there is no such release.
+            InvalidError: there is no such target, its readers have a release of the same people and no reason is given,
+                or it can never take this one.
+            ConflictError: the release was rejected, withdrawn or replaced.
+        """
+        if target not in self._couriers:
+            (fault,) = self.faults([target])
+            raise InvalidError.of("TARGET_UNKNOWN", "target", fault.found, fault.expected, fault.hint)
+        if repeat_reason and not says_something(repeat_reason):
+            expected = "the reason why readers of the target may have these people once more, or nothing"
+            raise InvalidError.of("REASON_MISSING", "repeat_reason", shortened(repeat_reason), expected)
+        with self._database.session() as session:
+            publication = Publication(target, session.sight.principal, now(), repeat_reason)
+            ask(self._database, session, number, publication)
+        self._couriers[target].look()
+
+    def take_back(self, number: int, target: str) -> None:
+        """Asks for the removal of a release from a target; `NotFoundError` if it was never asked for there."""
+        with self._database.session() as session:
+            take_back(session, number, target)
+        self.look()
+
+    def close(self, grace_seconds: float) -> bool:
+        """Stops what is being written, of which nothing stays, and returns whether all threads ended."""
+        deadline = time.monotonic() + grace_seconds
+        for courier in self._couriers.values():
+            courier.stop()
+        ended = [courier.join(deadline - time.monotonic()) for courier in self._couriers.values()]
+        return all(ended)
+
+
+class _Courier:
+    """One target, and the thread that serves it."""
+
+    def __init__(self, database: Database, name: str, target: Target, policy_of: PolicyOf, observer: Observer) -> None:
+        self._database, self._name, self._target = database, name, target
+        self._policy_of, self._observer = policy_of, observer
+        self._control = Control()
+        self._changed = threading.Event()
+        self._not_before: dict[tuple[int, Done], float] = {}
+        self._thread = threading.Thread(target=self._work, name=f"tableveil-publish-{name}")
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def look(self) -> None:
+        self._changed.set()
+
+    def stop(self) -> None:
+        self._control.cancel()
+        self._changed.set()
+
+    def join(self, seconds: float) -> bool:
+        if self._thread.ident is not None:
+            self._thread.join(max(0.0, seconds))
+        return not self._thread.is_alive()
+
+    def _work(self) -> None:
+        # Anything left is swept again before the next attempt.
+        with suppress(TableveilError):
+            self._target.sweep()
+        while not self._control.cancelled:
+            self._changed.clear()
+            try:
+                wait = self._round()
+            except TableveilError as error:
+                logger.error("publishing to %s is tried again later: %s", self._name, error.code)
+                wait = LONGEST_BACKOFF_SECONDS
+            self._changed.wait(wait)
+
+    def _round(self) -> float | None:
+        """Does what is due, and returns the seconds until the next attempt, None if there is nothing to try again."""
+        with self._database.ledger() as ledger:
+            due = due_at(ledger, self._name)
+            found = publications.at_target(ledger, self._name)
+        steps = [(number, self._publish, published) for number in due.published]
+        steps += [(number, self._target.remove, removed) for number in due.removed]
+        later = []
+        for number, step, done in steps:
+            due_in = self._not_before.get((number, done), 0.0) - time.monotonic()
+            # Asking once more begins anew.
+            if due_in <= 0 or not found[number].attempts:
+                due_in = self._attempt(number, step, done)
+                self._not_before[number, done] = time.monotonic() + due_in
+            later.append(due_in)
+        soonest = min(later, default=math.inf)
+        return soonest if soonest < math.inf else None
+
+    def _attempt(self, number: int, step: Callable[[int], None], done: Done) -> float:
+        """Does a step, records that, and returns the seconds until the ledger is to be asked for the next one."""
+        failure = None
+        try:
+            self._control.raise_if_stopped()
+            step(number)
+        except Stopped:
+            return math.inf
+        except Exception as error:
+            failure = failure_of(error, f"releases/{number} at {self._name}")
+        with self._database.ledger() as ledger, ledger.transaction():
+            found = publications.find(ledger, number, self._name)
+            assert found is not None, "publications are never deleted"
+            changed = done(found) if failure is None else failed(found, failure.code, failure.message, _passes(failure))
+            publications.store(ledger, number, changed)
+        outcome = changed.state.lower() if failure is None else f"failed ({failure.code})"
+        logger.info("releases/%d at %s: %s", number, self._name, outcome)
+        self._observer.publication_ended(self._name, changed.state if failure is None else PublicationState.FAILED)
+        if failure is None:
+            # A release that it replaced is to be removed now.
+            return 0.0
+        if not _passes(failure):
+            return math.inf
+        return min(2.0 ** min(changed.attempts - 1, 20), LONGEST_BACKOFF_SECONDS)
+
+    def _publish(self, number: int) -> None:
+        with self._database.session() as session:
+            session.control = self._control
+            read = partial(read_edition, session, number, self._policy_of)
+            self._target.publish(session, read, partial(self._confirm, number))
+
+    def _confirm(self, number: int) -> None:
+        """Raises an error if the release was taken back since it was read."""
+        self._control.raise_if_stopped()
+        with self._database.ledger() as ledger:
+            if number not in due_at(ledger, self._name).published:
+                found, expected = f"releases/{number}, which was taken back meanwhile", "one that is to be published"
+                raise ConflictError.of("RELEASE_TAKEN_BACK", "release", found, expected)
+
+
+def _passes(failure: Failure) -> bool:
+    """Whether an attempt with nothing changed in the release may succeed."""
+    return failure.may_pass or failure.kind is FailureKind.INTERNAL

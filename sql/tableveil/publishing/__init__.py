@@ -1,0 +1,21 @@
+"""Published releases: copies at targets outside of the database, each whole or not there at all."""
+
+from tableveil.publishing.directory import DirectoryTarget
+from tableveil.publishing.edition import Edition, PolicyOf, read_edition
+from tableveil.publishing.requests import Due, ask, due_at, failed, published, removed, take_back
+from tableveil.publishing.target import Target
+
+__all__ = [
+    "DirectoryTarget",
+    "Due",
+    "Edition",
+    "PolicyOf",
+    "Target",
+    "ask",
+    "due_at",
+    "failed",
+    "published",
+    "read_edition",
+    "removed",
+    "take_back",
+]

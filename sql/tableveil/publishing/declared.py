@@ -1,0 +1,46 @@
+"""Targets as the operator declares them: `NAME=KIND:PLACE`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from tableveil.backend import check_path
+from tableveil.errors import InvalidError, shortened
+from tableveil.publishing.directory import DirectoryTarget
+from tableveil.publishing.target import Target
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
+_EXPECTED = "NAME=directory:/path, with a name of letters, digits, '_' and '-'"
+
+
+def declared_targets(declarations: Iterable[str]) -> dict[str, Target]:
+    """The targets by name.
+
+    Raises:
+        InvalidError: a declaration cannot be understood, has the name of another one, or names no directory.
+    """
+    targets: dict[str, Target] = {}
+    for declaration in declarations:
+        name, _, place = declaration.partition("=")
+        kind, _, rest = place.partition(":")
+        if not _NAME.fullmatch(name) or kind != "directory" or not rest:
+            raise InvalidError.of("TARGET_INVALID", "publish", shortened(declaration), _EXPECTED)
+        if name in targets:
+            raise InvalidError.of("TARGET_INVALID", "publish", f"{shortened(name)} twice", "a name for each target")
+        targets[name] = DirectoryTarget(_directory(rest))
+    return targets
+
+
+def directories_of(targets: Iterable[Target]) -> tuple[Path, ...]:
+    """The directories that the database has to write for them."""
+    return tuple(target.directory for target in targets if isinstance(target, DirectoryTarget))
+
+
+def _directory(path: str) -> Path:
+    directory = Path(path).resolve()
+    check_path(directory, "publish")
+    if not directory.is_dir():
+        raise InvalidError.of("TARGET_INVALID", "publish", shortened(str(directory)), "an existing directory")
+    return directory

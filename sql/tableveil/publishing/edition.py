@@ -1,0 +1,106 @@
+"""The public objects of a release as they are published, and what may be told with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from sqlglot import exp
+
+from tableveil.backend import Session, catalog, table
+from tableveil.errors import ConflictError, shortened
+from tableveil.policy import Policy
+from tableveil.release import require_public
+from tableveil.release.target import objects_called
+from tableveil.release.withdraw import is_as_written
+from tableveil.state.release_objects import ObjectKind
+from tableveil.state.releases import RELEASES
+
+PolicyOf = Callable[[str], Policy]
+"""Reads the policy that the ledger keeps as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A public object: the names and types of its columns, and the comments on it and on them."""
+
+    name: str
+    kind: ObjectKind
+    columns: tuple[tuple[str, str], ...]
+    comment: str
+    column_comments: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """A release that is being published. Beside its items only these facts leave the database."""
+
+    number: int
+    schema: str
+    name: str
+    day: date
+    version: str
+    models: tuple[str, ...]
+    suppressed_records: int
+    items: tuple[Item, ...]
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The facts as texts, for a file's metadata."""
+        return {
+            "release": f"releases/{self.number}",
+            "models": "; ".join(self.models),
+            "suppressed_records": str(self.suppressed_records),
+            "tableveil": self.version,
+            "released": self.day.isoformat(),
+        }
+
+    def rows(self, session: Session, item: Item) -> exp.Select:
+        """All rows of an item in the service's database, in its order."""
+        # By its full name: the schema may have the database's name.
+        return exp.select("*").from_(table(item.name, self.schema, session.catalog))
+
+
+def read_edition(session: Session, number: int, policy_of: PolicyOf) -> Edition:
+    """The release of that number as it stands; read its rows in the same transaction.
+
+    Raises:
+        ConflictError: it is not public, or an object of it is not what was written and verified.
+    """
+    release = RELEASES.find(session.ledger, number)
+    assert release is not None, "releases are never deleted"
+    require_public(release)
+    names = [item.name for item in release.objects]
+    there = objects_called(session, release.target_schema, names)
+    changed = [item.name for item in release.objects if not is_as_written(session, release, item, there)]
+    if changed:
+        raise ConflictError.of(
+            "OBJECTS_CHANGED",
+            "release",
+            f"{', '.join(map(shortened, changed))}, changed or dropped since it was verified",
+            "what was written and verified",
+            "Make the release again.",
+        )
+    comments = catalog.comments(session, release.target_schema)
+    return Edition(
+        number,
+        release.target_schema,
+        release.target_name,
+        release.created_at.date(),
+        release.versions.get("tableveil", ""),
+        tuple(map(str, policy_of(release.policy).privacy_models)),
+        release.suppressed_records,
+        tuple(
+            Item(
+                item.name,
+                item.kind,
+                tuple(
+                    session.described(exp.select("*").from_(table(item.name, release.target_schema, session.catalog)))
+                ),
+                comments[item.name].get("", ""),
+                {column: comment for column, comment in comments[item.name].items() if column},
+            )
+            for item in release.objects
+        ),
+    )

@@ -1,0 +1,116 @@
+"""Requests for publications, and the steps that are due at a target."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from tableveil.backend import Database, Ledger, Session
+from tableveil.errors import NotFoundError, shortened
+from tableveil.release import check_readers, releases_of_same_people, require_current, writing
+from tableveil.state import publications
+from tableveil.state.jobs import now
+from tableveil.state.publications import Publication, PublicationState
+from tableveil.state.releases import RELEASES, Release, ReleaseState
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """The releases to publish to a target, and then those to remove from it, by number."""
+
+    published: tuple[int, ...]
+    removed: tuple[int, ...]
+
+
+def ask(database: Database, session: Session, number: int, publication: Publication) -> None:
+    """Notes in the ledger that a release is to be published, anew if it was asked for before.
+
+    Raises:
+        ConflictError: it was rejected, withdrawn or replaced.
+        InvalidError: the target's readers have a release of the same people, and no reason is given.
+    """
+    # Jobs that write releases of the same people note the targets that they are for, too.
+    with writing(database, session), session.transaction():
+        release = _release(session, number)
+        require_current(release)
+        same = releases_of_same_people(session, release)
+        check_readers(session, publication.target, publication.repeat_reason, same, "repeat_reason")
+        earlier = publications.find(session.ledger, number, publication.target)
+        if earlier is not None:
+            publication = replace(publication, published_at=earlier.published_at)
+        publications.store(session.ledger, number, publication)
+
+
+def take_back(session: Session, number: int, target: str) -> None:
+    """Notes in the ledger that a release is to be removed from a target; once it is, does nothing.
+
+    Raises:
+        NotFoundError: it was never to be published there.
+    """
+    with session.transaction():
+        found = publications.find(session.ledger, number, target)
+        if found is None:
+            expected = f"a target of releases/{number}"
+            raise NotFoundError.of("PUBLICATION_NOT_FOUND", "target", shortened(target), expected)
+        publications.store(session.ledger, number, replace(found, wanted=False))
+
+
+def due_at(ledger: Ledger, target: str) -> Due:
+    """The steps that are due at a target, by what the ledger says now."""
+    found = publications.at_target(ledger, target)
+    suspended = {number for (number,) in ledger.rows("SELECT release FROM tableveil.suspended_releases")}
+    return due(found, RELEASES.among(ledger, list(found)), suspended)
+
+
+def due(found: Mapping[int, Publication], releases: Collection[Release], suspended: Collection[int]) -> Due:
+    """The steps for the publications of a target, which are not removed yet, oldest release first.
+
+    A release that was replaced stays until the later one, if that is to be published as well, is there.
+    After a restore a release waits until it is confirmed.
+    """
+    published, removed = [], []
+    for release in sorted(releases, key=lambda release: release.number):
+        publication = found[release.number]
+        if not publication.wanted or release.state in (ReleaseState.WITHDRAWN, ReleaseState.REJECTED):
+            removed.append(release.number)
+        elif release.state is ReleaseState.PENDING or release.number in suspended:
+            continue
+        elif not release.current:
+            later = [other for other in releases if _takes_the_place(other, release) and found[other.number].wanted]
+            if all(found[other.number].state is PublicationState.PUBLISHED for other in later):
+                removed.append(release.number)
+        elif publication.state is PublicationState.WAITING:
+            published.append(release.number)
+    return Due(tuple(published), tuple(removed))
+
+
+def _takes_the_place(other: Release, release: Release) -> bool:
+    return (
+        other.current
+        and other.target_schema == release.target_schema
+        and other.target_name.casefold() == release.target_name.casefold()
+    )
+
+
+def published(publication: Publication) -> Publication:
+    """It after it was written to its target."""
+    return replace(publication, state=PublicationState.PUBLISHED, attempts=0, code="", problem="", published_at=now())
+
+
+def removed(publication: Publication) -> Publication:
+    """It after it was removed from its target."""
+    return replace(publication, state=PublicationState.REMOVED, attempts=0, code="", problem="")
+
+
+def failed(publication: Publication, code: str, problem: str, passes: bool) -> Publication:
+    """It after an attempt that failed; only a failure that `passes` is tried again."""
+    lost = publication.state is PublicationState.WAITING and not passes
+    state = PublicationState.FAILED if lost else publication.state
+    return replace(publication, state=state, attempts=publication.attempts + 1, code=code, problem=problem)
+
+
+def _release(session: Session, number: int) -> Release:
+    release = RELEASES.find(session.ledger, number)
+    if release is None:
+        raise NotFoundError.of("RELEASE_NOT_FOUND", "name", f"releases/{number}", "an existing release")
+    return release

@@ -1,0 +1,71 @@
+"""Where releases are published: what was asked for, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from tableveil.backend import Ledger
+from tableveil.state.mapper import Table
+
+
+class PublicationState(StrEnum):
+    """WAITING: for approval, its turn, or the next attempt. FAILED: no attempt can help until it is asked for again."""
+
+    WAITING = "WAITING"
+    PUBLISHED = "PUBLISHED"
+    FAILED = "FAILED"
+    REMOVED = "REMOVED"
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A release at one target. It is removed from there if it is not `wanted` any more.
+
+    `attempts` counts those since the last success; `code` and `problem` tell why the last one failed. A release that
+    ever was there has a `published_at`. The `repeat_reason` says why the same people were published there once more.
+    """
+
+    target: str
+    requested_by: str
+    requested_at: datetime
+    repeat_reason: str = ""
+    wanted: bool = True
+    state: PublicationState = PublicationState.WAITING
+    attempts: int = 0
+    code: str = ""
+    problem: str = ""
+    published_at: datetime | None = None
+
+
+PUBLICATIONS = Table("publications", Publication, "release")
+
+
+def at_target(ledger: Ledger, target: str) -> dict[int, Publication]:
+    """The publications at a target that are not removed, by release."""
+    query = "SELECT release FROM tableveil.publications WHERE target = ? AND state <> ?"
+    numbers = [number for (number,) in ledger.rows(query, [target, PublicationState.REMOVED.value])]
+    return {number: found for number in numbers if (found := find(ledger, number, target)) is not None}
+
+
+def find(ledger: Ledger, release: int, target: str) -> Publication | None:
+    """The publication of a release at a target."""
+    return next((one for one in PUBLICATIONS.of(ledger, [release])[release] if one.target == target), None)
+
+
+def store(ledger: Ledger, release: int, publication: Publication) -> None:
+    """Writes a publication in place of an earlier state of it; call it in a transaction."""
+    ledger.execute("DELETE FROM tableveil.publications WHERE release = ? AND target = ?", [release, publication.target])
+    PUBLICATIONS.insert(ledger, [publication], release)
+
+
+def known_at(ledger: Ledger, target: str, releases: Collection[int]) -> list[int]:
+    """The releases among these that the readers of a target have seen, or are about to see."""
+    rows = ledger.rows(
+        "SELECT release FROM tableveil.publications WHERE target = ? AND list_contains(?::BIGINT[], release) "
+        "AND (published_at IS NOT NULL OR (wanted AND state = ?)) ORDER BY release",
+        [target, list(releases), PublicationState.WAITING.value],
+    )
+    return [number for (number,) in rows]

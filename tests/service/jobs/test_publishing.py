@@ -1,0 +1,236 @@
+"""Publishing follows the ledger: what is at a target is public there, and what is not any more is gone."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tableveil.errors import InvalidError, NotFoundError, TableveilError
+from tableveil.policy import Policy, ReleaseKind
+from tableveil.state.decisions import Decision
+from tableveil.state.jobs import now
+from tests.service.jobs.managed import POLICY, submit
+from tests.service.jobs.published import Place, Published, Shelf, publishing
+from tests.small_disk import fill, small_disk
+
+OBJECTS = ("", "_classes", "_risk", "_risk_histogram")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    (tmp_path / "shelf").mkdir()
+    return Shelf(tmp_path / "shelf")
+
+
+@pytest.fixture
+def path(tmp_path: Path, released_once: Path) -> Path:
+    """A database with the public releases/1, which is published nowhere."""
+    shutil.copyfile(released_once, tmp_path / "test.duckdb")
+    return tmp_path / "test.duckdb"
+
+
+@pytest.fixture
+def there(path: Path, place: Place) -> Iterator[Published]:
+    with publishing(path, place) as found:
+        yield found
+
+
+def published_to(*names: str) -> Policy:
+    return replace(POLICY, release=replace(POLICY.release, name="other", publish=names))
+
+
+def same(there: Published, number: int, name: str) -> bool:
+    """Whether the readers have the objects that the service has."""
+    return all(there.place.read(number, f"{name}{suffix}") == there.rows(f"{name}{suffix}") for suffix in OBJECTS)
+
+
+def test_a_release_is_published_replaced_and_withdrawn(there: Published) -> None:
+    first = there.release("other")
+    published = there.wait(first, "PUBLISHED")
+    assert (published.attempts, published.code, published.published_at is not None) == (0, "", True)
+    assert same(there, first, "other")
+
+    second = there.release("other")
+    there.wait(first, "REMOVED")
+    there.wait(second, "PUBLISHED")
+    assert same(there, second, "other")
+    assert there.place.read(first, "other") is None or not isinstance(there.place, Shelf)
+
+    there.jobs.withdraw(second, "a mistake")
+    there.wait(second, "REMOVED")
+    assert there.place.read(second, "other") is None
+    assert there.place.names() == set()
+
+
+@pytest.mark.parametrize("kind", ReleaseKind)
+def test_both_kinds_of_release_are_published(there: Published, kind: ReleaseKind) -> None:
+    number = there.release("other", kind=kind)
+    there.wait(number, "PUBLISHED")
+    assert same(there, number, "other")
+
+
+def test_a_release_is_published_on_request_and_taken_back(there: Published) -> None:
+    there.publishing.publish(1, "shelf", "")
+    there.wait(1, "PUBLISHED")
+    assert same(there, 1, "released")
+    there.publishing.take_back(1, "shelf")
+    there.wait(1, "REMOVED")
+    assert there.place.names() == set()
+    # Its readers had these people: itself it may come back, another release needs a reason.
+    there.publishing.publish(1, "shelf", "")
+    there.wait(1, "PUBLISHED")
+
+
+def test_a_replaced_release_stays_until_the_later_one_is_there(there: Published) -> None:
+    first = there.release("other")
+    there.wait(first, "PUBLISHED")
+    second = there.release("other", publish=False)
+    there.wait(first, "REMOVED")
+    assert there.place.names() == set()
+    assert there.publication(first).published_at is not None
+    there.publishing.publish(second, "shelf", "a test")
+    there.wait(second, "PUBLISHED")
+
+
+def test_only_approved_releases_are_published(path: Path, place: Place) -> None:
+    with publishing(path, place, approval=["main"]) as there:
+        approved, rejected = there.release("approved"), there.release("rejected")
+        there.publishing.look()
+        assert there.publication(approved).state == "WAITING"
+        there.jobs.decide(rejected, Decision(False, "bob", now(), "too fine"), lambda _: POLICY)
+        there.wait(rejected, "REMOVED")
+        assert place.names() == set()
+        target = replace(POLICY.release, name="approved")
+        there.jobs.decide(approved, Decision(True, "bob", now(), ""), lambda _: replace(POLICY, release=target))
+        there.wait(approved, "PUBLISHED")
+        assert same(there, approved, "approved")
+
+
+def test_readers_who_have_the_same_people_need_a_reason(there: Published) -> None:
+    there.publishing.publish(1, "shelf", "")
+    with pytest.raises(InvalidError) as raised:
+        submit(there.jobs, published_to("shelf"))
+    (fault,) = raised.value.faults
+    assert (raised.value.code, fault.field) == ("REPEATED_PUBLICATION", "release.publish_repeat_reason")
+    assert "'shelf' have releases/1" in fault.found
+
+    other = there.release("other", publish=False)
+    with pytest.raises(InvalidError, match="have releases/1") as raised:
+        there.publishing.publish(other, "shelf", "")
+    assert raised.value.code == "REPEATED_PUBLICATION"
+    with pytest.raises(InvalidError, match="the reason why readers"):
+        there.publishing.publish(other, "shelf", "--")
+    there.publishing.publish(other, "shelf", "each for another study")
+    assert there.wait(other, "PUBLISHED").repeat_reason == "each for another study"
+
+
+def test_people_are_known_by_their_rows_in_another_table(there: Published) -> None:
+    with there.database.session() as session:
+        session.execute("CREATE TABLE copied AS FROM patients")
+    there.publishing.publish(1, "shelf", "")
+    copied = replace(there.policy, source=replace(there.policy.source, table="copied"))
+    there.policy = copied
+    other = there.release("other", publish=False)
+    with pytest.raises(InvalidError, match="have releases/1"):
+        there.publishing.publish(other, "shelf", "")
+
+
+def test_unknown_targets_are_refused(there: Published) -> None:
+    policy = published_to("shelf", "shlf")
+    (fault,) = there.jobs.check(policy).faults
+    assert (fault.field, fault.found, fault.hint) == ("release.publish[1]", "'shlf'", "Did you mean 'shelf'?")
+    with pytest.raises(InvalidError, match="'shlf'"):
+        submit(there.jobs, policy)
+    with pytest.raises(InvalidError, match="'shlf'"):
+        there.publishing.publish(1, "shlf", "")
+    with pytest.raises(NotFoundError, match="'shelf'"):
+        there.publishing.take_back(1, "shelf")
+    with pytest.raises(NotFoundError, match="releases/7"):
+        there.publishing.publish(7, "shelf", "")
+
+
+@pytest.mark.parametrize("wrong", ["withdrawn", "replaced"])
+def test_what_is_gone_is_not_published(there: Published, wrong: str) -> None:
+    if wrong == "withdrawn":
+        there.jobs.withdraw(1, "a mistake")
+    else:
+        there.release(publish=False)
+    with pytest.raises(TableveilError) as raised:
+        there.publishing.publish(1, "shelf", "")
+    assert raised.value.code == f"RELEASE_{wrong.upper()}"
+
+
+def test_changed_rows_are_not_published(there: Published) -> None:
+    with there.database.session() as session:
+        session.execute("UPDATE released SET illness = 'none'")
+    there.publishing.publish(1, "shelf", "")
+    failed = there.wait(1, "FAILED")
+    assert (failed.code, "'released'" in failed.problem) == ("OBJECTS_CHANGED", True)
+    assert there.place.names() == set()
+
+
+def test_releases_of_a_restored_backup_wait_until_they_are_confirmed(there: Published) -> None:
+    with there.database.ledger() as ledger:
+        ledger.execute("INSERT INTO tableveil.suspended_releases VALUES (1)")
+    there.publishing.publish(1, "shelf", "")
+    other = there.release("other")
+    there.wait(other, "PUBLISHED")
+    assert there.publication(1).state == "WAITING"
+
+
+def test_a_restart_goes_on_with_what_was_left(path: Path, place: Place) -> None:
+    with publishing(path, place) as there:
+        there.publishing.close(60)
+        there.publishing.publish(1, "shelf", "")
+        assert there.publication(1).state == "WAITING"
+    with publishing(path, place) as there:
+        there.wait(1, "PUBLISHED")
+        assert same(there, 1, "released")
+
+
+def test_a_file_has_the_release_and_nothing_else(there: Published, place: Place) -> None:
+    with there.database.session() as session:
+        session.execute("COMMENT ON TABLE released IS 'It''s released'")
+        session.execute("COMMENT ON COLUMN released.age IS 'in years'")
+    there.publishing.publish(1, "shelf", "")
+    there.wait(1, "PUBLISHED")
+    assert isinstance(place, Shelf)
+    path = place.directory / "releases-1.duckdb"
+    assert (path.stat().st_mode & 0o777, place.names()) == (0o440, {path.name})
+    with duckdb.connect(str(path), read_only=True) as connection:
+        tables = connection.execute("SELECT schema_name, table_name, comment FROM duckdb_tables()").fetchall()
+        facts = connection.execute("SELECT number, schema, name, format_version FROM tableveil.release").fetchall()
+        columns = connection.execute("SELECT comment FROM duckdb_columns() WHERE column_name = 'age'").fetchall()
+    names = {("main", f"released{suffix}") for suffix in OBJECTS} | {("tableveil", "release")}
+    assert {(schema, name) for schema, name, _ in tables} == names
+    assert ("main", "released", "It's released") in tables
+    assert (facts, ("in years",) in columns) == ([(1, "main", "released", 1)], True)
+
+
+def test_a_directory_that_cannot_be_written_is_tried_again(there: Published, place: Place) -> None:
+    assert isinstance(place, Shelf)
+    place.directory.rmdir()
+    there.publishing.publish(1, "shelf", "")
+    failed = there.wait(1, "WAITING", lambda one: one.attempts > 0)
+    assert (failed.code, str(place.directory) in failed.problem) == ("TARGET_UNWRITABLE", True)
+    place.directory.mkdir()
+    there.wait(1, "PUBLISHED")
+
+
+@pytest.mark.parametrize("left", [0, 2**20])
+def test_a_directory_without_room_gets_nothing_and_is_tried_again(path: Path, tmp_path: Path, left: int) -> None:
+    with small_disk(tmp_path, 8) as disk, publishing(path, Shelf(disk)) as there:
+        filler = fill(disk, left)
+        there.publishing.publish(1, "shelf", "")
+        failed = there.wait(1, "WAITING", lambda one: one.attempts > 0)
+        assert failed.code == "DISK_FULL"
+        assert there.place.names() == {filler.name}
+        filler.unlink()
+        # The service's own database was not harmed.
+        there.wait(1, "PUBLISHED")
+        assert same(there, 1, "released")
