@@ -29,7 +29,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from tableveil.v1 import access_pb2 as tableveil_dot_v1_dot_access__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tableveil/v1/access_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\"\x92\x01\n\x12\x43reateTokenRequest\x12\x17\n\tprincipal\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12\r\n\x05label\x18\x02 \x01(\t\x12\'\n\x05roles\x18\x03 \x03(\x0e\x32\x18.tableveil.v1.AccessRole\x12+\n\x08lifetime\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\":\n\x11ListTokensRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x12ListTokensResponse\x12#\n\x06tokens\x18\x01 \x03(\x0b\x32\x13.tableveil.v1.Token\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"<\n\x12RevokeTokenRequest\x12&\n\x04name\x18\x01 \x01(\tB\x18\xe2\x41\x01\x02\xfa\x41\x11\n\x0ftableveil/Token\"=\n\x13\x43onfirmTokenRequest\x12&\n\x04name\x18\x01 \x01(\tB\x18\xe2\x41\x01\x02\xfa\x41\x11\n\x0ftableveil/Token\"\x8a\x03\n\x05Token\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x11\n\tprincipal\x18\x02 \x01(\t\x12\r\n\x05label\x18\x03 \x01(\t\x12\'\n\x05roles\x18\x04 \x03(\x0e\x32\x18.tableveil.v1.AccessRole\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rlast_use_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0brevoke_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tsuspended\x18\t \x01(\x08\x12\x14\n\x06secret\x18\n \x01(\tB\x04\xe2\x41\x01\x03:3\xea\x41\x30\n\x0ftableveil/Token\x12\x0etokens/{token}*\x06tokens2\x05token\"\x94\x01\n\tGrantRule\x12\x13\n\tprincipal\x18\x01 \x01(\tH\x00\x12\x0f\n\x05group\x18\x02 \x01(\tH\x00\x12&\n\x04role\x18\x03 \x01(\x0e\x32\x18.tableveil.v1.AccessRole\x12\x0e\n\x06schema\x18\x04 \x01(\t\x12\r\n\x05table\x18\x05 \x01(\t\x12\x0f\n\x07release\x18\x06 \x01(\tB\t\n\x07grantee\"5\n\nGrantRules\x12\'\n\x06grants\x18\x01 \x03(\x0b\x32\x17.tableveil.v1.GrantRule\"\xa7\x01\n\x05Grant\x12\x0c\n\x04name\x18\x01 \x01(\t\x12%\n\x04rule\x18\x02 \x01(\x0b\x32\x17.tableveil.v1.GrantRule\x12\x11\n\tfrom_file\x18\x03 \x01(\x08\x12\x12\n\ngranted_by\x18\x04 \x01(\t\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tsuspended\x18\x06 \x01(\x08\"8\n\x0f\x41\x64\x64GrantRequest\x12%\n\x04rule\x18\x01 \x01(\x0b\x32\x17.tableveil.v1.GrantRule\":\n\x11ListGrantsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x12ListGrantsResponse\x12#\n\x06grants\x18\x01 \x03(\x0b\x32\x13.tableveil.v1.Grant\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\"\n\x12RemoveGrantRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x15\n\x13RemoveGrantResponse\"\'\n\x16\x43onfirmRestoredRequest\x12\r\n\x05names\x18\x01 \x03(\t\",\n\x17\x43onfirmRestoredResponse\x12\x11\n\tsuspended\x18\x01 \x03(\t2\xde\x05\n\rAccessService\x12O\n\x0b\x43reateToken\x12 .tableveil.v1.CreateTokenRequest\x1a\x13.tableveil.v1.Token\"\t\xda\xdd\x18\x05\n\x01\x01\x18\x01\x12Z\n\nListTokens\x12\x1f.tableveil.v1.ListTokensRequest\x1a .tableveil.v1.ListTokensResponse\"\t\xda\xdd\x18\x05\n\x01\x01\x18\x01\x12O\n\x0bRevokeToken\x12 .tableveil.v1.RevokeTokenRequest\x1a\x13.tableveil.v1.Token\"\t\xda\xdd\x18\x05\n\x01\x01\x18\x01\x12Q\n\x0c\x43onfirmToken\x12!.tableveil.v1.ConfirmTokenRequest\x1a\x13.tableveil.v1.Token\"\t\xda\xdd\x18\x05\n\x01\x01\x18\x01\x12M\n\x08\x41\x64\x64Grant\x12\x1d.tableveil.v1.AddGrantRequest\x1a\x13.tableveil.v1.Grant\"\r\xda\xdd\x18\t\n\x01\x01\x12\x04rule\x12X\n\nListGrants\x12\x1f.tableveil.v1.ListGrantsRequest\x1a .tableveil.v1.ListGrantsResponse\"\x07\xda\xdd\x18\x03\n\x01\x01\x12\x61\n\x0bRemoveGrant\x12 .tableveil.v1.RemoveGrantRequest\x1a!.tableveil.v1.RemoveGrantResponse\"\r\xda\xdd\x18\t\n\x01\x01\x12\x04name\x12p\n\x0f\x43onfirmRestored\x12$.tableveil.v1.ConfirmRestoredRequest\x1a%.tableveil.v1.ConfirmRestoredResponse\"\x10\xda\xdd\x18\x0c\n\x01\x01\x12\x05names\x18\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!tableveil/v1/access_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x19tableveil/v1/access.proto\"\x92\x01\n\x12\x43reateTokenRequest\x12\x17\n\tprincipal\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12\r\n\x05label\x18\x02 \x01(\t\x12\'\n\x05roles\x18\x03 \x03(\x0e\x32\x18.tableveil.v1.AccessRole\x12+\n\x08lifetime\x18\x04 \x01(\x0b\x32\x19.google.protobuf.Duration\":\n\x11ListTokensRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x12ListTokensResponse\x12#\n\x06tokens\x18\x01 \x03(\x0b\x32\x13.tableveil.v1.Token\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"<\n\x12RevokeTokenRequest\x12&\n\x04name\x18\x01 \x01(\tB\x18\xe2\x41\x01\x02\xfa\x41\x11\n\x0ftableveil/Token\"=\n\x13\x43onfirmTokenRequest\x12&\n\x04name\x18\x01 \x01(\tB\x18\xe2\x41\x01\x02\xfa\x41\x11\n\x0ftableveil/Token\"\x8a\x03\n\x05Token\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x11\n\tprincipal\x18\x02 \x01(\t\x12\r\n\x05label\x18\x03 \x01(\t\x12\'\n\x05roles\x18\x04 \x03(\x0e\x32\x18.tableveil.v1.AccessRole\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0b\x65xpire_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\rlast_use_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0brevoke_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tsuspended\x18\t \x01(\x08\x12\x14\n\x06secret\x18\n \x01(\tB\x04\xe2\x41\x01\x03:3\xea\x41\x30\n\x0ftableveil/Token\x12\x0etokens/{token}*\x06tokens2\x05token\"\xac\x01\n\tGrantRule\x12\x13\n\tprincipal\x18\x01 \x01(\tH\x00\x12\x0f\n\x05group\x18\x02 \x01(\tH\x00\x12&\n\x04role\x18\x03 \x01(\x0e\x32\x18.tableveil.v1.AccessRole\x12\x0e\n\x06schema\x18\x04 \x01(\t\x12\r\n\x05table\x18\x05 \x01(\t\x12\'\n\x07release\x18\x06 \x01(\tB\x16\xfa\x41\x13\n\x11tableveil/ReleaseB\t\n\x07grantee\"5\n\nGrantRules\x12\'\n\x06grants\x18\x01 \x03(\x0b\x32\x17.tableveil.v1.GrantRule\"\xe2\x01\n\x05Grant\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12%\n\x04rule\x18\x02 \x01(\x0b\x32\x17.tableveil.v1.GrantRule\x12\x11\n\tfrom_file\x18\x03 \x01(\x08\x12\x12\n\ngranted_by\x18\x04 \x01(\t\x12/\n\x0b\x63reate_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tsuspended\x18\x06 \x01(\x08:3\xea\x41\x30\n\x0ftableveil/Grant\x12\x0egrants/{grant}*\x06grants2\x05grant\">\n\x0f\x41\x64\x64GrantRequest\x12+\n\x04rule\x18\x01 \x01(\x0b\x32\x17.tableveil.v1.GrantRuleB\x04\xe2\x41\x01\x02\":\n\x11ListGrantsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"R\n\x12ListGrantsResponse\x12#\n\x06grants\x18\x01 \x03(\x0b\x32\x13.tableveil.v1.Grant\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"<\n\x12RemoveGrantRequest\x12&\n\x04name\x18\x01 \x01(\tB\x18\xe2\x41\x01\x02\xfa\x41\x11\n\x0ftableveil/Grant\"\x15\n\x13RemoveGrantResponse\"\'\n\x16\x43onfirmRestoredRequest\x12\r\n\x05names\x18\x01 \x03(\t\",\n\x17\x43onfirmRestoredResponse\x12\x11\n\tsuspended\x18\x01 \x03(\t2\xde\x05\n\rAccessService\x12O\n\x0b\x43reateToken\x12 .tableveil.v1.CreateTokenRequest\x1a\x13.tableveil.v1.Token\"\t\xda\xdd\x18\x05\n\x01\x01\x18\x01\x12Z\n\nListTokens\x12\x1f.tableveil.v1.ListTokensRequest\x1a .tableveil.v1.ListTokensResponse\"\t\xda\xdd\x18\x05\n\x01\x01\x18\x01\x12O\n\x0bRevokeToken\x12 .tableveil.v1.RevokeTokenRequest\x1a\x13.tableveil.v1.Token\"\t\xda\xdd\x18\x05\n\x01\x01\x18\x01\x12Q\n\x0c\x43onfirmToken\x12!.tableveil.v1.ConfirmTokenRequest\x1a\x13.tableveil.v1.Token\"\t\xda\xdd\x18\x05\n\x01\x01\x18\x01\x12M\n\x08\x41\x64\x64Grant\x12\x1d.tableveil.v1.AddGrantRequest\x1a\x13.tableveil.v1.Grant\"\r\xda\xdd\x18\t\n\x01\x01\x12\x04rule\x12X\n\nListGrants\x12\x1f.tableveil.v1.ListGrantsRequest\x1a .tableveil.v1.ListGrantsResponse\"\x07\xda\xdd\x18\x03\n\x01\x01\x12\x61\n\x0bRemoveGrant\x12 .tableveil.v1.RemoveGrantRequest\x1a!.tableveil.v1.RemoveGrantResponse\"\r\xda\xdd\x18\t\n\x01\x01\x12\x04name\x12p\n\x0f\x43onfirmRestored\x12$.tableveil.v1.ConfirmRestoredRequest\x1a%.tableveil.v1.ConfirmRestoredResponse\"\x10\xda\xdd\x18\x0c\n\x01\x01\x12\x05names\x18\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -48,6 +48,16 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TOKEN'].fields_by_name['secret']._serialized_options = b'\342A\001\003'
   _globals['_TOKEN']._loaded_options = None
   _globals['_TOKEN']._serialized_options = b'\352A0\n\017tableveil/Token\022\016tokens/{token}*\006tokens2\005token'
+  _globals['_GRANTRULE'].fields_by_name['release']._loaded_options = None
+  _globals['_GRANTRULE'].fields_by_name['release']._serialized_options = b'\372A\023\n\021tableveil/Release'
+  _globals['_GRANT'].fields_by_name['name']._loaded_options = None
+  _globals['_GRANT'].fields_by_name['name']._serialized_options = b'\342A\001\010'
+  _globals['_GRANT']._loaded_options = None
+  _globals['_GRANT']._serialized_options = b'\352A0\n\017tableveil/Grant\022\016grants/{grant}*\006grants2\005grant'
+  _globals['_ADDGRANTREQUEST'].fields_by_name['rule']._loaded_options = None
+  _globals['_ADDGRANTREQUEST'].fields_by_name['rule']._serialized_options = b'\342A\001\002'
+  _globals['_REMOVEGRANTREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_REMOVEGRANTREQUEST'].fields_by_name['name']._serialized_options = b'\342A\001\002\372A\021\n\017tableveil/Grant'
   _globals['_ACCESSSERVICE'].methods_by_name['CreateToken']._loaded_options = None
   _globals['_ACCESSSERVICE'].methods_by_name['CreateToken']._serialized_options = b'\332\335\030\005\n\001\001\030\001'
   _globals['_ACCESSSERVICE'].methods_by_name['ListTokens']._loaded_options = None
@@ -77,25 +87,25 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TOKEN']._serialized_start=622
   _globals['_TOKEN']._serialized_end=1016
   _globals['_GRANTRULE']._serialized_start=1019
-  _globals['_GRANTRULE']._serialized_end=1167
-  _globals['_GRANTRULES']._serialized_start=1169
-  _globals['_GRANTRULES']._serialized_end=1222
-  _globals['_GRANT']._serialized_start=1225
-  _globals['_GRANT']._serialized_end=1392
-  _globals['_ADDGRANTREQUEST']._serialized_start=1394
-  _globals['_ADDGRANTREQUEST']._serialized_end=1450
-  _globals['_LISTGRANTSREQUEST']._serialized_start=1452
-  _globals['_LISTGRANTSREQUEST']._serialized_end=1510
-  _globals['_LISTGRANTSRESPONSE']._serialized_start=1512
-  _globals['_LISTGRANTSRESPONSE']._serialized_end=1594
-  _globals['_REMOVEGRANTREQUEST']._serialized_start=1596
-  _globals['_REMOVEGRANTREQUEST']._serialized_end=1630
-  _globals['_REMOVEGRANTRESPONSE']._serialized_start=1632
-  _globals['_REMOVEGRANTRESPONSE']._serialized_end=1653
-  _globals['_CONFIRMRESTOREDREQUEST']._serialized_start=1655
-  _globals['_CONFIRMRESTOREDREQUEST']._serialized_end=1694
-  _globals['_CONFIRMRESTOREDRESPONSE']._serialized_start=1696
-  _globals['_CONFIRMRESTOREDRESPONSE']._serialized_end=1740
-  _globals['_ACCESSSERVICE']._serialized_start=1743
-  _globals['_ACCESSSERVICE']._serialized_end=2477
+  _globals['_GRANTRULE']._serialized_end=1191
+  _globals['_GRANTRULES']._serialized_start=1193
+  _globals['_GRANTRULES']._serialized_end=1246
+  _globals['_GRANT']._serialized_start=1249
+  _globals['_GRANT']._serialized_end=1475
+  _globals['_ADDGRANTREQUEST']._serialized_start=1477
+  _globals['_ADDGRANTREQUEST']._serialized_end=1539
+  _globals['_LISTGRANTSREQUEST']._serialized_start=1541
+  _globals['_LISTGRANTSREQUEST']._serialized_end=1599
+  _globals['_LISTGRANTSRESPONSE']._serialized_start=1601
+  _globals['_LISTGRANTSRESPONSE']._serialized_end=1683
+  _globals['_REMOVEGRANTREQUEST']._serialized_start=1685
+  _globals['_REMOVEGRANTREQUEST']._serialized_end=1745
+  _globals['_REMOVEGRANTRESPONSE']._serialized_start=1747
+  _globals['_REMOVEGRANTRESPONSE']._serialized_end=1768
+  _globals['_CONFIRMRESTOREDREQUEST']._serialized_start=1770
+  _globals['_CONFIRMRESTOREDREQUEST']._serialized_end=1809
+  _globals['_CONFIRMRESTOREDRESPONSE']._serialized_start=1811
+  _globals['_CONFIRMRESTOREDRESPONSE']._serialized_end=1855
+  _globals['_ACCESSSERVICE']._serialized_start=1858
+  _globals['_ACCESSSERVICE']._serialized_end=2592
 # @@protoc_insertion_point(module_scope)
