@@ -44,7 +44,7 @@ def run_dry_run(job: JobContext, policy: Policy) -> int:
 def dry_run_work(policy: Policy, document: str) -> Work:
     """The work for a dry run; it needs as much room as the release."""
     work = policy_work(JobKind.DRY_RUN, policy, document, lambda job: run_dry_run(job, policy))
-    return replace(work, warnings=tuple(early_warnings(policy)))
+    return replace(work, released=policy, rehearsed=True, warnings=tuple(early_warnings(policy)))
 
 
 def _refusals(session: Session, policy: Policy, plan: ReleasePlan, fingerprint: Fingerprint) -> Iterator[str]:

@@ -25,8 +25,8 @@ class Work:
     `InvalidError` if the request does not fit the database, `ConflictError` if something exists at the target. `run`
     does the work, inserts the job's outcome, and returns the number of the result; if it raises, nothing was written.
 
-    `released` is the policy whose release is written. `release` is the number of a release that is read: its objects
-    have to stay until the job has ended. The tables of the population, of the query and of the hierarchies may be read
+    `released` is the policy whose release is written, but nowhere that lasts if it is `rehearsed`. `release` is the
+    number of a release that is read: its objects have to stay until the job has ended. The tables of the population, of the query and of the hierarchies may be read
     beside the source. The owner is warned before the job has ended.
     """
 
@@ -36,6 +36,7 @@ class Work:
     run: Callable[[JobContext], int] = field(compare=False)
     options: str = ""
     released: Policy | None = None
+    rehearsed: bool = False
     release: int | None = None
     population: Population | None = None
     source_query: str = ""
@@ -45,7 +46,7 @@ class Work:
     @property
     def target(self) -> ReleaseTarget | None:
         """The place of objects that no other job may write at the same time."""
-        return self.released.release if self.released is not None else None
+        return None if self.released is None or self.rehearsed else self.released.release
 
 
 def policy_work(

@@ -18,6 +18,7 @@ from tableveil.control import Control
 from tableveil.errors import BusyError
 from tableveil.loading import LoadDirectory, ParquetFormat
 from tableveil.operate import disk
+from tableveil.pipelines.dry_run import dry_run_work
 from tableveil.policy import ReleaseKind, ReleaseTarget, TableReference
 from tableveil.runtime import JobManager, Loads
 from tableveil.runtime.loads import LoadRequest
@@ -73,6 +74,8 @@ def test_a_release_on_a_small_disk(jobs: JobManager, session: Session, place: Pa
         with pytest.raises(BusyError) as raised:
             submit(jobs, policy)
         assert raised.value.code == "DISK_FULL"
+        with pytest.raises(BusyError, match="at least"):
+            jobs.submit(dry_run_work(policy, "{}"))
         (fault,) = raised.value.faults
         assert fault.expected == f"at least {disk.in_bytes(LEAST + wanted)}"
     # Half of the records may be suppressed, or nothing is known of what is read.
