@@ -26,8 +26,8 @@ class Work:
     does the work, inserts the job's outcome, and returns the number of the result; if it raises, nothing was written.
 
     `released` is the policy whose release is written, but nowhere that lasts if it is `rehearsed`. `release` is the
-    number of a release that is read: its objects have to stay until the job has ended. The tables of the population, of the query and of the hierarchies may be read
-    beside the source. The owner is warned before the job has ended.
+    number of a release that is read: its objects have to stay until the job has ended. The tables of the population, of
+    the query and of the hierarchies may be read beside the source. The owner is warned before the job has ended.
     """
 
     kind: JobKind
