@@ -231,23 +231,33 @@ def unprotected_values(
     models: Sequence[PrivacyModel],
     rule_of: Callable[[PrivacyModel], ReleaseRule],
 ) -> list[Unmet]:
-    """The models that refuse the choice made without them: some class, or the suppressed records that are kept.
-
-    The choice does not depend on them, so that each is judged by itself.
-    """
+    """The models that refuse a transformation that was chosen without them; see `refusing`."""
     classes = problem.counter.classes(best.transformation)
     kept = problem.privacy.releasable(classes)
     released = classes.selected(kept)
     pool = suppressed_pool(problem.counter, classes, kept) if problem.keeps_suppressed and best.suppressed else None
+    return refusing(policy, released, pool, problem.counter.records, models, rule_of)
+
+
+def refusing(
+    policy: Policy,
+    released: EquivalenceClasses,
+    pool: EquivalenceClasses | None,
+    records: int,
+    models: Sequence[PrivacyModel],
+    rule_of: Callable[[PrivacyModel], ReleaseRule],
+) -> list[Unmet]:
+    """The models that refuse the choice made without them: some class, or the pool of suppressed records that are kept.
+
+    The choice does not depend on them, so that each is judged by itself.
+    """
     unmet = []
     for model in models:
         refused = _refused(rule_of(model), released, pool)
         if refused:
             i = policy.privacy_models.index(model)
             found = f"{model}, which does not hold of {refused}: they were chosen by quasi-identifiers only"
-            ways = ways_of(
-                i, model, problem.counter.records, lambda other: not _refused(rule_of(other), released, pool)
-            )
+            ways = ways_of(i, model, records, lambda other: not _refused(rule_of(other), released, pool))
             unmet.append(Unmet(f"privacy_models[{i}]", found, "a model that holds of all that is released", ways))
     return unmet
 

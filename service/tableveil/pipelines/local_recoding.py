@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-import numpy as np
+from dataclasses import replace
 
 from tableveil.classes import ClassCounter, EquivalenceClasses
 from tableveil.control import Progress, Stopped
 from tableveil.counting import CombinationRows, combination_rows, open_counter
-from tableveil.errors import Fault, InfeasibleError
+from tableveil.errors import InfeasibleError
 from tableveil.local_recoding import (
     LocalProblem,
     LocalProgress,
@@ -20,7 +19,7 @@ from tableveil.local_recoding import (
 )
 from tableveil.pipelines.advice import says_nothing
 from tableveil.pipelines.guarantees import classes_before
-from tableveil.pipelines.infeasible import nothing_valid
+from tableveil.pipelines.infeasible import nothing_valid, refusing, values_unprotected
 from tableveil.pipelines.job import JobContext
 from tableveil.pipelines.local_frontier import LocalSource, alternatives
 from tableveil.pipelines.local_problem import (
@@ -37,14 +36,14 @@ from tableveil.pipelines.own_levels import erased_columns, own_losses, plan_of
 from tableveil.pipelines.privacy import choosing_models, facts_for, judging_models, privacy_for
 from tableveil.pipelines.quality import quality_for
 from tableveil.pipelines.read import Counted, Dictionaries, count_classes
-from tableveil.pipelines.relaxing import relaxed
+from tableveil.pipelines.relaxing import chosen_by_all, relaxed
 from tableveil.pipelines.solution import Solution
 from tableveil.policy import (
-    PRIVACY_FIELDS,
     Policy,
+    PrivacyModel,
     policy_warnings,
 )
-from tableveil.privacy import suppressed_pool, with_pool
+from tableveil.privacy import ReleaseRule, suppressed_pool, with_pool
 from tableveil.privacy.guarantees import guarantees
 from tableveil.release import ReleasePlan, check_one_meaning, mixed_levels
 from tableveil.release.plan import OwnLevels
@@ -71,14 +70,15 @@ class LocalRecodingMethod:
         try:
             if limit is not None:
                 job.control.limit(started + float(limit))
-            found = _recoded(job, counts, counter, rows, problem)
+            whole, found = _recoded(job, counts, counter, rows, problem)
         finally:
             job.control.limit(None)
         released = released_classes(problem, found)
-        _check_judged(counts, counter, released)
+        pool = None
         if shows_suppressed(counts.policy) and counter.records > released.counts.sum():
             pool = suppressed_pool(counter, released, all_of(released))
-            _check_judged(counts, counter, pool)
+        _check_judged(job, counts, whole, found, released, pool)
+        if pool is not None:
             released = with_pool(released, pool)
         plan = plan_of(counts, own_levels_of(rows.combinations, found))
         losses = own_losses(_own(plan), plan.records)
@@ -107,8 +107,8 @@ class LocalRecodingMethod:
 
 def _recoded(
     job: JobContext, counts: Counted, counter: ClassCounter, rows: CombinationRows, problem: LocalProblem
-) -> LocalRecoding:
-    """The best partition, at least as good as the best transformation that is found first.
+) -> tuple[Problem, LocalRecoding]:
+    """The search of transformations, and the best partition, at least as good as the best transformation it found.
 
     Raises:
         InfeasibleError: nothing meets the policy; the hints are those of full-domain generalization.
@@ -125,7 +125,7 @@ def _recoded(
     try:
         if problem.suppressible < 0:
             raise InfeasibleError("INFEASIBLE", "too many records are withheld")
-        return recode(problem, job.control, incumbent, progress)
+        return whole, recode(problem, job.control, incumbent, progress)
     except (InfeasibleError, Stopped):
         job.control.raise_if_cancelled()
         job.control.limit(None)
@@ -157,25 +157,25 @@ def _own(plan: ReleasePlan) -> OwnLevels:
     return plan.own_levels
 
 
-def _check_judged(counts: Counted, counter: ClassCounter, released: EquivalenceClasses) -> None:
-    """Raises `InfeasibleError` if a model that took no part in choosing does not release every class."""
-    policy = counts.policy
-    faults = []
-    for model in judging_models(policy):
-        failing = int(np.count_nonzero(~privacy_for((model,), policy, counts.base, counter).releasable(released)))
-        if failing:
-            i = policy.privacy_models.index(model)
-            faults.append(
-                Fault(
-                    f"privacy_models[{i}].{PRIVACY_FIELDS[type(model)]}",
-                    f"{failing:,} of {len(released.counts):,} classes that fail it",
-                    "no class that fails it",
-                    "With QUASI_IDENTIFIERS_ONLY one failing class is enough. Set search.choose to ALL_MODELS.",
-                )
-            )
-    if faults:
-        message = "the classes that were chosen by quasi-identifiers only do not protect the sensitive values"
-        raise InfeasibleError("VALUES_UNPROTECTED", message, faults)
+def _check_judged(
+    job: JobContext,
+    counts: Counted,
+    whole: Problem,
+    found: LocalRecoding,
+    released: EquivalenceClasses,
+    pool: EquivalenceClasses | None,
+) -> None:
+    """Raises `InfeasibleError` if a model that took no part in choosing does not release all that is shown."""
+    policy, counter = counts.policy, whole.counter
+
+    def rule_of(model: PrivacyModel) -> ReleaseRule:
+        return privacy_for((model,), policy, counts.base, counter)
+
+    unmet = refusing(policy, released, pool, counter.records, judging_models(policy), rule_of)
+    if unmet:
+        # A transformation is valid here, too; that there is none proves nothing.
+        by_all = replace(chosen_by_all(job, policy, whole, counts.base), proven=False)
+        raise values_unprotected(policy, unmet, by_all, found.complete)
 
 
 def _proof(problem: LocalProblem, found: LocalRecoding, score: float, seconds: float, combinations: int) -> Proof:

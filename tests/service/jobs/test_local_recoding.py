@@ -302,47 +302,32 @@ def test_no_levels_are_offered_that_the_policy_may_not_give() -> None:
 
 
 def test_chosen_by_quasi_identifiers_only(database: Database, session: Session, run: Run) -> None:
-    people = [(letter, age, "flu" if letter == "a" else "cold") for letter, age, _ in drawn(4, 200)]
-    create(session, people)
-    models = (KAnonymity(4), DistinctLDiversity("illness", 2))
-    blindly = SearchOptions(choose=Choose.QUASI_IDENTIFIERS_ONLY)
+    create(session, drawn(4, 200))
+    blindly = replace(
+        POLICY,
+        privacy_models=(KAnonymity(8), ProbabilisticLDiversity("illness", Decimal("1.8"))),
+        search=SearchOptions(choose=Choose.QUASI_IDENTIFIERS_ONLY),
+    )
     with pytest.raises(InfeasibleError) as raised:
-        run(database, replace(POLICY, privacy_models=models, search=blindly))
-    [fault] = raised.value.faults
-    assert "classes that fail it" in fault.found
-    assert "ALL_MODELS" in fault.hint
-
-
-def test_its_loss_is_explained_and_what_else_was_reached(database: Database, session: Session, run: Run) -> None:
-    create(session, drawn(5, 200))
-    release = run(database, replace(POLICY, suppression_limit=Decimal("0.1")))
-    columns = [part for part in release.costs if part.label is None]
-    assert sorted(part.column for part in columns if part.column) == ["age", "letter"]
-    assert sum(part.share for part in columns) == pytest.approx(1)
-    # A label's records are those that have it in the release; values are no labels.
-    rows, labels = released(session), [part for part in release.costs if part.label is not None]
-    assert labels
-    for part in labels:
-        assert part.label is not None
-        assert part.label not in "abcdefghi"
-        assert part.records == sum(row[part.column == "age"] == part.label for row in rows)
-    lower, higher = release.alternatives
-    assert (lower.k, lower.suppression_limit) == (2, Decimal("0.1"))
-    assert (higher.k, higher.suppression_limit) == (4, Decimal("0.15"))
-    assert lower.score < release.score
-    assert max(lower.score, higher.score) <= release.score + 1e-12
-    # Something that valid was reached: a release with that policy does not lose more, and has no less than its bound.
-    other = replace(POLICY, privacy_models=(KAnonymity(2),), suppression_limit=Decimal("0.1"), repeat_reason="a test")
-    again = run(database, replace(other, release=ReleaseTarget("main", "again")))
-    assert again.proof.lower_bound <= lower.score
-    assert again.suppressed_records <= 20 >= lower.suppressed_records
-
-
-def test_nothing_is_promised_that_models_may_refuse(database: Database, session: Session, run: Run) -> None:
-    create(session, drawn(5, 200))
-    models = (KAnonymity(4), DistinctLDiversity("illness", 1))
-    blindly = SearchOptions(choose=Choose.QUASI_IDENTIFIERS_ONLY)
-    assert run(database, replace(POLICY, privacy_models=models, search=blindly)).alternatives == ()
+        run(database, blindly)
+    assert raised.value.code == "VALUES_UNPROTECTED"
+    model, choose = raised.value.faults
+    assert (model.field, choose.field) == ("privacy_models[1]", "search.choose")
+    assert "classes: they were chosen by quasi-identifiers only" in model.found
+    less, by_all = raised.value.relaxations
+    [change] = less.changes
+    assert change.field == "privacy_models[1].probabilistic_l_diversity.l"
+    assert [(change.field, change.value) for change in by_all.changes] == [("search.choose", "ALL_MODELS")]
+    # Both do, and less alone does not.
+    for number, value in enumerate((Decimal(change.value), Decimal(change.value) + Decimal("0.0001"))):
+        lenient = (KAnonymity(8), ProbabilisticLDiversity("illness", value))
+        policy = replace(blindly, privacy_models=lenient, release=ReleaseTarget("main", f"again_{number}"))
+        if number == 0:
+            run(database, replace(policy, repeat_reason="a test"))
+        else:
+            with pytest.raises(InfeasibleError):
+                run(database, replace(policy, repeat_reason="a test"))
+    run(database, replace(blindly, search=SearchOptions(), repeat_reason="a test"))
 
 
 def test_labels_that_mean_two_things_are_refused(database: Database, session: Session, run: Run) -> None:
