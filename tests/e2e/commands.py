@@ -25,9 +25,9 @@ class Outcome:
         return [json.loads(line) for line in self.stdout.splitlines()]
 
 
-def tableveil(*arguments: str, server: str) -> Outcome:
-    """Runs a command against the server at that address."""
-    result = CliRunner().invoke(cli, [*arguments, "--server", server], prog_name="tableveil")
+def tableveil(*arguments: str, server: str = "") -> Outcome:
+    """Runs a command against the server at that address, if any."""
+    result = CliRunner().invoke(cli, [*arguments, *(["--server", server] if server else [])], prog_name="tableveil")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Outcome(result.exit_code, result.stdout, result.stderr)

@@ -185,7 +185,7 @@ class AuditEntry(_message.Message):
     event: Global___AuditEvent.ValueType
     principal: _builtins.str
     authenticated_by: _builtins.str
-    """TOKEN, JWT or CERTIFICATE."""
+    """TOKEN, JWT or CERTIFICATE; FILE for a command that opened the database itself, without a server."""
     peer: _builtins.str
     method: _builtins.str
     """The full name, such as /tableveil.v1.JobService/SubmitJob."""

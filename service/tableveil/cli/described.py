@@ -9,11 +9,12 @@ from rich.text import Text
 from tableveil.cli import wording
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import DATABASE, Session, verb
 from tableveil.v1 import table_service_pb2
 
 
 @click.command()
+@DATABASE
 @verb
 def tables(session: Session) -> None:
     """List the tables and views of the server's database."""
@@ -44,6 +45,7 @@ def tables(session: Session) -> None:
     show_default=True,
     help="How many of the most frequent values of each column to show, with the least and greatest.",
 )
+@DATABASE
 @verb
 def describe(session: Session, table: str, schema: str | None, values: int) -> None:
     """Show the columns of a table: types, NULLs, how many different values. No values unless asked."""

@@ -9,7 +9,7 @@ import click
 from tableveil.cli.files import require_free, write_text
 from tableveil.cli.source_query import query_option, require_one_source
 from tableveil.cli.table_names import named_table
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import DATABASE, Session, verb
 from tableveil.document import to_commented_yaml
 from tableveil.v1 import draft_service_pb2
 
@@ -20,6 +20,7 @@ from tableveil.v1 import draft_service_pb2
 @click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE", help="Where to write it. Default: stdout.")
 @click.option("--overwrite", is_flag=True, help="Let --output replace a file.")
+@DATABASE
 @verb
 def draft_policy(
     session: Session, table: str | None, query: str | None, schema: str | None, output: Path | None, overwrite: bool

@@ -14,23 +14,23 @@ from tableveil.cli.verb import Session
 from tableveil.client.failures import error_from
 from tableveil.v1 import job_service_pb2
 
+_STOPS = "Stopping; nothing is written unless {name} is being committed."
 _GOES_ON = (
     "Stopped watching; {name} goes on. Watch it again with `tableveil watch {name}`, or stop it with `tableveil cancel "
     "{name}`."
 )
 
 
-def follow(session: Session, name: str, console: Console, at_interrupt: str = _GOES_ON) -> job_service_pb2.Job:
+def follow(session: Session, name: str, console: Console) -> job_service_pb2.Job:
     """Shows the job's changes on the console, or as lines of JSON, and returns it once it has succeeded.
 
-    Ends the process if the job does not succeed, or at Ctrl-C; `at_interrupt` says what then happens to the job
-    `{name}`, which is left alone.
+    Ends the process if the job does not succeed, or at Ctrl-C, which leaves the job to its server.
     """
     output = session.output
     try:
         job = interruptible(session.client, lambda: _show_changes(session, name, console))
     except KeyboardInterrupt:
-        output.tell(at_interrupt.format(name=name))
+        output.tell((_STOPS if session.alone else _GOES_ON).format(name=name))
         sys.exit(ExitCode.CTRL_C)
     if job.state != job_service_pb2.JOB_STATE_SUCCEEDED:
         output.report(error_from(job.failure))

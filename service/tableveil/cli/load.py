@@ -15,7 +15,7 @@ from tableveil.cli import wording
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.table_names import named_table
 from tableveil.cli.tables import facts, listing
-from tableveil.cli.verb import LIMIT, Session, verb
+from tableveil.cli.verb import DATABASE, DATABASE_OR_NEW, LIMIT, Session, verb
 from tableveil.client.verbs.tables import FileFormat, is_parquet, is_postgresql
 from tableveil.v1 import table_service_pb2
 
@@ -55,6 +55,7 @@ _MOST_LINES_SHOWN = 20
     show_default=True,
     help="CSV: lines that may be left out because they cannot be read or do not fit.",
 )
+@DATABASE_OR_NEW
 @verb
 def load(
     session: Session,
@@ -107,6 +108,7 @@ def load(
 
 @click.command()
 @LIMIT
+@DATABASE
 @verb
 def loads(session: Session, limit: int) -> None:
     """List what was loaded, newest first."""

@@ -19,7 +19,7 @@ from tableveil.cli.interruptible import interruptible
 from tableveil.cli.jobs import job_details
 from tableveil.cli.sweep import CHART, OVERWRITE_CHART
 from tableveil.cli.tables import listing
-from tableveil.cli.verb import LIMIT, Session, verb
+from tableveil.cli.verb import DATABASE, LIMIT, Session, verb
 from tableveil.client import ExportFormat
 from tableveil.client.names import JOBS
 from tableveil.document import to_yaml
@@ -30,6 +30,7 @@ _DATABASE_SUFFIXES = {".duckdb", ".ddb", ".db"}
 
 @click.command()
 @LIMIT
+@DATABASE
 @verb
 def releases(session: Session, limit: int) -> None:
     """List releases, newest first."""
@@ -68,6 +69,7 @@ def listed(found: Iterable[release_service_pb2.Release]) -> RenderableType:
 @click.option("--policy", is_flag=True, help="Show the policy that a release used, as a document to submit again.")
 @CHART
 @OVERWRITE_CHART
+@DATABASE
 @verb
 def show(
     session: Session, name: str, explain: bool, privacy: bool, policy: bool, chart: Path | None, overwrite: bool
@@ -143,6 +145,7 @@ def _of_release(release: release_service_pb2.Release, explain: bool, privacy: bo
     "Default: duckdb if the output ends in .duckdb, .ddb or .db, else parquet.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an earlier export of the same format.")
+@DATABASE
 @verb
 def export(session: Session, release: str, path: Path, format_name: str | None, overwrite: bool) -> None:
     """Write a release's public objects to files.

@@ -7,7 +7,7 @@ import click
 from tableveil.cli import wording
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.table_names import named_table
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import DATABASE, Session, verb
 from tableveil.v1 import table_service_pb2 as v1
 
 _SCHEMA = click.option("--schema", help="The table's schema. TABLE is then its name as it is, with all dots in it.")
@@ -16,6 +16,7 @@ _SCHEMA = click.option("--schema", help="The table's schema. TABLE is then its n
 @click.command()
 @click.argument("table")
 @_SCHEMA
+@DATABASE
 @verb
 def truncate(session: Session, table: str, schema: str | None) -> None:
     """Remove all rows of a table, which stays; the ledger keeps what was released of them."""
@@ -30,6 +31,7 @@ def truncate(session: Session, table: str, schema: str | None) -> None:
 @click.command()
 @click.argument("table")
 @_SCHEMA
+@DATABASE
 @verb
 def drop(session: Session, table: str, schema: str | None) -> None:
     """Remove a table with its rows; the ledger keeps what was released of them."""

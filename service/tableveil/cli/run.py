@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import click
 
 from tableveil.cli.follow import follow
 from tableveil.cli.output import Output
+from tableveil.cli.own_server import client_of_own_server
 from tableveil.cli.policies import DRY_RUN, LEVELS_OF, REQUEST_ID, queued, show_result_of
 from tableveil.cli.policy_file import PolicyFile, policy_argument
 from tableveil.cli.verb import Session
-from tableveil.client import Client
-from tableveil.identity.secret import new_secret
 
 
 @click.command()
@@ -50,23 +45,7 @@ def run(
     change, then the release.
     """
     output = Output(as_json)
-    with output.reporting(), _client_of_own_server(database, memory_limit, threads) as client:
-        session = Session(client, output)
+    with output.reporting(), client_of_own_server(database, memory_limit, threads) as client:
+        session = Session(client, output, alone=True)
         job = queued(session, policy, request_id, levels_of, dry_run)
-        left = "Stopping; nothing is written unless {name} is being committed."
-        show_result_of(session, follow(session, job.name, output.err, left))
-
-
-@contextmanager
-def _client_of_own_server(database: Path, memory_limit: str | None, threads: int | None) -> Iterator[Client]:
-    """A client of a server in this process, on a socket in a directory that only this user may enter."""
-    from tableveil.server import Settings, TableveilServer
-
-    # The server's files beside the database hold raw values.
-    os.umask(0o077)
-    with TemporaryDirectory(prefix="tableveil-") as directory:
-        address = f"unix:{directory}/socket"
-        settings = Settings(database, (address,), memory_limit=memory_limit, threads=threads, concurrent_jobs=1)
-        token = new_secret()
-        with closing(TableveilServer(settings, token)), Client(address, token) as client:
-            yield client
+        show_result_of(session, follow(session, job.name, output.err))

@@ -15,7 +15,7 @@ from tableveil.cli.files import require_free, write_text
 from tableveil.cli.follow import follow
 from tableveil.cli.tables import listing
 from tableveil.cli.utility_page import as_html, changes, number
-from tableveil.cli.verb import Session, verb
+from tableveil.cli.verb import DATABASE, Session, verb
 from tableveil.client.names import RELEASES, resource_name
 from tableveil.usefulness import QUANTILES
 from tableveil.v1 import utility_service_pb2
@@ -34,6 +34,7 @@ _CHANGE = ("columns", "measure", "before", "after", "change")
     help="Also write a page with pictures of every column before and after.",
 )
 @click.option("--overwrite", is_flag=True, help="Let --html replace a file.")
+@DATABASE
 @verb
 def utility(session: Session, release: str, html: Path | None, overwrite: bool) -> None:
     """Compare a release with its source: distributions, statistics, and how columns go together.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from tableveil.cli.output import Output
 from tableveil.client import DEFAULT_ADDRESS, Client
@@ -19,10 +21,24 @@ LIMIT = click.option("--limit", type=click.IntRange(min=1), default=50, show_def
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The tools of a command."""
+    """The tools of a command; the server is `alone` with it if it ends with it."""
 
     client: Client
     output: Output
+    alone: bool = False
+
+
+def _database(exists: bool) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return click.option(
+        "--database",
+        "on_file",
+        type=click.Path(exists=exists, path_type=Path, dir_okay=False),
+        help="Without a server: work on this DuckDB file, which nobody else may have open.",
+    )
+
+
+DATABASE, DATABASE_OR_NEW = _database(exists=True), _database(exists=False)
+"""Let a verb work on a file: by the same calls, on a server that lives as long as the command."""
 
 
 def verb(function: Callable[..., None]) -> Callable[..., None]:
@@ -58,18 +74,25 @@ def verb(function: Callable[..., None]) -> Callable[..., None]:
         **options: object,
     ) -> None:
         output = Output(as_json)
-        database = options.get("database")
-        with (
-            output.reporting(),
-            Client(
-                server,
-                token_file=token_file,
-                database=database if isinstance(database, Path) else None,
-                ca_certificate=ca_certificate,
-                client_certificate=client_certificate,
-                client_key=client_key,
-            ) as client,
-        ):
-            function(Session(client, output), **options)
+        database, on_file = options.get("database"), options.pop("on_file", None)
+        with output.reporting(), ExitStack() as opened:
+            if isinstance(on_file, Path):
+                given = click.get_current_context().get_parameter_source("server")
+                if given is ParameterSource.COMMANDLINE:
+                    raise click.UsageError("name a --server, or the --database")
+                from tableveil.cli.own_server import client_of_own_server
+
+                client = opened.enter_context(client_of_own_server(on_file))
+            else:
+                connection = Client(
+                    server,
+                    token_file=token_file,
+                    database=database if isinstance(database, Path) else None,
+                    ca_certificate=ca_certificate,
+                    client_certificate=client_certificate,
+                    client_key=client_key,
+                )
+                client = opened.enter_context(connection)
+            function(Session(client, output, alone=on_file is not None), **options)
 
     return run

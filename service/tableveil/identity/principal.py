@@ -17,6 +17,8 @@ class AuthenticatedBy(StrEnum):
     TOKEN = "TOKEN"
     JWT = "JWT"
     CERTIFICATE = "CERTIFICATE"
+    FILE = "FILE"
+    """The database itself, opened by a command: file permissions let its user do everything."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ from tableveil.state.kinds import JobKind
 
 logger = logging.getLogger("tableveil.server")
 
-_OWN = Principal(PRINCIPAL, frozenset(), AuthenticatedBy.TOKEN, frozenset(Role))
+_OWN = Principal(PRINCIPAL, frozenset(), AuthenticatedBy.FILE, frozenset(Role))
 """The caller of a server that its own process started."""
 
 
