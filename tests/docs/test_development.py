@@ -17,7 +17,7 @@ CHANGES = {
     "A hierarchy rule": (4, r"\bTimesOfDay\b"),
     "A quality model": (5, r"\bDiscernibilityModel\b|\bDiscernibility\b"),
     "A kind of job": (8, r"(?i)utility_report|utilityReports"),
-    "A remote procedure call": (5, r"\bWithdrawRelease(?:Request|Response)?\b|\bwithdraw_release\b|\"withdraw\": "),
+    "A remote procedure call": (6, r"\bWithdrawRelease(?:Request|Response)?\b|\bwithdraw_release\b|\"withdraw\": "),
     "A search strategy": (4, r"\bANYTIME\b|_ANYTIME\b|\bdef anytime\b"),
 }
 """By title: the most files that the change may take beside tests and docs, and a pattern for its example."""

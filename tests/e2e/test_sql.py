@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tableveil.client import Client
-from tableveil.errors import DeniedError, InvalidError
+from tableveil.errors import ConflictError, DeniedError, InvalidError, NotFoundError
 from tableveil.v1 import access_pb2
 from tests.e2e import samples
 from tests.e2e.commands import Outcome, tableveil
@@ -20,6 +20,7 @@ ROLES = {
     "steward": [access_pb2.ACCESS_ROLE_STEWARD],
     "analyst": [access_pb2.ACCESS_ROLE_ANALYST],
     "auditor": [access_pb2.ACCESS_ROLE_AUDITOR],
+    "reader": [],
 }
 
 PRIVACY = """(PERSON id, IDENTIFYING (name), QUASI_IDENTIFIER age USING intervals(0, 99, widths => [5, 10, 50]),
@@ -125,3 +126,60 @@ def test_the_calls_of_a_statement_are_in_the_audit_with_what_they_name(clinic: C
     assert ended.job
     assert ended.correlation == outer.correlation
     assert not outer.resources
+
+
+REFRESHED = "REFRESH ANONYMIZED TABLE refreshed"
+
+
+def test_a_release_is_refreshed_and_withdrawn_by_its_name(clinic: Clinic) -> None:
+    steward = clinic.people["steward"]
+    first = steward.wait(
+        steward.execute(create("refreshed", options="WITH (k_anonymity(4), repeat_reason = 'one')")).job.name
+    )
+    again = steward.wait(steward.execute('refresh anonymized table main."REFRESHED"').job.name)
+    release = steward.get_release(again.result)
+    assert release.policy.repeat_reason == "one"
+    assert not steward.get_release(first.result).current
+    why = steward.wait(steward.execute(f"{REFRESHED} BECAUSE 'a new month'").job.name).result
+    assert steward.get_release(why).policy.repeat_reason == "a new month"
+    withdrawn = steward.execute("DROP ANONYMIZED TABLE refreshed BECAUSE 'wrong month'").release
+    assert (withdrawn.name, withdrawn.withdraw_reason) == (why, "wrong month")
+    with pytest.raises(NotFoundError) as raised:
+        steward.execute(REFRESHED)
+    assert raised.value.faults[0].field == "line 1, column 26"
+
+
+def test_grants_are_given_and_taken(clinic: Clinic) -> None:
+    steward, analyst = clinic.people["steward"], clinic.people["reader"]
+    job = steward.wait(steward.execute(create("granted")).job.name)
+    with pytest.raises(DeniedError):
+        analyst.get_release(job.result)
+    with pytest.raises(DeniedError, match="AddGrant"):
+        steward.execute("GRANT SELECT ON ANONYMIZED TABLE granted TO reader")
+    told = clinic.sql("-c", "GRANT SELECT ON ANONYMIZED TABLE main.granted TO reader")
+    assert told.stdout.endswith("reader is analyst of main.granted.\n")
+    assert analyst.get_release(job.result).name == job.result
+    assert analyst.execute("SHOW RELEASES").releases.releases[0].name == job.result
+    told = clinic.sql("-c", "REVOKE SELECT ON ANONYMIZED TABLE GRANTED FROM reader", "--json")
+    assert told.documents[0]["removed_grant"]["rule"]["principal"] == "reader"
+    with pytest.raises(DeniedError):
+        analyst.get_release(job.result)
+    assert clinic.sql("-c", "REVOKE SELECT ON ANONYMIZED TABLE granted FROM GROUP reader").exit_code == 8
+
+
+def test_no_names_are_proposed_that_the_caller_may_not_see(clinic: Clinic) -> None:
+    steward, analyst = clinic.people["steward"], clinic.people["reader"]
+    steward.wait(steward.execute(create("secret_plans")).job.name)
+    clinic.admin.execute("GRANT SELECT ON ANONYMIZED TABLE seldom_seen TO reader")
+    for client, hint in ((steward, "Did you mean 'secret_plans'?"), (analyst, "")):
+        with pytest.raises((NotFoundError, DeniedError)) as raised:
+            client.execute("DROP ANONYMIZED TABLE secret_plan BECAUSE 'it is old'")
+        assert raised.value.faults[0].hint == hint
+
+
+def test_decisions_are_those_of_approvers(clinic: Clinic) -> None:
+    for statement in ("APPROVE RELEASE 1", "REJECT RELEASE 1 BECAUSE 'small classes'"):
+        with pytest.raises(DeniedError, match=statement.split()[0].title() + "Release"):
+            clinic.people["steward"].execute(statement)
+    with pytest.raises(ConflictError):
+        clinic.admin.execute("APPROVE RELEASE 1 BECAUSE 'agreed'")

@@ -5,6 +5,7 @@ Statements: what other services do, said in SQL. docs/statements.md has the gram
 
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
+from tableveil.v1 import access_service_pb2 as _access_service_pb2
 from tableveil.v1 import job_service_pb2 as _job_service_pb2
 from tableveil.v1 import release_service_pb2 as _release_service_pb2
 import builtins as _builtins
@@ -52,6 +53,9 @@ class ExecuteStatementResponse(_message.Message):
 
     JOB_FIELD_NUMBER: _builtins.int
     RELEASES_FIELD_NUMBER: _builtins.int
+    RELEASE_FIELD_NUMBER: _builtins.int
+    GRANT_FIELD_NUMBER: _builtins.int
+    REMOVED_GRANT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def job(self) -> _job_service_pb2.Job:
         """The job that was submitted. Wait for it as for any other."""
@@ -60,17 +64,32 @@ class ExecuteStatementResponse(_message.Message):
     def releases(self) -> _release_service_pb2.ListReleasesResponse:
         """The releases that were asked for, newest first."""
 
+    @_builtins.property
+    def release(self) -> _release_service_pb2.Release:
+        """The release that was approved, rejected or withdrawn."""
+
+    @_builtins.property
+    def grant(self) -> _access_service_pb2.Grant:
+        """The grant that was added, or that was there already."""
+
+    @_builtins.property
+    def removed_grant(self) -> _access_service_pb2.Grant:
+        """The grant that was removed."""
+
     def __init__(
         self,
         *,
         job: _job_service_pb2.Job | None = ...,
         releases: _release_service_pb2.ListReleasesResponse | None = ...,
+        release: _release_service_pb2.Release | None = ...,
+        grant: _access_service_pb2.Grant | None = ...,
+        removed_grant: _access_service_pb2.Grant | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["job", b"job", "releases", b"releases", "result", b"result"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["grant", b"grant", "job", b"job", "release", b"release", "releases", b"releases", "removed_grant", b"removed_grant", "result", b"result"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["job", b"job", "releases", b"releases", "result", b"result"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["grant", b"grant", "job", b"job", "release", b"release", "releases", b"releases", "removed_grant", b"removed_grant", "result", b"result"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_result: _TypeAlias = _typing.Literal["job", "releases"]  # noqa: Y015
+    _WhichOneofReturnType_result: _TypeAlias = _typing.Literal["job", "releases", "release", "grant", "removed_grant"]  # noqa: Y015
     _WhichOneofArgType_result: _TypeAlias = _typing.Literal["result", b"result"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_result) -> _WhichOneofReturnType_result | None: ...
 

@@ -14,6 +14,7 @@ from tableveil.v1 import access_pb2
 from tableveil.v1 import access_service_pb2 as v1
 
 _ROLES = {wording.enum_word(name, "ACCESS_ROLE_"): number for name, number in access_pb2.AccessRole.items() if number}
+_WORDS = {number: word for word, number in _ROLES.items()}
 
 
 @click.group()
@@ -42,7 +43,7 @@ def add(session: Session, role: str, principal: str, group: str, schema: str, ta
     if session.output.as_json:
         session.output.json({"grant": made})
     else:
-        session.output.show(f"{made.name}: {_grantee(rule)} is {role} of {_scope(rule)}.")
+        session.output.show(f"{made.name}: {in_words(rule)}.")
 
 
 @grants.command(name="list")
@@ -83,12 +84,16 @@ def confirm(session: Session, name: Sequence[str]) -> None:
         session.output.show("\n".join(waiting) or "Nothing waits.")
 
 
+def in_words(rule: v1.GrantRule) -> str:
+    """The rule as a sentence: somebody is something of a table."""
+    return f"{_grantee(rule)} is {_WORDS[rule.role]} of {_scope(rule)}"
+
+
 def _row(grant: v1.Grant) -> tuple[str, ...]:
     rule = grant.rule
-    words = {number: word for word, number in _ROLES.items()}
     by = wording.printable(grant.granted_by)
     created = wording.moment(grant.create_time)
-    return grant.name, _grantee(rule), words[rule.role], _scope(rule), by, created, "suspended" * grant.suspended
+    return grant.name, _grantee(rule), _WORDS[rule.role], _scope(rule), by, created, "suspended" * grant.suspended
 
 
 def _grantee(rule: v1.GrantRule) -> str:

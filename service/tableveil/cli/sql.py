@@ -11,12 +11,15 @@ from typing import TextIO
 
 import click
 
+from tableveil.cli import wording
 from tableveil.cli.exit_codes import ExitCode
 from tableveil.cli.follow import follow
+from tableveil.cli.grants import in_words
 from tableveil.cli.policies import show_result_of
 from tableveil.cli.releases import listed
 from tableveil.cli.verb import Session, verb
 from tableveil.errors import TableveilError
+from tableveil.v1.release_service_pb2 import ReleaseState
 
 _MOST_REMEMBERED = 1000
 
@@ -54,12 +57,20 @@ def sql(session: Session, text: str | None, file: TextIO | None) -> None:
 
 def _execute(session: Session, statement: str) -> None:
     answer, output = session.client.execute(statement), session.output
-    if answer.HasField("job"):
+    result = answer.WhichOneof("result") or ""
+    if result == "job":
         show_result_of(session, follow(session, answer.job.name, output.err))
     elif output.as_json:
-        output.json(getattr(answer, answer.WhichOneof("result") or ""))
-    else:
+        output.json(answer.releases if result == "releases" else {result: getattr(answer, result)})
+    elif result == "releases":
         output.show(listed(answer.releases.releases))
+    elif result == "release":
+        state = wording.enum_word(ReleaseState.Name(answer.release.state), "RELEASE_STATE_")
+        output.show(f"{answer.release.name} is {state}.")
+    elif result == "grant":
+        output.show(f"{answer.grant.name}: {in_words(answer.grant.rule)}.")
+    else:
+        output.show(f"{answer.removed_grant.name} is removed.")
 
 
 def _shell(session: Session) -> None:

@@ -7,13 +7,15 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from tableveil.backend import Database
+from tableveil.backend import Database, folded
 from tableveil.errors import NotFoundError, nearest, shortened
 from tableveil.lookups.results import Results
 from tableveil.lookups.rows import ROWS_PER_BATCH, readable
+from tableveil.policy import TableReference
 from tableveil.release import require_public
 from tableveil.state.kinds import JobKind
-from tableveil.state.releases import Release
+from tableveil.state.release_objects import public_releases
+from tableveil.state.releases import RELEASES, Release
 
 
 class Releases(Results[Release]):
@@ -21,6 +23,16 @@ class Releases(Results[Release]):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database, JobKind.RELEASE)
+
+    def standing(self, target: TableReference) -> list[Release]:
+        """The release whose objects stand in a table or view, if there is one."""
+        with self._database.ledger() as ledger:
+            numbers = [
+                release.number
+                for release in public_releases(ledger)
+                if folded(release.schema) == folded(target.schema) and folded(release.name) == folded(target.table)
+            ]
+            return [release for number in numbers if (release := RELEASES.find(ledger, number))]
 
     @contextmanager
     def read(self, number: int, name: str) -> Iterator[pa.RecordBatchReader]:

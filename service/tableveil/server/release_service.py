@@ -8,6 +8,7 @@ import grpc
 
 from tableveil.convert import release_number, release_to_proto, stored_policy
 from tableveil.convert.arrow_pieces import arrow_pieces
+from tableveil.convert.tables import table_from_proto
 from tableveil.lookups import Releases
 from tableveil.runtime import JobManager, Publishing
 from tableveil.server.caller import caller, control_of
@@ -37,6 +38,9 @@ class ReleaseService(release_service_pb2_grpc.ReleaseServiceServicer):
         self, request: v1.ListReleasesRequest, context: grpc.ServicerContext
     ) -> v1.ListReleasesResponse:
         """A page of releases, without their policies: hierarchies written out there can be millions of rows."""
+        if request.HasField("target"):
+            standing = self._releases.standing(table_from_proto(request.target))
+            return v1.ListReleasesResponse(releases=map(_without_policy, standing))
         releases, token = page_of_numbered("releases", request, self._releases.page, _without_policy)
         return v1.ListReleasesResponse(releases=releases, next_page_token=token)
 

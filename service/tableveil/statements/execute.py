@@ -8,14 +8,27 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from tableveil.errors import InvalidError
+from tableveil.backend import folded
+from tableveil.errors import DeniedError, InvalidError, NotFoundError, nearest, shortened
 from tableveil.statements.parse import parse
-from tableveil.statements.statement import CreateAnonymized, ShowReleases
+from tableveil.statements.statement import CreateAnonymized, Decide, Grant, Refresh, ShowReleases, Target, Withdraw
 from tableveil.statements.values import Places
+from tableveil.v1.access_service_pb2 import AddGrantRequest, GrantRule, ListGrantsRequest, RemoveGrantRequest
+from tableveil.v1.access_service_pb2 import Grant as GrantMessage
 from tableveil.v1.dry_run_service_pb2 import SubmitDryRunRequest
 from tableveil.v1.job_service_pb2 import SubmitJobRequest
-from tableveil.v1.release_service_pb2 import ListReleasesRequest
+from tableveil.v1.policy_pb2 import IF_EXISTS_REPLACE, Policy
+from tableveil.v1.release_service_pb2 import (
+    ApproveReleaseRequest,
+    GetReleaseRequest,
+    ListReleasesRequest,
+    RejectReleaseRequest,
+    WithdrawReleaseRequest,
+)
 from tableveil.v1.statement_service_pb2 import ExecuteStatementRequest, ExecuteStatementResponse
+
+MOST_KNOWN = 1000
+"""The most releases among whose names a nearly right one is looked for."""
 
 Call = Callable[[Message], Any]
 """Calls the only method that takes such a request, as the caller of the statement, and returns its answer."""
@@ -32,8 +45,67 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
             kind = SubmitDryRunRequest if dry_run else SubmitJobRequest
             with _placed(places):
                 return ExecuteStatementResponse(job=call(kind(policy=policy, request_id=request.request_id)))
+        case Refresh(target, reason):
+            policy = _refreshed(_standing(target, call), reason, call)
+            return ExecuteStatementResponse(job=call(SubmitJobRequest(policy=policy, request_id=request.request_id)))
+        case Withdraw(target, reason):
+            withdrawn = call(WithdrawReleaseRequest(name=_standing(target, call), reason=reason))
+            return ExecuteStatementResponse(release=withdrawn)
+        case Decide(name, approved, note):
+            asked = ApproveReleaseRequest if approved else RejectReleaseRequest
+            return ExecuteStatementResponse(release=call(asked(name=name, note=note)))
+        case Grant(rule, taken=False):
+            return ExecuteStatementResponse(grant=call(AddGrantRequest(rule=rule)))
+        case Grant(rule):
+            return ExecuteStatementResponse(removed_grant=_removed(rule, call))
         case ShowReleases(limit):
             return ExecuteStatementResponse(releases=call(ListReleasesRequest(page_size=limit)))
+
+
+def _standing(target: Target, call: Call) -> str:
+    """The name of the release whose objects stand in a table or view."""
+    for release in call(ListReleasesRequest(target=target.reference)).releases:
+        return str(release.name)
+    known = {release.target.name for release in call(ListReleasesRequest(page_size=MOST_KNOWN)).releases}
+    name = target.reference.table
+    hint = nearest(name, known - {name})
+    expected = "a table or view that a release made, and that stands"
+    raise NotFoundError.of("RELEASE_NOT_FOUND", target.place, shortened(name), expected, hint)
+
+
+def _refreshed(name: str, reason: str, call: Call) -> Policy:
+    """The policy of a release, for another one in its place."""
+    release = call(GetReleaseRequest(name=name))
+    if not release.HasField("policy"):
+        raise DeniedError.of("PERMISSION_DENIED", "policy", f"that of {name}", "a steward of what it was made of")
+    policy: Policy = release.policy
+    policy.release.if_exists = IF_EXISTS_REPLACE
+    policy.repeat_reason = reason or policy.repeat_reason or f"{name} is refreshed"
+    return policy
+
+
+def _removed(rule: GrantRule, call: Call) -> GrantMessage:
+    """The newest grant of that rule, which is removed."""
+    asked = ListGrantsRequest()
+    while True:
+        page = call(asked)
+        for grant in page.grants:
+            if _same(grant.rule, rule):
+                call(RemoveGrantRequest(name=grant.name))
+                removed: GrantMessage = grant
+                return removed
+        asked.page_token = page.next_page_token
+        if not asked.page_token:
+            found = f"no grant to {shortened(rule.group or rule.principal)}"
+            raise NotFoundError.of("GRANT_NOT_FOUND", "statement", found, "a grant on this table or view alone")
+
+
+def _same(one: GrantRule, other: GrantRule) -> bool:
+    """Whether two rules are equal to the database, which compares names of tables without regard to case."""
+    pairs = ((one.schema, other.schema), (one.table, other.table))
+    return all(folded(first) == folded(second) for first, second in pairs) and (
+        (one.role, one.principal, one.group, one.release) == (other.role, other.principal, other.group, other.release)
+    )
 
 
 @contextmanager

@@ -4,22 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from collections.abc import Mapping as AnyMapping
+from functools import partial
 
 from google.protobuf.descriptor import Descriptor
 
+from tableveil.convert.tables import DEFAULT_SCHEMA
 from tableveil.document.nodes import Mapping, Node, UnreadableError
 from tableveil.document.read import fill, parse_document
 from tableveil.errors import Fault, InvalidError
 from tableveil.statements.privacy import PrivacyClause
-from tableveil.statements.statement import CreateAnonymized, ShowReleases, Statement
+from tableveil.statements.statement import (
+    CreateAnonymized,
+    Decide,
+    Grant,
+    Refresh,
+    ShowReleases,
+    Statement,
+    Target,
+    Withdraw,
+)
 from tableveil.statements.tokens import Tokens
 from tableveil.statements.values import Places, Values
-from tableveil.v1 import policy_pb2
+from tableveil.v1 import access_pb2, policy_pb2
+from tableveil.v1.access_service_pb2 import GrantRule
 
 _FIELDS = policy_pb2.Policy.DESCRIPTOR.fields_by_name
 _PRIVACY: Descriptor = policy_pb2.PrivacyModel.DESCRIPTOR
 _QUALITY: Descriptor = policy_pb2.QualityModel.DESCRIPTOR
 _IN_YAML = "policy"
+_BECAUSE = "BECAUSE"
 
 
 def parse(text: str) -> Statement:
@@ -41,6 +54,48 @@ def parse(text: str) -> Statement:
 def _explain(tokens: Tokens) -> Statement:
     tokens.expect("CREATE")
     return _create(tokens, dry_run=True)
+
+
+def _refresh(tokens: Tokens) -> Statement:
+    target = _target(tokens)
+    return Refresh(target, _reason(tokens) if tokens.is_next(_BECAUSE) else "")
+
+
+def _drop(tokens: Tokens) -> Statement:
+    return Withdraw(_target(tokens), _reason(tokens))
+
+
+def _decide(tokens: Tokens, *, approved: bool) -> Statement:
+    tokens.expect("RELEASE")
+    name = f"releases/{tokens.whole_number()}"
+    return Decide(name, approved, "" if approved and not tokens.is_next(_BECAUSE) else _reason(tokens))
+
+
+def _grant(tokens: Tokens, *, taken: bool) -> Statement:
+    tokens.expect("SELECT", "ON")
+    table = _target(tokens).reference
+    tokens.expect("FROM" if taken else "TO")
+    rule = GrantRule(role=access_pb2.ACCESS_ROLE_ANALYST, schema=table.schema or DEFAULT_SCHEMA, table=table.table)
+    if tokens.accept("GROUP"):
+        rule.group = tokens.name("a group")
+    else:
+        rule.principal = tokens.name("a principal")
+    return Grant(rule, taken)
+
+
+def _reason(tokens: Tokens) -> str:
+    tokens.expect(_BECAUSE)
+    return tokens.string("a reason in quotes")
+
+
+def _target(tokens: Tokens) -> Target:
+    tokens.expect("ANONYMIZED")
+    if not tokens.accept("TABLE"):
+        tokens.expect("VIEW")
+    place = tokens.place(tokens.offset)
+    reference = policy_pb2.TableReference()
+    fill(reference, Mapping(_named(tokens, tokens.names("a name"), "schema", "table")))
+    return Target(reference, place)
 
 
 def _show(tokens: Tokens) -> Statement:
@@ -152,5 +207,11 @@ def invalid(faults: Sequence[Fault]) -> InvalidError:
 _STATEMENTS: AnyMapping[str, Callable[[Tokens], Statement]] = {
     "CREATE": _create,
     "EXPLAIN": _explain,
+    "REFRESH": _refresh,
+    "DROP": _drop,
+    "APPROVE": partial(_decide, approved=True),
+    "REJECT": partial(_decide, approved=False),
+    "GRANT": partial(_grant, taken=False),
+    "REVOKE": partial(_grant, taken=True),
     "SHOW": _show,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tableveil.statements.values import Places
-from tableveil.v1 import policy_pb2
+from tableveil.v1 import access_service_pb2, policy_pb2
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +18,51 @@ class CreateAnonymized:
 
 
 @dataclass(frozen=True, slots=True)
+class Target:
+    """A table or view that a release made, and where the statement names it."""
+
+    reference: policy_pb2.TableReference
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """Makes a release again, of the rows that its source has now."""
+
+    target: Target
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """Drops what a release made."""
+
+    target: Target
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """Decides about a release that waits for approval."""
+
+    release: str
+    approved: bool
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Lets a principal or a group read the releases of a target, or no longer."""
+
+    rule: access_service_pb2.GrantRule
+    taken: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ShowReleases:
     """Lists the newest releases: as many as the server likes if the limit is 0."""
 
     limit: int
 
 
-Statement = CreateAnonymized | ShowReleases
+Statement = CreateAnonymized | Refresh | Withdraw | Decide | Grant | ShowReleases

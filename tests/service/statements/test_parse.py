@@ -7,9 +7,10 @@ import pytest
 from tableveil.document import read_policy
 from tableveil.errors import Fault, InvalidError
 from tableveil.statements import parse
-from tableveil.statements.statement import CreateAnonymized, ShowReleases
+from tableveil.statements.statement import CreateAnonymized, Decide, Grant, Refresh, ShowReleases, Target, Withdraw
 from tableveil.statements.tokens import MOST_CHARACTERS
-from tableveil.v1 import policy_pb2
+from tableveil.v1 import access_pb2, policy_pb2
+from tableveil.v1.access_service_pb2 import GrantRule
 
 STATEMENT = """
 -- The discharges of a year.
@@ -143,7 +144,7 @@ ALL = f"{BEGIN}AS SELECT * FROM t WITH "
 ALMOST = {
     "": ("line 1, column 1", "the end of the statement", "CREATE"),
     " ; ": ("line 1, column 2", "the end of the statement", "CREATE"),
-    "SELECT * FROM t": ("line 1, column 1", "'SELECT'", "CREATE or EXPLAIN or SHOW"),
+    "SELECT * FROM t": ("line 1, column 1", "'SELECT'", "CREATE or EXPLAIN or REFRESH"),
     '"CREATE" ANONYMIZED TABLE r': ("line 1, column 1", "'\"CREATE\"'", "CREATE"),
     "CREATE TABLE r AS SELECT 1": ("line 1, column 8", "'TABLE'", "OR REPLACE or ANONYMIZED"),
     "CREATE ANONYMIZED\n  INDEX r": ("line 2, column 3", "'INDEX'", "TABLE or VIEW"),
@@ -205,6 +206,17 @@ ALMOST = {
     f'{BEGIN}AS SELECT "abc': ("line 1, column 37", "without an end", "its end"),
     f"{BEGIN}AS SELECT /* abc": ("line 1, column 37", "without an end", "its end"),
     f"{BEGIN}AS SELECT $$ abc": ("line 1, column 37", "without an end", "its end"),
+    "REFRESH ANONYMIZED TABLE a.b.c": ("line 1, column 30", "3 names", "at most schema.table"),
+    "REFRESH TABLE r": ("line 1, column 9", "'TABLE'", "ANONYMIZED"),
+    "REFRESH ANONYMIZED TABLE r BECAUSE older": ("line 1, column 36", "'older'", "a reason in quotes"),
+    "DROP ANONYMIZED TABLE r": ("line 1, column 24", "the end", ". or BECAUSE"),
+    "APPROVE RELEASE seven": ("line 1, column 17", "'seven'", "a whole number"),
+    "APPROVE RELEASE 7 BECAUSE 'a' BECAUSE 'b'": ("line 1, column 31", "'BECAUSE'", "the end of the statement"),
+    "REJECT RELEASE 7": ("line 1, column 17", "the end", "BECAUSE"),
+    "GRANT SELECT ON TABLE r TO GROUP g": ("line 1, column 17", "'TABLE'", "ANONYMIZED"),
+    "GRANT INSERT ON ANONYMIZED TABLE r TO g": ("line 1, column 7", "'INSERT'", "SELECT"),
+    "GRANT SELECT ON ANONYMIZED TABLE r FROM g": ("line 1, column 36", "'FROM'", ". or TO"),
+    "REVOKE SELECT ON ANONYMIZED TABLE r FROM GROUP": ("line 1, column 47", "the end", "a group"),
     "SHOW RELAESES": ("line 1, column 6", "'RELAESES'", "RELEASES"),
     "SHOW RELEASES LIMIT -1": ("line 1, column 21", "'-'", "a whole number"),
     "SHOW RELEASES LIMIT 99999999999999999999": ("line 1, column 21", "'9", "a whole number"),
@@ -254,3 +266,18 @@ def test_long_statements_are_refused_before_they_are_read() -> None:
 def test_the_number_of_shown_releases_may_be_said() -> None:
     assert parse("show releases limit 3;") == ShowReleases(3)
     assert parse("\ufeffSHOW RELEASES") == ShowReleases(0)
+
+
+def test_the_other_statements() -> None:
+    reference = policy_pb2.TableReference(schema="Über", table="r")
+    target = Target(reference, "line 1, column 26")
+    assert parse('refresh anonymized table "Über".r') == Refresh(target, "")
+    assert parse('refresh anonymized table "Über".r because $$ it\'s new $$;') == Refresh(target, " it's new ")
+    dropped = Withdraw(Target(reference, "line 1, column 22"), "old")
+    assert parse("drop anonymized view \"Über\".r because 'old'") == dropped
+    assert parse("APPROVE RELEASE 7") == Decide("releases/7", True, "")
+    assert parse("REJECT RELEASE 7 BECAUSE 'k'") == Decide("releases/7", False, "k")
+    rule = GrantRule(role=access_pb2.ACCESS_ROLE_ANALYST, schema="main", table="r", group="group")
+    assert parse("GRANT SELECT ON ANONYMIZED TABLE r TO GROUP group") == Grant(rule, taken=False)
+    rule.principal = "oidc:ann"
+    assert parse('REVOKE SELECT ON ANONYMIZED TABLE r FROM "oidc:ann"') == Grant(rule, taken=True)
