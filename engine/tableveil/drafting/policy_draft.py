@@ -140,7 +140,7 @@ def _on_person(person: ColumnDraft | None) -> Remark:
 def _on_choosing(columns: Sequence[ColumnDraft]) -> Iterator[Remark]:
     text = (
         "Every class of records has levels of its own, which keeps most for analyses: docs/utility.md. Without this "
-        "field, all records have the same level in a column. Frontiers and --levels-of need that, and some models."
+        "field, all records have the same level in a column. Frontiers need that, and some models."
     )
     yield Remark("local_recoding", RemarkKind.GUESS, text)
     text = (

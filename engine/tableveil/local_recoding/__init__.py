@@ -10,17 +10,21 @@ from tableveil.local_recoding.problem import (
     LocalProgress,
     LocalRecoding,
 )
+from tableveil.local_recoding.reuse import KnownClasses, Reused, reuse
 from tableveil.local_recoding.solve import recode
 
 __all__ = [
     "SUPPRESSED",
+    "KnownClasses",
     "LabelCosts",
     "LocalProblem",
     "LocalProgress",
     "LocalRecoding",
     "Part",
+    "Reused",
     "label_costs",
     "parts",
     "recode",
     "released_classes",
+    "reuse",
 ]

@@ -22,7 +22,7 @@ def every_level(problem: LocalProblem) -> Allowed:
 def choices(problem: LocalProblem) -> dict[int, list[tuple[int, ...]]]:
     """Per held column, the sets of levels that it may be released at: as many as are permitted."""
     return {
-        j: list(combinations(levels, problem.most_levels[j]))
+        j: [problem.held_at[j]] if j in problem.held_at else list(combinations(levels, problem.most_levels[j]))
         for j, levels in enumerate(every_level(problem))
         if problem.most_levels.get(j, len(levels)) < len(levels)
     }

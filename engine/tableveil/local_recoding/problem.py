@@ -63,6 +63,7 @@ class LocalProblem:
         population: The population's records per combination.
         most_levels: At how many different levels a quasi-identifier may be released, by position; 1 holds it at one
             level for all records.
+        held_at: These levels of such quasi-identifiers, by position, if they are given.
         may_show_others: If suppressed records are shown without labels: whether all but the records of these classes
             may be.
     """
@@ -78,6 +79,7 @@ class LocalProblem:
     sensitive: tuple[tuple[SensitiveColumn, SensitiveRows], ...] = ()
     population: NDArray[np.int64] | None = None
     most_levels: Mapping[int, int] = field(default_factory=dict)
+    held_at: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     may_show_others: Callable[[EquivalenceClasses], bool] | None = None
 
 

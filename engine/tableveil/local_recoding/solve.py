@@ -53,6 +53,8 @@ def recode(
     control: Control,
     incumbent: NDArray[np.int64] | None = None,
     report: Callable[[LocalProgress], None] = lambda progress: None,
+    *,
+    bounded: bool = True,
 ) -> LocalRecoding:
     """The best partition found until nothing improves it, or the control's deadline comes.
 
@@ -61,6 +63,7 @@ def recode(
         control: May stop the work: at a deadline with the best partition so far.
         incumbent: A valid partition, such as the optimum of full-domain generalization: nothing worse is returned.
         report: Called with the progress of the work.
+        bounded: Whether to look for a lower bound.
 
     Raises:
         InfeasibleError: No valid partition was found.
@@ -74,10 +77,23 @@ def recode(
         report(replace(progress, best_score=None if best is None else best * unit))
 
     in_units = replace(problem, costs=problem.costs.times(1 / unit))
-    found = _Recoding(in_units, control, told).run(incumbent)
+    found = _Recoding(in_units, control, told).run(incumbent, bounded)
     bound = None if found.lower_bound is None else max(found.lower_bound * unit, 0.0)
     # Entropy subtracts what records have before: rounding must not make nothing less than nothing.
     return replace(found, score=max(found.score * unit, 0.0), lower_bound=bound)
+
+
+def settle(problem: LocalProblem, control: Control, classes: NDArray[np.int64]) -> LocalRecoding:
+    """The partition as it is, changed only where it must be to be valid; without a bound.
+
+    Raises:
+        InfeasibleError: It could not be made valid.
+        CancelledError: `control` was cancelled.
+    """
+    unit = problem.costs.unit(int(problem.counts.sum()))
+    in_units = replace(problem, costs=problem.costs.times(1 / unit))
+    found = _Recoding(in_units, control, lambda progress: None).settle(classes)
+    return replace(found, score=max(found.score * unit, 0.0))
 
 
 class _Recoding:
@@ -91,7 +107,7 @@ class _Recoding:
         self._rounds = 0
         self._best: _Partition | None = None
 
-    def run(self, incumbent: NDArray[np.int64] | None) -> LocalRecoding:
+    def run(self, incumbent: NDArray[np.int64] | None, bounded: bool) -> LocalRecoding:
         allowed = first_choice(self._problem, incumbent)
         complete = True
         try:
@@ -105,13 +121,24 @@ class _Recoding:
         if self._best is None:
             if not complete:
                 raise Stopped
-            raise InfeasibleError(
-                "INFEASIBLE", "no classes were found that the privacy models release within the level limits"
-            )
-        self._tell("bound")
-        bound = lower_bound(self._problem, self._judge, self._best.classes, self._whole)
-        self._control.raise_if_cancelled()
+            raise _nothing_found()
+        bound = None
+        if bounded:
+            self._tell("bound")
+            bound = lower_bound(self._problem, self._judge, self._best.classes, self._whole)
+            self._control.raise_if_cancelled()
         return self._outcome(bound, complete)
+
+    def settle(self, classes: NDArray[np.int64]) -> LocalRecoding:
+        """The partition, changed where it must be."""
+        problem, allowed = self._problem, first_choice(self._problem, None)
+        if not self._keep(_Partition.of(problem, allowed, classes), ""):
+            labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
+            classes = classes.copy()
+            self._place(labels, classes)
+            if not self._keep(_Partition.of(problem, allowed, classes), ""):
+                raise _nothing_found()
+        return self._outcome(None, True)
 
     def _constructed(self, allowed: Allowed) -> Allowed:
         """Forms classes; for held columns, at one choice of levels after the other while that helps."""
@@ -280,6 +307,11 @@ class _Recoding:
         if problem.costs.surrogate is not None:
             account += f"; minimized was {problem.costs.surrogate}"
         return LocalRecoding(classes, levels, final.score, bound, complete, account)
+
+
+def _nothing_found() -> InfeasibleError:
+    message = "no classes were found that the privacy models release within the level limits"
+    return InfeasibleError("INFEASIBLE", message)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

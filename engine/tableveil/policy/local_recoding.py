@@ -24,10 +24,12 @@ _SUMS = (LossModel, PrecisionModel, EntropyModel)
 class LocalRecoding:
     """Every class of records has levels of its own, instead of one transformation for all.
 
-    `most_levels` bounds, by column, at how many different levels the column may be released.
+    `most_levels` bounds, by column, at how many different levels the column may be released. `classes_of` is the number
+    of a release whose classes are used again; None forms all anew.
     """
 
     most_levels: tuple[tuple[str, int], ...] = ()
+    classes_of: int | None = None
 
 
 def check_local_recoding(policy: Policy) -> Iterator[Fault]:

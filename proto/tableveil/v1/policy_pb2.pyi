@@ -1019,6 +1019,14 @@ class LocalRecoding(_message.Message):
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
     MOST_LEVELS_FIELD_NUMBER: _builtins.int
+    CLASSES_OF_FIELD_NUMBER: _builtins.int
+    classes_of: _builtins.str
+    """The name of a release, such as `releases/3`, whose classes are used again: a record goes to the class whose labels
+    it has, the cheapest of several. Only records that fit none, or whose class would fail a model now, are recoded
+    anew, merged or suppressed. Default: all classes are formed anew. Refused: a release that the caller may not read as
+    its steward, that waits for approval, or that was rejected, withdrawn, replaced or changed; one of other
+    quasi-identifiers or of aggregates; labels that the hierarchies and the level limits do not have.
+    """
     @_builtins.property
     def most_levels(self) -> _containers.ScalarMap[_builtins.str, _builtins.int]:
         """At how many different levels a column may be released, by column: 1 holds it at one level for all records, 2 lets
@@ -1030,10 +1038,11 @@ class LocalRecoding(_message.Message):
         self,
         *,
         most_levels: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        classes_of: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["most_levels", b"most_levels"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["classes_of", b"classes_of", "most_levels", b"most_levels"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

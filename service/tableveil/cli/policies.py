@@ -30,7 +30,7 @@ REQUEST_ID = click.option(
 LEVELS_OF = click.option(
     "--levels-of",
     metavar="RELEASE",
-    help="Search nothing: use the levels that this release has, on data of the same shape.",
+    help="Use the levels, or by local recoding the classes, of this release on data of the same shape.",
 )
 DRY_RUN = click.option(
     "--dry-run",

@@ -1,4 +1,4 @@
-"""The transformation that an earlier release found, for other data of the same shape."""
+"""The levels or the classes that an earlier release found, for other data of the same shape."""
 
 from __future__ import annotations
 
@@ -11,16 +11,24 @@ _MOST_NAMED = 5
 def use_levels_of(policy: policy_pb2.Policy, release: release_service_pb2.Release) -> None:
     """Gives every quasi-identifier of the policy, as `search.levels`, the level it has in the release.
 
+    A policy of local recoding uses the classes of the release again, whose labels the server reads.
+
     Raises:
         InvalidError: The policy gives levels already, its quasi-identifiers are not those of the release, or the
             release's records have levels of their own.
     """
+    if policy.HasField("local_recoding"):
+        if policy.local_recoding.classes_of not in ("", release.name):
+            found, hint = policy.local_recoding.classes_of, f"Remove it from the policy to use those of {release.name}."
+            raise InvalidError.of("LEVELS_GIVEN", "local_recoding.classes_of", shortened(found), release.name, hint)
+        policy.local_recoding.classes_of = release.name
+        return
     if policy.search.levels:
         hint = f"Remove them from the policy to use those of {release.name}."
         raise InvalidError.of("LEVELS_GIVEN", "search.levels", "levels", f"nothing beside {release.name}", hint)
     if any(result.levels for result in release.attributes):
         found = f"{release.name}, whose records have levels of their own"
-        hint = "Levels of record_level and local_recoding go with combinations of values: on other data, choose anew."
+        hint = "Add local_recoding to the policy: it uses their classes again. Or choose anew."
         raise InvalidError.of("LEVELS_OF_RECORDS", "search.levels", found, "a release of one transformation", hint)
     levels = {result.column: result.level for result in release.attributes}
     columns = {

@@ -9,8 +9,8 @@ from tableveil.convert.canonical import canonical_json
 from tableveil.convert.collect import Faults
 from tableveil.convert.copied import copied, result_to_proto
 from tableveil.convert.enums import CLASSIFIERS
-from tableveil.convert.names import release_name, release_number
-from tableveil.errors import Fault, InvalidError
+from tableveil.convert.names import release_name
+from tableveil.errors import Fault
 from tableveil.requests.classification import (
     DEFAULT_FOLDS,
     DEFAULT_MAX_RECORDS,
@@ -29,7 +29,7 @@ def classification_request_from_proto(
     """The request, None if there are faults; its document; and all faults."""
     faults = Faults()
     request = ClassificationRequest(
-        release=_release(message.release, faults) if message.release else None,
+        release=faults.release(message.release, "release") if message.release else None,
         classes=tuple(message.classes),
         features=tuple(message.features),
         classifiers=_classifiers(message, faults),
@@ -42,15 +42,6 @@ def classification_request_from_proto(
     faults.judged(check_classification_request(request))
     found = faults.all()
     return (None if found else request), canonical_json(message), found
-
-
-def _release(name: str, faults: Faults) -> int | None:
-    try:
-        return release_number(name, "release")
-    except InvalidError as error:
-        for fault in error.faults:
-            faults.add(fault.field, fault.found, fault.expected, fault.hint)
-    return None
 
 
 def _classifiers(message: v1.ClassificationRequest, faults: Faults) -> tuple[Classifier, ...]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from tableveil.convert.decimals import decimal_from_text
 from tableveil.convert.enums import E, EnumMap
-from tableveil.errors import Fault, shortened
+from tableveil.convert.names import release_number
+from tableveil.errors import Fault, InvalidError, shortened
 
 MOST_FAULTS = 10_000
 """A policy of a few megabytes can have millions of faults; nobody reads that many."""
@@ -47,6 +48,15 @@ class Faults:
         if number and member is None:
             self.add_enum(field, number, enum)
         return member
+
+    def release(self, name: str, field: str) -> int | None:
+        """The number in a release's name; None, after adding the fault, if it is no such name."""
+        try:
+            return release_number(name, field)
+        except InvalidError as error:
+            for fault in error.faults:
+                self.add(fault.field, fault.found, fault.expected, fault.hint)
+        return None
 
     def decimal(self, text: str, field: str) -> Decimal | None:
         """The decimal; None for an empty text, and, after adding the fault, for one that is no decimal."""

@@ -44,6 +44,9 @@ def frontier_from_proto(
         hint = "Leave it out, with the aggregations, and give the quasi-identifiers hierarchies; or ask for releases."
         expected = "nothing, because a frontier searches a lattice of transformations"
         faults.append(Fault("microaggregation", "microaggregation for a frontier", expected, hint))
+    if policy is not None and policy.local_recoding is not None and policy.local_recoding.classes_of is not None:
+        hint = "Leave it out: a frontier forms classes anew for every k and limit."
+        faults.append(Fault("local_recoding.classes_of", "the classes of a release for a frontier", "nothing", hint))
     limits, found = _limits(message)
     faults += found
     if policy is None or own is None or faults:

@@ -154,9 +154,7 @@ class _Reader:
                 RecordLevel(message.record_level.adversary_knows_method) if message.HasField("record_level") else None
             ),
             local_recoding=(
-                LocalRecoding(tuple(sorted(message.local_recoding.most_levels.items())))
-                if message.HasField("local_recoding")
-                else None
+                self._local_recoding(message.local_recoding) if message.HasField("local_recoding") else None
             ),
             microaggregation=(
                 microaggregation_from_proto(message.microaggregation, self._faults)
@@ -164,6 +162,11 @@ class _Reader:
                 else None
             ),
         )
+
+    def _local_recoding(self, message: policy_pb2.LocalRecoding) -> LocalRecoding:
+        name, field = message.classes_of, "local_recoding.classes_of"
+        classes_of = self._faults.release(name, field) if name else None
+        return LocalRecoding(tuple(sorted(message.most_levels.items())), classes_of)
 
     def _person(self, message: policy_pb2.Policy) -> str | None:
         match message.WhichOneof("person"):

@@ -7,6 +7,7 @@ from tableveil.convert.decimals import decimal_to_text
 from tableveil.convert.enums import CHOOSE, IF_EXISTS, RELEASE_KINDS, ROLES, SEARCH_STRATEGIES, SUPPRESSED_RECORDS
 from tableveil.convert.game import game_to_proto
 from tableveil.convert.microaggregation import microaggregation_to_proto
+from tableveil.convert.names import release_name
 from tableveil.convert.population import population_to_proto
 from tableveil.convert.privacy import privacy_to_proto
 from tableveil.convert.quality import quality_to_proto
@@ -43,6 +44,8 @@ def policy_to_proto(policy: Policy) -> policy_pb2.Policy:
     if policy.local_recoding is not None:
         message.local_recoding.SetInParent()
         message.local_recoding.most_levels.update(dict(policy.local_recoding.most_levels))
+        if policy.local_recoding.classes_of is not None:
+            message.local_recoding.classes_of = release_name(policy.local_recoding.classes_of)
     if policy.microaggregation is not None:
         message.microaggregation.CopyFrom(microaggregation_to_proto(policy.microaggregation))
     if policy.person_column is None:

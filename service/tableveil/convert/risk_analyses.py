@@ -9,10 +9,9 @@ from google.protobuf import json_format
 from tableveil.convert.canonical import canonical_json
 from tableveil.convert.collect import Faults
 from tableveil.convert.copied import copied, result_to_proto
-from tableveil.convert.names import release_number
 from tableveil.convert.population import population_from_proto
 from tableveil.convert.tables import table_from_proto
-from tableveil.errors import Fault, InvalidError
+from tableveil.errors import Fault
 from tableveil.policy import DEFAULT_RISK_THRESHOLDS
 from tableveil.requests.risk_analysis import RiskRequest, check_risk_request
 from tableveil.state.kinds import JobKind
@@ -26,7 +25,10 @@ def risk_request_from_proto(message: risk_service_pb2.RiskRequest) -> tuple[Risk
     population = population_from_proto(message.population, faults) if message.HasField("population") else None
     release = None
     if message.WhichOneof("subject") == "release":
-        release = _release(message.release, faults)
+        release = faults.release(message.release, "release")
+        if release is None:
+            # The request does name a subject, which cannot be read.
+            faults.guess("table")
     request = RiskRequest(
         table=table_from_proto(message.table) if message.HasField("table") else None,
         release=release,
@@ -42,17 +44,6 @@ def risk_request_from_proto(message: risk_service_pb2.RiskRequest) -> tuple[Risk
     faults.judged(check_risk_request(request))
     found = faults.all()
     return (None if found else request), canonical_json(message), found
-
-
-def _release(name: str, faults: Faults) -> int | None:
-    try:
-        return release_number(name, "release")
-    except InvalidError as error:
-        for fault in error.faults:
-            faults.add(fault.field, fault.found, fault.expected, fault.hint)
-        # The request does name a subject, which cannot be read.
-        faults.guess("table")
-    return None
 
 
 def _thresholds(message: risk_service_pb2.RiskRequest, faults: Faults) -> tuple[Decimal, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from tableveil.classes import ClassCounter, EquivalenceClasses
@@ -16,11 +16,13 @@ from tableveil.local_recoding import (
     parts,
     recode,
     released_classes,
+    reuse,
 )
 from tableveil.pipelines.advice import says_nothing
 from tableveil.pipelines.guarantees import classes_before
 from tableveil.pipelines.infeasible import nothing_valid, refusing, values_unprotected
 from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.known_classes import known_classes
 from tableveil.pipelines.local_frontier import LocalSource, alternatives
 from tableveil.pipelines.local_problem import (
     all_of,
@@ -66,11 +68,12 @@ class LocalRecodingMethod:
         counter = open_counter(job.session, counts.base, counts.lattice.bottom)
         rows = combination_rows(job.session, counts.base)
         problem = problem_of(counts.policy, counts, counter, rows)
+        whole = _whole(counts, counter)
         limit = counts.policy.search.time_limit_seconds
         try:
             if limit is not None:
                 job.control.limit(started + float(limit))
-            whole, found = _recoded(job, counts, counter, rows, problem)
+            found = _found(job, counts, whole, rows, problem)
         finally:
             job.control.limit(None)
         released = released_classes(problem, found)
@@ -105,39 +108,79 @@ class LocalRecodingMethod:
         )
 
 
-def _recoded(
-    job: JobContext, counts: Counted, counter: ClassCounter, rows: CombinationRows, problem: LocalProblem
-) -> tuple[Problem, LocalRecoding]:
-    """The search of transformations, and the best partition, at least as good as the best transformation it found.
+def _found(
+    job: JobContext, counts: Counted, whole: Problem, rows: CombinationRows, problem: LocalProblem
+) -> LocalRecoding:
+    """The partition to release: of the classes of an earlier release, or the best that is found.
 
     Raises:
         InfeasibleError: nothing meets the policy; the hints are those of full-domain generalization.
     """
-    whole, found = _full_domain(job, counts, counter)
+    policy = counts.policy
+    number = policy.local_recoding.classes_of if policy.local_recoding is not None else None
+    if number is None:
+        return _recoded(job, counts, whole, rows, problem)
+    known, known_in_all = known_classes(job.session, policy, counts.dictionaries, counts.lattice, number)
+    try:
+        reused = reuse(problem, known, job.control, _progress(job, 0, counts.lattice.size))
+    except InfeasibleError:
+        raise _infeasible(job, counts, whole, proven=False) from None
+    account = (
+        f"{reused.classes:,} of {known_in_all:,} classes of releases/{number} have {reused.records:,} records; "
+        f"{len(reused.recoding.levels) - reused.classes:,} other classes have the rest of those released"
+    )
+    if problem.costs.surrogate is not None:
+        account += f"; minimized was {problem.costs.surrogate}"
+    return replace(reused.recoding, account=account)
+
+
+def _progress(job: JobContext, checked: int, size: int) -> Callable[[LocalProgress], None]:
+    def progress(progress: LocalProgress) -> None:
+        job.report.on_progress(Progress(checked, size, progress.best_score, progress.lower_bound, None))
+
+    return progress
+
+
+def _recoded(
+    job: JobContext, counts: Counted, whole: Problem, rows: CombinationRows, problem: LocalProblem
+) -> LocalRecoding:
+    """The best partition, at least as good as the best transformation that is found first.
+
+    Raises:
+        InfeasibleError: nothing meets the policy; the hints are those of full-domain generalization.
+    """
+    found = _full_domain(job, counts.policy, whole)
     incumbent = None
     if found.best is not None:
-        incumbent = partition_of(whole.privacy, counter, found.best.transformation, rows.combinations)
-    size = counts.lattice.size
-
-    def progress(progress: LocalProgress) -> None:
-        job.report.on_progress(Progress(found.checked, size, progress.best_score, progress.lower_bound, None))
-
+        incumbent = partition_of(whole.privacy, whole.counter, found.best.transformation, rows.combinations)
     try:
         if problem.suppressible < 0:
             raise InfeasibleError("INFEASIBLE", "too many records are withheld")
-        return whole, recode(problem, job.control, incumbent, progress)
+        return recode(problem, job.control, incumbent, _progress(job, found.checked, counts.lattice.size))
     except (InfeasibleError, Stopped):
         job.control.raise_if_cancelled()
-        job.control.limit(None)
-        less = relaxed(job, counts.policy, whole, counts.base, proven=found.complete)
-        why = why_infeasible(whole)
-        raise nothing_valid(counts.policy, choosing_models(counts.policy), why, counter.withheld, less) from None
+        raise _infeasible(job, counts, whole, proven=found.complete) from None
 
 
-def _full_domain(job: JobContext, counts: Counted, counter: ClassCounter) -> tuple[Problem, SearchOutcome]:
-    """The best transformation by the minimized sum, within a part of the time."""
+def _infeasible(job: JobContext, counts: Counted, whole: Problem, *, proven: bool) -> InfeasibleError:
+    job.control.limit(None)
+    policy, withheld = counts.policy, whole.counter.withheld
+    less = relaxed(job, policy, whole, counts.base, proven=proven)
+    return nothing_valid(policy, choosing_models(policy), why_infeasible(whole), withheld, less)
+
+
+def _full_domain(job: JobContext, policy: Policy, whole: Problem) -> SearchOutcome:
+    """The best transformation, within a part of the time."""
+    # The control of the whole job has a later deadline, which the search would replace.
+    part = job.control.part(1.0)
+    part.limit(part.now() + seconds_for_incumbent(policy))
+    return search(whole, policy.search, part, job.report.on_progress)
+
+
+def _whole(counts: Counted, counter: ClassCounter) -> Problem:
+    """The problem of full-domain generalization, by the minimized sum."""
     policy, suppressible = counts.policy, counts.policy.suppressible(counter.records)
-    problem = Problem(
+    return Problem(
         counts.lattice,
         counter,
         privacy_for(choosing_models(policy), policy, counts.base, counter),
@@ -145,10 +188,6 @@ def _full_domain(job: JobContext, counts: Counted, counter: ClassCounter) -> tup
         suppressible,
         shows_suppressed(policy),
     )
-    # The control of the whole job has a later deadline, which the search would replace.
-    part = job.control.part(1.0)
-    part.limit(part.now() + seconds_for_incumbent(policy))
-    return problem, search(problem, policy.search, part, job.report.on_progress)
 
 
 def _own(plan: ReleasePlan) -> OwnLevels:

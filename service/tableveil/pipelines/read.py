@@ -21,6 +21,7 @@ from tableveil.hierarchy import InlineLevels, RuleHierarchy
 from tableveil.hierarchy.definition import ListedHierarchy
 from tableveil.lattice import Lattice
 from tableveil.pipelines.joint_features import joint_dictionaries
+from tableveil.pipelines.known_classes import check_known_classes
 from tableveil.pipelines.lattice import lattice_of
 from tableveil.pipelines.privacy import (
     check_contained,
@@ -103,7 +104,7 @@ class Dictionaries:
 def check_request(session: Session, policy: Policy) -> tuple[Source | None, Policy, list[Fault]]:
     """Faults that show without reading the source's rows; the source; and the policy with all known roles."""
     source, policy, faults = resolve_source(session, policy)
-    return source, policy, [*faults, *check_target(session, policy, source)]
+    return source, policy, [*faults, *check_target(session, policy, source), *check_known_classes(session, policy)]
 
 
 def resolve_fully(session: Session, policy: Policy, store: bool) -> tuple[Source, Policy, FoundHierarchies]:

@@ -9,6 +9,7 @@ from tableveil.backend import Session
 from tableveil.errors import Fault, InvalidError
 from tableveil.hierarchy import SafeHarborZip, TableLevels
 from tableveil.pipelines.job import JobContext
+from tableveil.pipelines.known_classes import check_known_classes
 from tableveil.policy import Policy, Population, ReleaseTarget, TableReference
 from tableveil.source import Source, resolve_source
 from tableveil.state.kinds import JobKind
@@ -26,8 +27,9 @@ class Work:
     does the work, inserts the job's outcome, and returns the number of the result; if it raises, nothing was written.
 
     `released` is the policy whose release is written, but nowhere that lasts if it is `rehearsed`. `release` is the
-    number of a release that is read: its objects have to stay until the job has ended. The tables of the population, of
-    the query and of the hierarchies may be read beside the source. The owner is warned before the job has ended.
+    number of a release that is read, `classes_of` that of one whose classes are used again: their objects have to stay
+    until the job has ended. The tables of the population, of the query and of the hierarchies may be read beside the
+    source. The owner is warned before the job has ended.
     """
 
     kind: JobKind
@@ -38,6 +40,7 @@ class Work:
     released: Policy | None = None
     rehearsed: bool = False
     release: int | None = None
+    classes_of: int | None = None
     population: Population | None = None
     source_query: str = ""
     hierarchy_tables: tuple[TableReference, ...] = ()
@@ -56,7 +59,7 @@ def policy_work(
 
     def admit(session: Session) -> TableReference:
         source, _, faults = resolve_source(session, policy)
-        return fitting(source, faults).reference
+        return fitting(source, [*faults, *check_known_classes(session, policy)]).reference
 
     definitions = [attribute.hierarchy for attribute in policy.attributes]
     return Work(
@@ -65,6 +68,7 @@ def policy_work(
         admit=admit,
         run=run,
         options=options,
+        classes_of=policy.local_recoding.classes_of if policy.local_recoding is not None else None,
         population=policy.population,
         source_query=policy.source_query,
         hierarchy_tables=tuple(

@@ -52,10 +52,12 @@ def tables_read(session: Session, work: Work, source: TableReference) -> tuple[T
 
 
 def tables_owned(session: Session, work: Work, reads: Iterable[TableReference]) -> tuple[TableReference, ...]:
-    """The tables that a job's principal has to own: those that it reads, and those that were read for its release."""
+    """The tables that a job's principal has to own: those that it reads, and those that were read for its releases."""
     if work.release is not None:
         population = work.population.table if work.population is not None else None
         reads = [*store.reads_of(session.ledger, work.release), *([population] if population is not None else [])]
+    if work.classes_of is not None:
+        reads = [*reads, *store.reads_of(session.ledger, work.classes_of)]
     return tuple(replace(read, schema=read.schema or "main") for read in reads)
 
 
@@ -108,7 +110,7 @@ def check_release_free(jobs: Iterable[Active], release: Release) -> None:
         used = {_name(read) for read in active.reads}
         used |= {(target.schema.casefold(), name.casefold()) for name in target.object_names} if target else set()
         is_used = not objects.isdisjoint(used)
-        if not active.job.state.ended and (is_used or active.work.release == release.number):
+        if not active.job.state.ended and (is_used or release.number in (active.work.release, active.work.classes_of)):
             raise ConflictError.of(
                 "RELEASE_IN_USE",
                 "name",

@@ -111,6 +111,7 @@ def _names(found: object, path: str) -> Iterator[str]:
             yield ".".join(filter(None, (found.release.schema, found.release.name)))
             yield from (f"target {name}" for name in found.release.publish if _TARGET.fullmatch(name))
             yield from _names(found.population, "population")
+            yield found.local_recoding.classes_of
             yield from _names([attribute.hierarchy for attribute in found.attributes], "hierarchy")
         case GrantRule():
             yield f"{AccessRole.Name(found.role)} for {found.principal or f'the group {found.group}'}"

@@ -57,7 +57,7 @@ def check_one_meaning(
     """
     faults = []
     for j, (dictionary, attribute) in enumerate(zip(dictionaries, policy.quasi_identifiers, strict=True)):
-        texts = _texts(session, dictionary) if lattice.bottom[j] == 0 else ()
+        texts = value_texts(session, dictionary) if lattice.bottom[j] == 0 else ()
         levels = ambiguous_levels(dictionary.levels, texts, range(lattice.bottom[j], lattice.top[j] + 1))
         if levels is not None:
             faults.append(
@@ -73,7 +73,7 @@ def check_one_meaning(
         raise InvalidError.about("LABELS_AMBIGUOUS", "labels of different levels cannot be told apart", faults)
 
 
-def _texts(session: Session, dictionary: Dictionary) -> list[str | None]:
+def value_texts(session: Session, dictionary: Dictionary) -> list[str | None]:
     """Per code, its value as a label at level 0."""
     value: exp.Expr = column("value")
     if dictionary.column.kind is ValueKind.FLOAT:

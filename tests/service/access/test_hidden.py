@@ -188,3 +188,11 @@ def test_names_of_the_other_ward_read_as_if_they_were_nothing(house: House, how:
     assert found[0] != "OK" or "checked" in how
     for ghost in (GHOSTS, {**GHOSTS, "ward_b": "ward_b"}):
         assert plain(found) == plain(outcome(house, *asked(ghost)[how])), ghost
+
+
+@pytest.mark.parametrize("method", ["JobService/CheckPolicy", "JobService/SubmitJob", "DryRunService/SubmitDryRun"])
+def test_classes_of_the_other_ward_are_as_if_they_were_nothing(house: House, method: str) -> None:
+    theirs, nobodys = (policy("ward_a", "again", local_recoding={"classes_of": f"releases/{i}"}) for i in (1, 9))
+    code, text = house.ask("ann", method, policy=theirs)
+    assert "local_recoding.classes_of" in text
+    assert (code, text.replace("releases/1", "releases/9")) == house.ask("ann", method, policy=nobodys)

@@ -313,3 +313,19 @@ class held_up:  # noqa: N801
 
     def __exit__(self, *exception: object) -> None:
         self._open.set()
+
+
+def test_a_release_with_the_classes_of_another_is_seen_by_stewards_of_both(house: House) -> None:
+    def released(who: str, ward: str, **changes: Any) -> str:
+        used = policy(ward, f"{who}_again", local_recoding={"classes_of": "releases/2"}, **changes)
+        job = submitted(house, who, "JobService/SubmitJob", policy=used)
+        assert job.state == job_service_pb2.JOB_STATE_SUCCEEDED, job.failure
+        return job.result
+
+    own, mixed = released("bob", "ward_b"), released("admin", "ward_a", source=table("ward_a", "copied"))
+    assert "classes of releases/2 have 60 records" in house.clients["bob"].get_release(own).proof.strategy
+    for who in ("ann", "bob"):
+        with pytest.raises(NotFoundError):
+            house.clients[who].get_release(mixed)
+    for name in (own, mixed):
+        house.clients["admin"].withdraw_release(name, "a test")

@@ -113,6 +113,18 @@ def test_levels_of_a_release_whose_records_have_their_own(run: Run, service: Fak
 
 
 @pytest.mark.usefixtures("job")
+@pytest.mark.parametrize(("given", "error"), [("", ""), ("releases/3", ""), ("releases/2", "LEVELS_GIVEN")])
+def test_classes_of_a_release(run: Run, service: FakeService, tmp_path: Path, given: str, error: str) -> None:
+    policy = samples.policy()
+    policy.local_recoding.classes_of = given
+    path = tmp_path / "local.yaml"
+    path.write_text(to_yaml(policy))
+    result = run("submit", str(path), "--levels-of", "releases/3")
+    assert error in result.stderr
+    assert [asked.local_recoding.classes_of for asked in submitted(service)] == ([] if error else ["releases/3"])
+
+
+@pytest.mark.usefixtures("job")
 def test_levels_of_a_release_beside_levels_of_the_policy(run: Run, service: FakeService, tmp_path: Path) -> None:
     policy = samples.policy()
     policy.search.levels["sex"] = 1

@@ -70,6 +70,13 @@ def test_the_target_does_not_matter() -> None:
     assert message.release.name == "\0"
 
 
+def test_classes_of_a_release_are_of_one_k() -> None:
+    message = samples.policy()
+    message.search.Clear()
+    message.local_recoding.classes_of = "releases/3"
+    assert fields(asked(policy=message)) == ["local_recoding.classes_of"]
+
+
 def test_all_faults_at_once() -> None:
     message = samples.policy()
     message.suppression_limit = "2"

@@ -66,6 +66,7 @@ from tableveil.policy import (
     KLDivergenceModel,
     KLWeighting,
     KMap,
+    LocalRecoding,
     LossModel,
     NoAttack,
     NTCloseness,
@@ -227,6 +228,12 @@ POLICIES = st.builds(
     population=st.none() | POPULATIONS,
     game=st.none() | st.builds(Game, DECIMALS, DECIMALS, DECIMALS, DECIMALS),
     record_level=st.none() | st.builds(RecordLevel, st.booleans()),
+    local_recoding=st.none()
+    | st.builds(
+        LocalRecoding,
+        st.dictionaries(NAMES, st.integers(1, 9), max_size=2).map(lambda most: tuple(sorted(most.items()))),
+        st.none() | st.integers(1, 10**9),
+    ),
 )
 
 

@@ -13,7 +13,7 @@ from tableveil.convert import stored_policy
 from tableveil.errors import ConflictError, InvalidError, NotFoundError
 from tableveil.lookups import Releases
 from tableveil.pipelines.utility_report import utility_report_work
-from tableveil.policy import IfExists, ReleaseKind, ReleaseTarget, TableReference
+from tableveil.policy import IfExists, LocalRecoding, ReleaseKind, ReleaseTarget, TableReference
 from tableveil.runtime import JobManager
 from tableveil.state.jobs import JobState
 from tests.migrated import opened
@@ -147,6 +147,7 @@ def test_not_while_a_job_uses_it(open_manager: Open, gate: Gate) -> None:
         lambda: submit(one, replacing).number,
         lambda: submit(one, to("other", source=TableReference("", "main", "released"))).number,
         lambda: one.submit(utility_report_work(RELEASE, "{}", stored_policy)).number,
+        lambda: submit(one, to("next", local_recoding=LocalRecoding(classes_of=RELEASE))).number,
     ]
     for use in users:
         user = use()

@@ -228,10 +228,11 @@ def test_every_table_and_hierarchy_that_a_policy_reads_is_named(channel: grpc.Ch
         release=policy_pb2.ReleaseTarget(schema="main", name="released"),
         population=policy_pb2.Population(table=table("people")),
         attributes=[policy_pb2.Attribute(column="age", hierarchy=hierarchy) for hierarchy in hierarchies],
+        local_recoding=policy_pb2.LocalRecoding(classes_of="releases/3"),
     )
     refused(partial(JobServiceStub(channel).SubmitJob, v1.SubmitJobRequest(policy=policy)))
     assert audit.entries[0].resources == (
-        *("main.patients", "main.released", "main.people"),
+        *("main.patients", "main.released", "main.people", "releases/3"),
         *("zips", "main.regions", "main.census"),
     )
 

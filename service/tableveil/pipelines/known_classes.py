@@ -1,0 +1,96 @@
+"""The classes of an earlier release that a policy uses again: whether it may, and their labels for its hierarchies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tableveil.backend import Session
+from tableveil.dictionary import Dictionary
+from tableveil.errors import Fault, InvalidError, TableveilError, shortened
+from tableveil.lattice import Lattice
+from tableveil.local_recoding import KnownClasses
+from tableveil.pipelines.released_rows import current_release
+from tableveil.policy import AttributePolicy, Policy
+from tableveil.release import require_public
+from tableveil.release.class_labels import Label, class_labels, meanings
+from tableveil.state.releases import RELEASES
+
+FIELD = "local_recoding.classes_of"
+
+
+def check_known_classes(session: Session, policy: Policy) -> list[Fault]:
+    """The faults of the release whose classes are used again, as the caller sees it."""
+    number = None if policy.local_recoding is None else policy.local_recoding.classes_of
+    if number is None:
+        return []
+    try:
+        release = current_release(session, number)
+        require_public(release)
+    except TableveilError as error:
+        return [Fault(FIELD, fault.found, fault.expected, fault.hint) for fault in error.faults]
+    hint = "Take a release of the same columns, or form all classes anew."
+    if any(attribute.aggregation for attribute in release.attributes):
+        return [Fault(FIELD, f"releases/{number}, whose values are aggregated", "a release of labels", hint)]
+    wanted = {attribute.column for attribute in policy.quasi_identifiers}
+    there = {attribute.column for attribute in release.attributes}
+    if wanted != there:
+        parts = (("the policy", wanted - there), (f"releases/{number}", there - wanted))
+        differ = "; ".join(
+            f"{', '.join(map(shortened, sorted(some)))} only in {where}" for where, some in parts if some
+        )
+        return [Fault(FIELD, f"a release of other quasi-identifiers: {differ}", "the policy's quasi-identifiers", hint)]
+    return []
+
+
+def known_classes(
+    session: Session, policy: Policy, dictionaries: Sequence[Dictionary], lattice: Lattice, number: int
+) -> tuple[KnownClasses, int]:
+    """The classes of the release of that number that the values of the source could have, and how many it has in all.
+
+    Raises:
+        InvalidError: The release is not there any more, or the policy's hierarchies, level limits or held columns do
+            not have its labels.
+        ConflictError: The release's classes are gone, or were changed.
+    """
+    with session.transaction():
+        faults, release = check_known_classes(session, policy), RELEASES.find(session.ledger, number)
+        if faults or release is None:
+            raise _unfit(faults)
+        labels = class_labels(session, release, [attribute.column for attribute in policy.quasi_identifiers])
+        found = []
+        for j, attribute in enumerate(policy.quasi_identifiers):
+            there = [row[j] for row in labels]
+            known = meanings(session, dictionaries[j], range(lattice.bottom[j], lattice.top[j] + 1))
+            others = meanings(session, dictionaries[j], range(dictionaries[j].levels.top + 1)).keys() - known.keys()
+            found.append(np.array([known.get(label, (-1, -1)) for label in there], np.int64).reshape(-1, 2))
+            faults += _faults(policy, attribute, there, others, found[-1][:, 0])
+    if faults:
+        raise _unfit(faults)
+    both = np.stack(found, axis=1)
+    usable = both[(both >= 0).all(axis=(1, 2))]
+    return KnownClasses(usable[:, :, 0], usable[:, :, 1]), len(labels)
+
+
+def _unfit(faults: list[Fault]) -> InvalidError:
+    return InvalidError.about("CLASSES_DO_NOT_FIT", "the classes of the earlier release do not fit", faults)
+
+
+def _faults(
+    policy: Policy, attribute: AttributePolicy, labels: list[Label], others: set[Label], levels: NDArray[np.int64]
+) -> Iterator[Fault]:
+    """The faults of a column whose classes have these `labels`, at these `levels`; `others` are out of the limits."""
+    field, column = f"attributes[{policy.attributes.index(attribute)}]", shortened(attribute.column)
+    used, outside = np.unique(levels[levels >= 0]), len(others.intersection(labels))
+    if outside:
+        found = f"limits beyond which {column} has {outside:,} labels in the release"
+        yield Fault(field, found, "a minimum_level and a maximum_level between which all of them are")
+    elif labels and not len(used):
+        found = f"values and labels of which {column} has none in the release"
+        yield Fault(f"{field}.hierarchy", found, "values of the same kind, and the hierarchy of the release")
+    options = policy.local_recoding
+    most = dict(options.most_levels).get(attribute.column) if options is not None else None
+    if most is not None and len(used) > most:
+        yield Fault(f"local_recoding.most_levels[{column}]", str(most), f"at least the {len(used)} of the release")

@@ -1,0 +1,47 @@
+"""The labels of a release's classes, read from its public objects, and what they stand for in other hierarchies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from tableveil.backend import Session, cast, column, table
+from tableveil.dictionary import Dictionary
+from tableveil.errors import ConflictError, shortened
+from tableveil.release.own_levels import value_texts
+from tableveil.release.target import objects_called
+from tableveil.release.withdraw import is_as_written
+from tableveil.state.release_objects import ObjectKind
+from tableveil.state.releases import Release
+
+Label = str | None
+
+
+def class_labels(session: Session, release: Release, columns: Sequence[str]) -> list[tuple[Label, ...]]:
+    """Per class of a public release the labels of these columns as text, in the order of the labels.
+
+    Raises:
+        ConflictError: The table of classes is gone, or was changed after it was written.
+    """
+    item = next(item for item in release.objects if item.kind is ObjectKind.CLASSES)
+    if not is_as_written(session, release, item, objects_called(session, release.target_schema, [item.name])):
+        raise ConflictError.of(
+            "RELEASE_CHANGED",
+            "release",
+            f"releases/{release.number}, whose table {shortened(item.name)} was changed or dropped",
+            "a release whose classes are as they were written",
+        )
+    labels = [cast(column(name), "VARCHAR") for name in columns]
+    query = exp.select(*labels).from_(table(item.name, release.target_schema, session.catalog))
+    found: list[tuple[Label, ...]] = session.rows(query.order_by(*(label.copy() for label in labels)))
+    return found
+
+
+def meanings(session: Session, dictionary: Dictionary, levels: range) -> Mapping[Label, tuple[int, int]]:
+    """Per label at these levels the least level that has it, and its group there."""
+    known: dict[Label, tuple[int, int]] = {}
+    for level in reversed(levels):
+        labels = dictionary.levels.labels[level - 1] if level else value_texts(session, dictionary)
+        known |= {label: (level, group) for group, label in enumerate(labels)}
+    return known
