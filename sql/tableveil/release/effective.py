@@ -45,17 +45,16 @@ EXPECTED = 5
 """A pair that chance would make so often, and that does not occur, cannot occur."""
 
 MOST_TRIPLES = 20_000_000
-"""The most triples of class, own value and value of the column; beyond it, only an even part of the records is used."""
+"""The most triples of class, own value and row; beyond it, only an even part of the classes is looked at."""
 
 _ROWS = "effective_rows"
 _KEPT, _POOL = range(2)
 
 _PAIRS = (
-    "own AS (SELECT l, p, sum(n) AS own, count(*) AS seen FROM effective_pairs GROUP BY ALL), "
     "of_value AS (SELECT l, v, sum(n) AS total FROM effective_pairs GROUP BY ALL), "
-    "labels AS (SELECT l, sum(own) AS size, max(own) AS most FROM own GROUP BY l)"
+    "labels AS (SELECT l, sum(own) AS size, max(own) AS most FROM effective_own GROUP BY l)"
 )
-"""The records with each own value and each value of the column, both by the label `l` of the own value."""
+"""The records with each value of the column, by the label `l` of the own value, and those with each label."""
 
 
 def _present(total: str) -> str:
@@ -65,20 +64,29 @@ def _present(total: str) -> str:
     return f"CASE WHEN {left} < own THEN 1 ELSE greatest(0, 1 - {absent}) END"
 
 
-# An own value that most records of its label have cannot be left half of the values: it is no power.
-_INDEPENDENT = (
-    f"WITH {_PAIRS}, alike AS ("
-    "SELECT l, own, size, count(*) AS times, sum(seen) AS seen FROM own JOIN labels USING (l) GROUP BY ALL), "
-    f"cells AS (SELECT sum(times) AS times, {_present('total')} AS chance, "
-    f"if(2 * own <= size, {_present('total')} - {_present('2 * total')} / 2, 0) AS power "
-    "FROM alike JOIN of_value USING (l) GROUP BY size, own, total), "
-    "sums AS (SELECT (SELECT sum(seen) FROM alike) AS seen, sum(times * chance) AS expected, "
-    "sum(times * power) AS power, sqrt(sum(times * chance * (1 - chance))) AS error FROM cells) "
-    f"SELECT coalesce(seen >= expected - {ERRORS} * error AND power > 0 AND power >= {POWER} * error, false) FROM sums"
-)
+def _independent(share: int) -> str:
+    """Whether the column is shown to be independent, by one of `share` values.
+
+    An own value that most records of its label have cannot be left half of the values: it is no power.
+    """
+    return (
+        f"WITH {_PAIRS}, alike AS ("
+        "SELECT l, own, size, count(*) AS times, sum(seen) AS seen FROM effective_own JOIN labels USING (l) "
+        f"LEFT JOIN (SELECT l, p, count(*) AS seen FROM effective_pairs WHERE v % {share} = 0 GROUP BY ALL) "
+        "USING (l, p) GROUP BY ALL), "
+        f"cells AS (SELECT sum(times) AS times, {_present('total')} AS chance, "
+        f"if(2 * own <= size, {_present('total')} - {_present('2 * total')} / 2, 0) AS power "
+        f"FROM alike JOIN of_value USING (l) WHERE v % {share} = 0 GROUP BY size, own, total), "
+        "sums AS (SELECT (SELECT sum(seen) FROM alike) AS seen, sum(times * chance) AS expected, "
+        "sum(times * power) AS power, sqrt(sum(times * chance * (1 - chance))) AS error FROM cells) "
+        f"SELECT coalesce(seen >= expected - {ERRORS} * error AND power > 0 AND power >= {POWER} * error, false) "
+        "FROM sums"
+    )
+
 
 _FITTING_VALUES = (
-    "SELECT people.class, people.p, fitting.v, held.n FROM effective_fitting AS fitting JOIN held USING (v) "
+    "SELECT people.class, people.p, fitting.v, held.n FROM effective_fitting AS fitting "
+    "JOIN effective_held AS held USING (v) "
     "JOIN effective_people AS people ON people.class = held.class AND people.p = fitting.p"
 )
 """The rows of a class that fit an own value `p`, or do not.
@@ -87,7 +95,7 @@ Pairs that never occur are not looked at, so that a column of many values costs 
 """
 
 _MISSING = (
-    "SELECT p, v FROM own JOIN (SELECT l, v, total, size FROM of_value JOIN labels USING (l) "
+    "SELECT p, v FROM effective_own JOIN (SELECT l, v, total, size FROM of_value JOIN labels USING (l) "
     f"WHERE most * total >= {EXPECTED} * size) USING (l) WHERE own * total >= {EXPECTED} * size "
     "EXCEPT SELECT p, v FROM effective_pairs"
 )
@@ -98,12 +106,12 @@ Values too rare for the most frequent own value are left out first. Else every v
 
 # Running totals: the number of records with an own value in a range is the difference of two.
 _FITTING_RANGES = (
-    "own AS (SELECT p, sum(sum(n)) OVER (ORDER BY p) AS upto FROM effective_pairs GROUP BY p), "
+    "own AS (SELECT p, sum(sum(own)) OVER (ORDER BY p) AS upto FROM effective_own GROUP BY p), "
     "of_value AS (SELECT v, p, sum(n) OVER (PARTITION BY v ORDER BY p) AS upto, sum(n) OVER (PARTITION BY v) AS total "
     "FROM effective_pairs), "
     "ranged AS (SELECT people.*, upper.upto - coalesce(lower.upto, 0) AS own FROM effective_people AS people "
     "ASOF JOIN own AS upper ON people.high >= upper.p ASOF LEFT JOIN own AS lower ON people.low > lower.p), "
-    "triples AS (SELECT ranged.*, held.v, held.n FROM ranged JOIN held USING (class)), "
+    "triples AS (SELECT ranged.*, held.v, held.n FROM ranged JOIN effective_held AS held USING (class)), "
     "found AS (SELECT triples.*, upper.upto - coalesce(lower.upto, 0) AS paired, upper.total FROM triples "
     "ASOF LEFT JOIN of_value AS upper ON triples.v = upper.v AND triples.high >= upper.p "
     "ASOF LEFT JOIN of_value AS lower ON triples.v = lower.v AND triples.low > lower.p) "
@@ -143,15 +151,15 @@ def effective_ks(
             continue
         # Suppressed records that are shown have no label: every quasi-identifier of theirs is hidden.
         shown = f"({_KEPT}, {_POOL})" if hidden and pool else f"({_KEPT})" if hidden else f"({_POOL})"
-        _stage_people(session, j, shown, "(max(p) - min(p))" if _ordered(released) else "0")
-        fits = {i: _stage_fits(session, j, i, shown, _ordered(released)) for i in range(len(measured))}
+        share = _stage_people(session, j, shown, "(max(p) - min(p))" if _ordered(released) else "0")
+        fits = {i: _stage_fits(session, j, i, shown, share, _ordered(released)) for i in range(len(measured))}
         for i, attribute in enumerate(measured):
             singly[i] = _lesser(singly.get(i), EffectiveK((attribute,), fits[i].least, released.name))
         if len(joint) > 1:
             telling = {i: fits[i] for i in joint if fits[i].tells}
             least = _jointly(session, shown, telling) if len(telling) > 1 else min(fits[i].least for i in joint)
             together = _lesser(together, EffectiveK(tuple(measured[i] for i in joint), least, released.name))
-        for made in ("people", *(f"fits_{i}" for i in range(len(measured)))):
+        for made in ("people", "own", *(f"fits_{i}" for i in range(len(measured)))):
             session.execute(f"DROP TABLE temp.main.effective_{made}")
     session.execute(f"DROP TABLE temp.main.{_ROWS}")
     return list(singly.values()), together
@@ -256,16 +264,32 @@ def _place(session: Session, j: int, aggregated: AggregatedDictionary) -> None:
         session.execute(f"UPDATE temp.main.{_ROWS} SET q{j} = position FROM positions WHERE q{j} = code")
 
 
-def _stage_people(session: Session, j: int, shown: str, width: str) -> None:
-    """The own values to look for: a row per class and own value, with the range that the value stands for."""
+def _stage_people(session: Session, j: int, shown: str, width: str) -> int:
+    """The own values to look for: a row per class and own value, with the range that the value stands for.
+
+    Returns the number of values of a column of which one has to be looked at, so that work is bounded.
+    """
+    session.stage("effective_own", f"SELECT l{j} AS l, q{j} AS p, count(*) AS own FROM {_ROWS} GROUP BY ALL")
+    session.stage(
+        "effective_everybody",
+        f"SELECT class, q{j} AS p, count(*) AS n FROM {_ROWS} WHERE shown IN {shown} GROUP BY ALL",
+    )
     session.stage(
         "effective_people",
-        "WITH people AS ("
-        f"SELECT class, q{j} AS p, count(*) AS n FROM {_ROWS} WHERE shown IN {shown} GROUP BY ALL), "
-        f"classes AS (SELECT class, {width} / 2 AS half, count(*) * sum(n) AS triples FROM people GROUP BY class) "
-        "SELECT class, p, p - half AS low, p + half AS high FROM people JOIN classes USING (class) "
-        f"WHERE hash(class, p) % (1 + (SELECT sum(triples) FROM classes) // {MOST_TRIPLES})::UBIGINT = 0",
+        f"WITH classes AS (SELECT class, {width} / 2 AS half, count(*) * sum(n)::BIGINT AS triples "
+        "FROM effective_everybody GROUP BY class), "
+        # Classes are hashes: their order is random. The first one is always looked at, however large it is.
+        f"part AS (SELECT *, triples // {MOST_TRIPLES} + 1 AS share FROM classes "
+        f"QUALIFY sum(triples // share) OVER (ORDER BY class) - triples // share <= {MOST_TRIPLES}) "
+        "SELECT class, p, p - half AS low, p + half AS high FROM effective_everybody JOIN part USING (class) "
+        "WHERE hash(class, p) % share::UBIGINT = 0",
     )
+    triples = session.value(
+        "SELECT coalesce(sum(triples), 0) FROM "
+        "(SELECT count(*) * sum(n) AS triples FROM effective_everybody GROUP BY class)"
+    )
+    session.execute("DROP TABLE temp.main.effective_everybody")
+    return 1 + int(triples) // MOST_TRIPLES
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,23 +304,33 @@ class _Fits:
     excluding: bool
 
 
-def _stage_fits(session: Session, j: int, i: int, shown: str, ordered: bool) -> _Fits:
+def _stage_fits(session: Session, j: int, i: int, shown: str, share: int, ordered: bool) -> _Fits:
     """Finds which rows of a class fit which own values."""
-    session.stage("effective_pairs", f"SELECT l{j} AS l, q{j} AS p, v{i} AS v, count(*) AS n FROM {_ROWS} GROUP BY ALL")
+    session.stage(
+        "effective_held",
+        f"SELECT class, v{i} AS v, count(*) AS n FROM {_ROWS} SEMI JOIN effective_people USING (class) "
+        f"WHERE shown IN {shown} GROUP BY ALL",
+    )
+    session.stage(
+        "effective_pairs",
+        f"SELECT l{j} AS l, q{j} AS p, v{i} AS v, count(*) AS n FROM {_ROWS} "
+        + (f"WHERE v % {share} = 0 OR v IN (SELECT v FROM effective_held) " if share > 1 else "")
+        + "GROUP BY ALL",
+    )
     fits = (
         f"paired > 0 AND (paired >= {ACCIDENT} * own OR "
         f"paired >= {OF_CHANCE} * own * total / (SELECT count(*) FROM {_ROWS}))"
     )
-    independent = not ordered and bool(session.value(_INDEPENDENT))
-    held = f"held AS (SELECT class, v{i} AS v, count(*) AS n FROM {_ROWS} WHERE shown IN {shown} GROUP BY ALL)"
+    independent = not ordered and bool(session.value(_independent(share)))
     if ordered:
-        session.stage(f"effective_fits_{i}", f"WITH {held}, {_FITTING_RANGES}{fits}")
+        session.stage(f"effective_fits_{i}", f"WITH {_FITTING_RANGES}{fits}")
     else:
         # Often few pairs are left: DuckDB joins them well if it knows how many.
         session.stage("effective_fitting", f"WITH {_PAIRS} {_telling_pairs(fits, independent=independent)}")
-        session.stage(f"effective_fits_{i}", f"WITH {held} {_FITTING_VALUES}")
+        session.stage(f"effective_fits_{i}", _FITTING_VALUES)
         session.execute("DROP TABLE temp.main.effective_fitting")
-    session.execute("DROP TABLE temp.main.effective_pairs")
+    for made in ("held", "pairs"):
+        session.execute(f"DROP TABLE temp.main.effective_{made}")
     left = "size - coalesce(found, 0)" if independent else "coalesce(found, 0)"
     least, tells = session.row(
         f"SELECT min(greatest(1, {left})), bool_or({left} < size) "
@@ -311,7 +345,7 @@ def _telling_pairs(fits: str, *, independent: bool) -> str:
     """The pairs of own values and values of the column that fit, or, of independent columns, that do not."""
     pairs = (
         "SELECT p, v FROM (SELECT p, v, n AS paired, own, total FROM effective_pairs "
-        "JOIN (SELECT p, own FROM own) USING (p) "
+        "JOIN (SELECT p, own FROM effective_own) USING (p) "
         "JOIN (SELECT v, sum(total) AS total FROM of_value GROUP BY v) USING (v))"
     )
     return f"{pairs} WHERE NOT ({fits}) UNION ALL ({_MISSING})" if independent else f"{pairs} WHERE {fits}"
