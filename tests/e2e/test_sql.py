@@ -11,6 +11,8 @@ import pytest
 
 from tableveil.client import Client
 from tableveil.errors import ConflictError, DeniedError, InvalidError, NotFoundError
+from tableveil.statements import parse
+from tableveil.statements.statement import CreateAnonymized
 from tableveil.v1 import access_pb2
 from tests.e2e import samples
 from tests.e2e.commands import Outcome, tableveil
@@ -138,6 +140,11 @@ def test_a_release_is_refreshed_and_withdrawn_by_its_name(clinic: Clinic) -> Non
     )
     again = steward.wait(steward.execute('refresh anonymized table main."REFRESHED"').job.name)
     release = steward.get_release(again.result)
+    shown = clinic.sql("-c", "SHOW CREATE ANONYMIZED TABLE refreshed").stdout
+    assert "QUASI_IDENTIFIER zip USING redaction(length => 5, alphabet_size => 10)" in shown
+    statement = parse(shown)
+    assert isinstance(statement, CreateAnonymized)
+    assert statement.policy == release.policy
     assert release.policy.repeat_reason == "one"
     assert not steward.get_release(first.result).current
     why = steward.wait(steward.execute(f"{REFRESHED} BECAUSE 'a new month'").job.name).result

@@ -29,7 +29,7 @@ from tableveil.v1 import job_service_pb2 as tableveil_dot_v1_dot_job__service__p
 from tableveil.v1 import release_service_pb2 as tableveil_dot_v1_dot_release__service__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$tableveil/v1/statement_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19tableveil/v1/access.proto\x1a!tableveil/v1/access_service.proto\x1a\x1etableveil/v1/job_service.proto\x1a\"tableveil/v1/release_service.proto\"F\n\x17\x45xecuteStatementRequest\x12\x17\n\tstatement\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\xfc\x01\n\x18\x45xecuteStatementResponse\x12 \n\x03job\x18\x01 \x01(\x0b\x32\x11.tableveil.v1.JobH\x00\x12\x36\n\x08releases\x18\x02 \x01(\x0b\x32\".tableveil.v1.ListReleasesResponseH\x00\x12(\n\x07release\x18\x03 \x01(\x0b\x32\x15.tableveil.v1.ReleaseH\x00\x12$\n\x05grant\x18\x04 \x01(\x0b\x32\x13.tableveil.v1.GrantH\x00\x12,\n\rremoved_grant\x18\x05 \x01(\x0b\x32\x13.tableveil.v1.GrantH\x00\x42\x08\n\x06result2\x83\x01\n\x10StatementService\x12o\n\x10\x45xecuteStatement\x12%.tableveil.v1.ExecuteStatementRequest\x1a&.tableveil.v1.ExecuteStatementResponse\"\x0c\xda\xdd\x18\x08\n\x06\x01\x02\x03\x04\x05\x06\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$tableveil/v1/statement_service.proto\x12\x0ctableveil.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19tableveil/v1/access.proto\x1a!tableveil/v1/access_service.proto\x1a\x1etableveil/v1/job_service.proto\x1a\"tableveil/v1/release_service.proto\"F\n\x17\x45xecuteStatementRequest\x12\x17\n\tstatement\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12\x12\n\nrequest_id\x18\x02 \x01(\t\"\x91\x02\n\x18\x45xecuteStatementResponse\x12 \n\x03job\x18\x01 \x01(\x0b\x32\x11.tableveil.v1.JobH\x00\x12\x36\n\x08releases\x18\x02 \x01(\x0b\x32\".tableveil.v1.ListReleasesResponseH\x00\x12(\n\x07release\x18\x03 \x01(\x0b\x32\x15.tableveil.v1.ReleaseH\x00\x12$\n\x05grant\x18\x04 \x01(\x0b\x32\x13.tableveil.v1.GrantH\x00\x12,\n\rremoved_grant\x18\x05 \x01(\x0b\x32\x13.tableveil.v1.GrantH\x00\x12\x13\n\tstatement\x18\x06 \x01(\tH\x00\x42\x08\n\x06result2\x83\x01\n\x10StatementService\x12o\n\x10\x45xecuteStatement\x12%.tableveil.v1.ExecuteStatementRequest\x1a&.tableveil.v1.ExecuteStatementResponse\"\x0c\xda\xdd\x18\x08\n\x06\x01\x02\x03\x04\x05\x06\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,7 +43,7 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_EXECUTESTATEMENTREQUEST']._serialized_start=217
   _globals['_EXECUTESTATEMENTREQUEST']._serialized_end=287
   _globals['_EXECUTESTATEMENTRESPONSE']._serialized_start=290
-  _globals['_EXECUTESTATEMENTRESPONSE']._serialized_end=542
-  _globals['_STATEMENTSERVICE']._serialized_start=545
-  _globals['_STATEMENTSERVICE']._serialized_end=676
+  _globals['_EXECUTESTATEMENTRESPONSE']._serialized_end=563
+  _globals['_STATEMENTSERVICE']._serialized_start=566
+  _globals['_STATEMENTSERVICE']._serialized_end=697
 # @@protoc_insertion_point(module_scope)

@@ -56,6 +56,9 @@ class ExecuteStatementResponse(_message.Message):
     RELEASE_FIELD_NUMBER: _builtins.int
     GRANT_FIELD_NUMBER: _builtins.int
     REMOVED_GRANT_FIELD_NUMBER: _builtins.int
+    STATEMENT_FIELD_NUMBER: _builtins.int
+    statement: _builtins.str
+    """The statement that was to be shown."""
     @_builtins.property
     def job(self) -> _job_service_pb2.Job:
         """The job that was submitted. Wait for it as for any other."""
@@ -84,12 +87,13 @@ class ExecuteStatementResponse(_message.Message):
         release: _release_service_pb2.Release | None = ...,
         grant: _access_service_pb2.Grant | None = ...,
         removed_grant: _access_service_pb2.Grant | None = ...,
+        statement: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["grant", b"grant", "job", b"job", "release", b"release", "releases", b"releases", "removed_grant", b"removed_grant", "result", b"result"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["grant", b"grant", "job", b"job", "release", b"release", "releases", b"releases", "removed_grant", b"removed_grant", "result", b"result", "statement", b"statement"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["grant", b"grant", "job", b"job", "release", b"release", "releases", b"releases", "removed_grant", b"removed_grant", "result", b"result"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["grant", b"grant", "job", b"job", "release", b"release", "releases", b"releases", "removed_grant", b"removed_grant", "result", b"result", "statement", b"statement"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_result: _TypeAlias = _typing.Literal["job", "releases", "release", "grant", "removed_grant"]  # noqa: Y015
+    _WhichOneofReturnType_result: _TypeAlias = _typing.Literal["job", "releases", "release", "grant", "removed_grant", "statement"]  # noqa: Y015
     _WhichOneofArgType_result: _TypeAlias = _typing.Literal["result", b"result"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_result) -> _WhichOneofReturnType_result | None: ...
 

@@ -62,6 +62,8 @@ def _execute(session: Session, statement: str) -> None:
         show_result_of(session, follow(session, answer.job.name, output.err))
     elif output.as_json:
         output.json(answer.releases if result == "releases" else {result: getattr(answer, result)})
+    elif result == "statement":
+        click.echo(answer.statement)
     elif result == "releases":
         output.show(listed(answer.releases.releases))
     elif result == "release":

@@ -11,7 +11,17 @@ from google.protobuf.message import Message
 from tableveil.backend import folded
 from tableveil.errors import DeniedError, InvalidError, NotFoundError, nearest, shortened
 from tableveil.statements.parse import parse
-from tableveil.statements.statement import CreateAnonymized, Decide, Grant, Refresh, ShowReleases, Target, Withdraw
+from tableveil.statements.render import create_statement
+from tableveil.statements.statement import (
+    CreateAnonymized,
+    Decide,
+    Grant,
+    Refresh,
+    ShowCreate,
+    ShowReleases,
+    Target,
+    Withdraw,
+)
 from tableveil.statements.values import Places
 from tableveil.v1.access_service_pb2 import AddGrantRequest, GrantRule, ListGrantsRequest, RemoveGrantRequest
 from tableveil.v1.access_service_pb2 import Grant as GrantMessage
@@ -46,7 +56,10 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
             with _placed(places):
                 return ExecuteStatementResponse(job=call(kind(policy=policy, request_id=request.request_id)))
         case Refresh(target, reason):
-            policy = _refreshed(_standing(target, call), reason, call)
+            name = _standing(target, call)
+            policy = _policy_of(name, call)
+            policy.release.if_exists = IF_EXISTS_REPLACE
+            policy.repeat_reason = reason or policy.repeat_reason or f"{name} is refreshed"
             return ExecuteStatementResponse(job=call(SubmitJobRequest(policy=policy, request_id=request.request_id)))
         case Withdraw(target, reason):
             withdrawn = call(WithdrawReleaseRequest(name=_standing(target, call), reason=reason))
@@ -60,6 +73,9 @@ def execute(request: ExecuteStatementRequest, call: Call) -> ExecuteStatementRes
             return ExecuteStatementResponse(removed_grant=_removed(rule, call))
         case ShowReleases(limit):
             return ExecuteStatementResponse(releases=call(ListReleasesRequest(page_size=limit)))
+        case ShowCreate(target):
+            shown = create_statement(_policy_of(_standing(target, call), call))
+            return ExecuteStatementResponse(statement=shown)
 
 
 def _standing(target: Target, call: Call) -> str:
@@ -73,14 +89,12 @@ def _standing(target: Target, call: Call) -> str:
     raise NotFoundError.of("RELEASE_NOT_FOUND", target.place, shortened(name), expected, hint)
 
 
-def _refreshed(name: str, reason: str, call: Call) -> Policy:
-    """The policy of a release, for another one in its place."""
+def _policy_of(name: str, call: Call) -> Policy:
+    """The policy of a release."""
     release = call(GetReleaseRequest(name=name))
     if not release.HasField("policy"):
         raise DeniedError.of("PERMISSION_DENIED", "policy", f"that of {name}", "a steward of what it was made of")
     policy: Policy = release.policy
-    policy.release.if_exists = IF_EXISTS_REPLACE
-    policy.repeat_reason = reason or policy.repeat_reason or f"{name} is refreshed"
     return policy
 
 

@@ -18,6 +18,7 @@ from tableveil.statements.statement import (
     Decide,
     Grant,
     Refresh,
+    ShowCreate,
     ShowReleases,
     Statement,
     Target,
@@ -99,6 +100,8 @@ def _target(tokens: Tokens) -> Target:
 
 
 def _show(tokens: Tokens) -> Statement:
+    if tokens.accept("CREATE"):
+        return ShowCreate(_target(tokens))
     tokens.expect("RELEASES")
     return ShowReleases(tokens.whole_number() if tokens.accept("LIMIT") else 0)
 

@@ -65,4 +65,11 @@ class ShowReleases:
     limit: int
 
 
-Statement = CreateAnonymized | Refresh | Withdraw | Decide | Grant | ShowReleases
+@dataclass(frozen=True, slots=True)
+class ShowCreate:
+    """Shows the statement that says the policy of a release."""
+
+    target: Target
+
+
+Statement = CreateAnonymized | Refresh | Withdraw | Decide | Grant | ShowReleases | ShowCreate

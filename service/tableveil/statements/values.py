@@ -7,6 +7,7 @@ A list is `[1, 2]`, a message `{field: value}`. A message that is one of several
 from __future__ import annotations
 
 from collections.abc import Mapping as AnyMapping
+from typing import Final
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
@@ -14,7 +15,7 @@ from tableveil.document.nodes import DEEPEST, Mapping, Node
 from tableveil.errors import Fault
 from tableveil.statements.tokens import Tokens
 
-KIND = "kind"
+KIND: Final = "kind"
 """The oneof of messages that are one of several kinds."""
 
 
