@@ -2,7 +2,7 @@
 
 from tableveil.local_recoding.costs import label_costs
 from tableveil.local_recoding.explain import Part, parts
-from tableveil.local_recoding.judge import released_classes
+from tableveil.local_recoding.judge import labels_of, released_classes
 from tableveil.local_recoding.problem import (
     SUPPRESSED,
     LabelCosts,
@@ -11,7 +11,7 @@ from tableveil.local_recoding.problem import (
     LocalRecoding,
 )
 from tableveil.local_recoding.reuse import KnownClasses, Reused, reuse
-from tableveil.local_recoding.solve import recode
+from tableveil.local_recoding.solve import recode, settle
 
 __all__ = [
     "SUPPRESSED",
@@ -23,8 +23,10 @@ __all__ = [
     "Part",
     "Reused",
     "label_costs",
+    "labels_of",
     "parts",
     "recode",
     "released_classes",
     "reuse",
+    "settle",
 ]

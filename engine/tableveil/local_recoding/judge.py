@@ -128,6 +128,17 @@ def released_classes(problem: LocalProblem, recoding: LocalRecoding) -> Equivale
     return Judge(problem).released(recoding.classes)
 
 
+def labels_of(problem: LocalProblem, recoding: LocalRecoding) -> NDArray[np.int64]:
+    """The level and the group of every label: shape (classes, quasi-identifiers, 2)."""
+    numbers, first = np.unique(recoding.classes, return_index=True)
+    members = first[numbers != SUPPRESSED]
+    groups = np.empty_like(recoding.levels)
+    for j, attribute in enumerate(problem.levels):
+        by_level = np.stack([of[problem.codes[members, j]] for of in attribute.groups])
+        groups[:, j] = by_level[recoding.levels[:, j], np.arange(len(members))]
+    return np.stack([recoding.levels, groups], axis=2)
+
+
 def _levels_of(problem: LocalProblem, rows: Integers, starts: Integers) -> NDArray[np.int64]:
     allowed = [range(low, high + 1) for low, high in zip(problem.lowest, problem.highest, strict=True)]
     labels = Labels.of(problem.levels, problem.codes[rows], problem.costs.labels, allowed)

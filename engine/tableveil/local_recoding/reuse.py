@@ -13,7 +13,7 @@ from tableveil.control import Control, Stopped
 from tableveil.errors import InfeasibleError
 from tableveil.hierarchy import AttributeLevels
 from tableveil.local_recoding.held import every_level
-from tableveil.local_recoding.judge import Judge
+from tableveil.local_recoding.judge import Judge, labels_of
 from tableveil.local_recoding.labels import sets_of
 from tableveil.local_recoding.problem import SUPPRESSED, LocalProblem, LocalProgress, LocalRecoding
 from tableveil.local_recoding.solve import recode, settle
@@ -133,14 +133,9 @@ def _valid(problem: LocalProblem, classes: Integers) -> Integers:
 
 def _have_labels(problem: LocalProblem, found: LocalRecoding, known: KnownClasses) -> NDArray[np.bool_]:
     """Per class, whether a known one has its labels."""
-    numbers, first = np.unique(found.classes, return_index=True)
-    members = first[numbers != SUPPRESSED]
-    groups = np.empty_like(found.levels)
-    for j, attribute in enumerate(problem.levels):
-        by_level = np.stack([of[problem.codes[members, j]] for of in attribute.groups])
-        groups[:, j] = by_level[found.levels[:, j], np.arange(len(members))]
-    labels = set(map(tuple, np.hstack([known.levels, known.groups]).tolist()))
-    return np.array([tuple(row) in labels for row in np.hstack([found.levels, groups]).tolist()], np.bool_)
+    there, ours = np.stack([known.levels, known.groups], axis=2), labels_of(problem, found)
+    labels = {row.tobytes() for row in there}
+    return np.array([row.tobytes() in labels for row in ours], np.bool_)
 
 
 def _only(problem: LocalProblem, rows: NDArray[np.intp]) -> LocalProblem:

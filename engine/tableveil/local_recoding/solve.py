@@ -131,7 +131,7 @@ class _Recoding:
 
     def settle(self, classes: NDArray[np.int64]) -> LocalRecoding:
         """The partition, changed where it must be."""
-        problem, allowed = self._problem, first_choice(self._problem, None)
+        problem, allowed = self._problem, first_choice(self._problem, classes)
         if not self._keep(_Partition.of(problem, allowed, classes), ""):
             labels = Labels.of(problem.levels, problem.codes, problem.costs.labels, allowed)
             classes = classes.copy()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tableveil.errors import Fault, nearest, shortened
 from tableveil.policy.privacy import CLASS_LOCAL, PRIVACY_FIELDS, KMap
-from tableveil.policy.quality import FIELDS, EntropyModel, LossModel, PrecisionModel
+from tableveil.policy.quality import FIELDS, ClassificationModel, EntropyModel, LossModel, PrecisionModel
 
 if TYPE_CHECKING:
     from tableveil.policy.model import Policy
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LARGEST_WEIGHT = 1e100
 """Sums of larger ones may be more than the largest number."""
 
-_SUMS = (LossModel, PrecisionModel, EntropyModel)
+_SCORED = (LossModel, PrecisionModel, EntropyModel, ClassificationModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ def check_local_recoding(policy: Policy) -> Iterator[Fault]:
             found = f"{PRIVACY_FIELDS[type(model)]} with local_recoding"
             hint = "Its meaning is not defined where labels overlap. Or leave out local_recoding."
             yield Fault(f"privacy_models[{i}]", found, f"models that judge a class by its own records: {known}", hint)
-    if not isinstance(policy.quality_model, _SUMS):
-        expected = "loss, precision or entropy, which are sums over records"
+    if not isinstance(policy.quality_model, _SCORED):
+        expected = f"{', '.join(FIELDS[kind] for kind in _SCORED)}, which score classes of any labels"
         yield Fault("quality_model", f"{FIELDS[type(policy.quality_model)]} with local_recoding", expected)
     for name in ("record_level", "microaggregation", "game"):
         if getattr(policy, name) is not None:

@@ -2,13 +2,14 @@
 
 from tableveil.quality.aggregate import Aggregation, Score
 from tableveil.quality.choose import quality_of
-from tableveil.quality.classification import Features, Told
+from tableveil.quality.classification import Classification, Features, Told
 from tableveil.quality.loss import Loss
 from tableveil.quality.model import Assessment, Evidence, QualityModel, Table
 
 __all__ = [
     "Aggregation",
     "Assessment",
+    "Classification",
     "Evidence",
     "Features",
     "Loss",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -70,18 +71,24 @@ class Classification:
         self._worst = highest * self._records * len(self._told)
         # Python's own integers where 64 bits do not suffice.
         self._number: Any = np.int64 if highest * self._records < 2**62 else object
-        self._guide = self._guide_of(counter)
+        self._counter = counter
 
     def assess(self, at: Transformation, classes: EquivalenceClasses, kept: NDArray[np.bool_]) -> Assessment:
         """The share if exactly the classes of the mask are kept."""
         released = classes.selected(kept)
+        return Assessment((self.share(released, self._groups(released)),))
+
+    def share(self, released: EquivalenceClasses, groups: NDArray[np.intp] | None) -> float:
+        """The share if exactly these classes are released, each with the combination of features that `groups` number.
+
+        None: every class has its own combination.
+        """
         cost = self._of_suppressed(self._records - int(released.counts.sum()))
-        groups = self._groups(released)
         for told in self._told:
             votes = _votes(released.values(told.position), told, groups)
             cost += self._minority * int(votes.outvoted[~votes.tied].sum())
             cost += self._no_majority * int(votes.sizes[votes.tied].sum())
-        return Assessment((self._share(cost),))
+        return self._share(cost)
 
     def evidence(self, check: Check) -> _Evidence:
         """Bounds by the records that are lost."""
@@ -131,12 +138,14 @@ class Classification:
     def _share(self, cost: int) -> float:
         return cost / self._worst if self._worst else 0.0
 
-    def _guide_of(self, counter: ClassCounter) -> Table:
+    @cached_property
+    def _guide(self) -> Table:
         """Per level, the bits about the classes that the attribute loses while all others are half-way up.
 
         Half-way up most classes are as large as they must be. The bits that the attribute gives by itself, or beside
         all that the others give at level 0, are a worse guide: docs/search.md has the measurements.
         """
+        counter = self._counter
         middle = tuple(attribute.top // 2 for attribute in counter.levels)
         guide = [np.zeros(attribute.top + 1) for attribute in counter.levels]
         for j, column in enumerate(guide):

@@ -953,8 +953,9 @@ class Policy(_message.Message):
         """Gives every class of records levels of its own, instead of one transformation for all: far less is lost at the same
         privacy. Labels of a column may overlap then. Default: one transformation for all records. Refused: privacy models
         other than k_anonymity, k_map, estimated_k_map and models of one sensitive column that judge a class by its own
-        records; quality models other than `loss`, `precision` and `entropy`; `KEEP` with k_map; `record_level`,
-        `microaggregation`, `game` and aggregated columns; `levels`, `linked`, `seed` and strategies of `search`.
+        records; quality models other than `loss`, `precision`, `entropy` and `classification`; `KEEP` with k_map;
+        `record_level`, `microaggregation`, `game` and aggregated columns; `levels`, `linked`, `seed` and strategies of
+        `search`.
         """
 
     def __init__(
@@ -993,7 +994,7 @@ Global___Policy: _TypeAlias = Policy  # noqa: Y015
 @_typing.final
 class LocalRecoding(_message.Message):
     """Local recoding: a partition of the records into classes, each with its own level per quasi-identifier. The quality
-    model is loss, precision or entropy; the privacy models judge a class by its own records.
+    model is loss, precision, entropy or classification; the privacy models judge a class by its own records.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

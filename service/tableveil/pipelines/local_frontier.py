@@ -55,7 +55,7 @@ class LocalSource:
         losses = own_losses(own_levels_of(self.rows.combinations, local), self.counter.records)
         return _Reached(
             local,
-            score=score_of(policy, problem, local, losses)[0],
+            score=score_of(self.counts, self.counter, problem, local, losses)[0],
             suppressed=self.counter.withheld + int(problem.counts[local.classes == SUPPRESSED].sum()),
             lower_bound=local.lower_bound if problem.costs.surrogate is None else None,
         )

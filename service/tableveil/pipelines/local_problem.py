@@ -12,12 +12,21 @@ from tableveil.classes import ClassCounter, EquivalenceClasses
 from tableveil.counting import CombinationRows
 from tableveil.game import Combinations
 from tableveil.lattice import Transformation
-from tableveil.local_recoding import SUPPRESSED, LocalProblem, LocalRecoding, label_costs
+from tableveil.local_recoding import (
+    SUPPRESSED,
+    LocalProblem,
+    LocalRecoding,
+    label_costs,
+    labels_of,
+    released_classes,
+)
+from tableveil.pipelines.joint_features import features_of
 from tableveil.pipelines.privacy import choosing_models, privacy_for
 from tableveil.pipelines.read import Counted
 from tableveil.policy import (
     BALANCED,
     Aggregate,
+    ClassificationModel,
     EntropyModel,
     LossModel,
     Policy,
@@ -26,6 +35,7 @@ from tableveil.policy import (
     described,
 )
 from tableveil.privacy import ReleaseRule
+from tableveil.quality import Classification
 from tableveil.quality.aggregate import Aggregation
 from tableveil.release.plan import OwnLevels
 from tableveil.search import may_be_kept
@@ -120,6 +130,8 @@ def own_levels_of(combinations: Combinations, found: LocalRecoding) -> OwnLevels
 def by_sum(policy: Policy) -> Policy:
     """The policy with the sum that local recoding minimizes, as a quality model of transformations."""
     model = policy.quality_model
+    if isinstance(model, ClassificationModel):
+        model = LossModel(Aggregate.ARITHMETIC_MEAN)
     if isinstance(model, LossModel | PrecisionModel | EntropyModel) and model.aggregate is not Aggregate.SUM:
         model = replace(model, aggregate=Aggregate.ARITHMETIC_MEAN)
     if isinstance(model, EntropyModel):
@@ -127,13 +139,33 @@ def by_sum(policy: Policy) -> Policy:
     return replace(policy, quality_model=model)
 
 
-def score_of(policy: Policy, problem: LocalProblem, found: LocalRecoding, losses: Sequence[float]) -> tuple[float, str]:
+def score_of(
+    counts: Counted, counter: ClassCounter, problem: LocalProblem, found: LocalRecoding, losses: Sequence[float]
+) -> tuple[float, str]:
     """The score by the policy's own quality model where it can be computed, and what it measures."""
+    policy = counts.policy
     model, surrogate = policy.quality_model, problem.costs.surrogate
     if surrogate is None:
         return found.score, described(model)
+    if isinstance(model, ClassificationModel):
+        score = penalties(model, counts, counter, problem, found)
+        return score, f"{described(model)}; minimized: arithmetic mean of loss"
     if isinstance(model, LossModel) and model == LossModel(model.aggregate):
         weights = tuple(attribute.weight for attribute in policy.quasi_identifiers)
         aggregation = Aggregation(model.aggregate, weights)
         return aggregation.reported(aggregation.score(losses)), f"{described(model)}; minimized: arithmetic mean"
     return found.score, f"{described(model)}; scored by {surrogate}"
+
+
+def penalties(
+    model: ClassificationModel, counts: Counted, counter: ClassCounter, problem: LocalProblem, found: LocalRecoding
+) -> float:
+    """The score of a partition by classification, which is no sum over records: all records of a class vote."""
+    features = features_of(counts.policy, counts.base)
+    assert features is not None, "the policy asks for classification"
+    of_features = labels_of(problem, found)[:, list(features.attributes)].reshape(len(found.levels), -1)
+    # Without a quasi-identifier among the features, all classes have the same labels.
+    labels = np.column_stack([np.zeros(len(of_features), np.int64), of_features])
+    groups = np.unique(labels, axis=0, return_inverse=True)[1].reshape(-1)
+    scored = Classification(model, counter, features, problem.suppressible)
+    return scored.share(released_classes(problem, found), groups)

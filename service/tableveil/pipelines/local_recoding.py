@@ -17,6 +17,7 @@ from tableveil.local_recoding import (
     recode,
     released_classes,
     reuse,
+    settle,
 )
 from tableveil.pipelines.advice import says_nothing
 from tableveil.pipelines.guarantees import classes_before
@@ -29,6 +30,7 @@ from tableveil.pipelines.local_problem import (
     by_sum,
     own_levels_of,
     partition_of,
+    penalties,
     problem_of,
     score_of,
     seconds_for_incumbent,
@@ -41,6 +43,7 @@ from tableveil.pipelines.read import Counted, Dictionaries, count_classes
 from tableveil.pipelines.relaxing import chosen_by_all, relaxed
 from tableveil.pipelines.solution import Solution
 from tableveil.policy import (
+    ClassificationModel,
     Policy,
     PrivacyModel,
     policy_warnings,
@@ -85,7 +88,7 @@ class LocalRecodingMethod:
             released = with_pool(released, pool)
         plan = plan_of(counts, own_levels_of(rows.combinations, found))
         losses = own_losses(_own(plan), plan.records)
-        score, scored = score_of(counts.policy, problem, found, losses)
+        score, scored = score_of(counts, counter, problem, found, losses)
         return Solution(
             plan=plan,
             score=score,
@@ -156,10 +159,16 @@ def _recoded(
     try:
         if problem.suppressible < 0:
             raise InfeasibleError("INFEASIBLE", "too many records are withheld")
-        return recode(problem, job.control, incumbent, _progress(job, found.checked, counts.lattice.size))
+        best = recode(problem, job.control, incumbent, _progress(job, found.checked, counts.lattice.size))
     except (InfeasibleError, Stopped):
         job.control.raise_if_cancelled()
         raise _infeasible(job, counts, whole, proven=found.complete) from None
+    model = counts.policy.quality_model
+    if isinstance(model, ClassificationModel) and incumbent is not None:
+        known = settle(problem, job.control, incumbent)
+        known = replace(known, account="the classes of the best transformation, which score better than others found")
+        best = min(best, known, key=lambda one: penalties(model, counts, whole.counter, problem, one))
+    return best
 
 
 def _infeasible(job: JobContext, counts: Counted, whole: Problem, *, proven: bool) -> InfeasibleError:
@@ -178,13 +187,14 @@ def _full_domain(job: JobContext, policy: Policy, whole: Problem) -> SearchOutco
 
 
 def _whole(counts: Counted, counter: ClassCounter) -> Problem:
-    """The problem of full-domain generalization, by the minimized sum."""
+    """The problem of full-domain generalization: by the minimized sum, or by classification."""
     policy, suppressible = counts.policy, counts.policy.suppressible(counter.records)
+    searched = policy if isinstance(policy.quality_model, ClassificationModel) else by_sum(policy)
     return Problem(
         counts.lattice,
         counter,
         privacy_for(choosing_models(policy), policy, counts.base, counter),
-        quality_for(by_sum(policy), counts.base, counter, suppressible),
+        quality_for(searched, counts.base, counter, suppressible),
         suppressible,
         shows_suppressed(policy),
     )
