@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -196,3 +197,67 @@ def test_classes_of_the_other_ward_are_as_if_they_were_nothing(house: House, met
     code, text = house.ask("ann", method, policy=theirs)
     assert "local_recoding.classes_of" in text
     assert (code, text.replace("releases/1", "releases/9")) == house.ask("ann", method, policy=nobodys)
+
+
+SYSTEM = [
+    "SELECT table_name AS age FROM duckdb_tables()",
+    "SELECT table_name AS age FROM system.main.duckdb_tables()",
+    "SELECT column_name AS age FROM duckdb_columns()",
+    "SELECT view_name AS age FROM duckdb_views",
+    "SELECT sql AS age FROM duckdb_views()",
+    "SELECT constraint_text AS age FROM duckdb_constraints()",
+    "SELECT name AS age FROM pragma_table_info('ward_a.patients')",
+    "SELECT name AS age FROM pragma_show('ward_a.patients')",
+    "SELECT stats AS age FROM pragma_storage_info('ward_a.patients')",
+    "SELECT path AS age FROM pragma_database_list",
+    "SELECT table_name AS age FROM information_schema.tables",
+    "SELECT relname AS age FROM pg_catalog.pg_class",
+    "SELECT name AS age FROM sqlite_master",
+    "SELECT name AS age FROM (SHOW ALL TABLES)",
+    "SELECT column_name AS age FROM (DESCRIBE ward_a.patients)",
+    "SELECT column_name AS age FROM (SUMMARIZE ward_a.patients)",
+    "SELECT value AS age FROM duckdb_settings()",
+    "SELECT name AS age FROM duckdb_secrets()",
+    "SELECT message AS age FROM duckdb_logs()",
+    "SELECT age FROM query('SELECT age FROM ward_a.patients')",
+    "SELECT age FROM query_table('ward_a.patients')",
+    "SELECT age FROM query_table(['ward_a.patients', 'ward_a.copied'])",
+    "SELECT content AS age FROM read_text('/etc/hostname')",
+    "SELECT file AS age FROM glob('*')",
+    "SELECT age FROM '/etc/hostname'",
+    "SELECT getenv('HOME') AS age FROM ward_a.patients",
+    "SELECT current_setting('temp_directory') AS age FROM ward_a.patients",
+    "SELECT current_catalog AS age FROM ward_a.patients",
+    "SELECT current_query() AS age FROM ward_a.patients",
+    "SELECT pg_get_viewdef(code) AS age FROM ward_a.patients",
+    "SELECT list_transform(range(9999), lambda n: pg_get_viewdef(n))::VARCHAR AS age FROM ward_a.patients",
+    "SELECT pg_catalog.pg_get_viewdef(9) AS age FROM ward_a.patients",
+    "SELECT pg_get_constraintdef(code) AS age FROM ward_a.patients",
+    "SELECT format_type(code, 1) AS age FROM ward_a.patients",
+    "SELECT get_block_size('clinic') AS age FROM ward_a.patients",
+    "SELECT bin AS age FROM histogram('ward_a.patients', 'age')",
+    "SELECT bin AS age FROM histogram_values(ward_a.patients, age)",
+    "SELECT enum_range(NULL::ward_b.secret)::VARCHAR AS age FROM ward_a.patients",
+    "SELECT current_database() AS age FROM ward_a.patients",
+    "SELECT current_schemas(true)::VARCHAR AS age FROM ward_a.patients",
+    "SELECT nextval('tableveil.token_numbers') AS age FROM ward_a.patients",
+    "SELECT currval('tableveil.token_numbers') AS age FROM ward_a.patients",
+    "SELECT 'ward_a.patients'::REGCLASS::VARCHAR AS age FROM ward_a.patients",
+    "SELECT in_search_path('clinic', 'ward_a') AS age FROM ward_a.patients",
+    "SELECT digest AS age FROM tableveil.tokens",
+    "SELECT digest AS age FROM clinic.tableveil.tokens",
+]
+"""Queries for what the server, its machine, and others have."""
+
+
+@pytest.mark.parametrize("query", SYSTEM)
+def test_no_query_asks_the_system(house: House, query: str) -> None:
+    for method, fields in (
+        ("JobService/SubmitJob", {"policy": policy("ward_a", source_query=query)}),
+        ("DraftService/DraftPolicy", {"source_query": query}),
+        ("RiskService/SubmitRiskAnalysis", {"risk": {"source_query": query}}),
+    ):
+        code, told = house.ask("ann", method, **fields)
+        assert code in ("INVALID_ARGUMENT", "NOT_FOUND"), told
+        assert "source_query" in told, "refused for the query itself"
+        assert not re.search("ward_b|CREATE VIEW|clinic.duckdb", told.replace("ward_b.secret", "")), told
