@@ -6,6 +6,7 @@ import socket
 import socketserver
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -15,8 +16,8 @@ from tableveil.metrics.metrics import Metrics
 READERS_AT_ONCE = 8
 """Connections beyond these are closed: each holds a thread."""
 
-SECONDS_TO_ASK = 5.0
-"""How long a reader may take to send its request, or to take the answer."""
+SECONDS_TO_READ = 5.0
+"""How long a reader may take for all: to send its request, and to take the answer."""
 
 
 class MetricsAddress:
@@ -60,18 +61,27 @@ class _Server(ThreadingHTTPServer):
             self.shutdown_request(request)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
+        # The timeout of a socket begins anew with each byte, which a reader may send now and then.
+        over = threading.Timer(SECONDS_TO_READ, _end, [request])
+        over.daemon = True
+        over.start()
         try:
             super().process_request_thread(request, client_address)
         finally:
+            over.cancel()
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """The reader is gone, which is nobody's fault."""
 
 
+def _end(connection: socket.socket) -> None:
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+
+
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
-    timeout = SECONDS_TO_ASK
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]

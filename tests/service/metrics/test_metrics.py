@@ -134,6 +134,26 @@ def test_readers_that_hang_do_not_take_all_threads(address: MetricsAddress) -> N
     pytest.fail("no reader is answered any more")
 
 
+def test_readers_that_send_a_byte_now_and_then_do_not_take_all_threads(
+    address: MetricsAddress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tableveil.metrics.address.SECONDS_TO_READ", 0.2)
+    with ExitStack() as stack:
+        slow = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", address.port))) for _ in range(READERS_AT_ONCE)
+        ]
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            for reader in slow:
+                with suppress(OSError):
+                    reader.send(b"G")
+            with suppress(OSError):
+                assert read(address, "/healthz")[0] == 200
+                return
+            time.sleep(0.01)
+    pytest.fail("no other reader is answered any more")
+
+
 def test_a_port_that_is_taken(address: MetricsAddress, metrics: Metrics) -> None:
     with pytest.raises(OSError, match="in use"):
         MetricsAddress("127.0.0.1", address.port, metrics, lambda: True)
