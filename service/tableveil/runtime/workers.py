@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 from tableveil.backend import Database, looking
@@ -47,6 +49,7 @@ class Workers:
         self._queue = queue
         self._observer = observer
         self._approval = approval
+        self._unrecorded: deque[tuple[Active, Failure | None]] = deque()
         self._released = released
         self._threads = [threading.Thread(target=self._work, name=f"tableveil-worker-{i}") for i in range(number)]
         for thread in self._threads:
@@ -57,21 +60,35 @@ class Workers:
         deadline = time.monotonic() + seconds
         for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
+        self._end_unrecorded()
         return not any(thread.is_alive() for thread in self._threads)
 
     def end(self, active: Active, failure: Failure | None) -> None:
         """Records how a job ended, unless its release has, and forgets it in the queue.
 
         If the database cannot record it, the job stays there as failed: its watchers must end, and the worker go on.
+        It is tried again once another job has ended, which may have held the memory, and when the server stops.
         """
+        self._end(active, failure)
+        self._end_unrecorded()
+
+    def _end_unrecorded(self) -> None:
+        for _ in range(len(self._unrecorded)):
+            # Another worker may take it first, and a job that was shown as failed may have been deleted.
+            with suppress(IndexError):
+                active, failure = self._unrecorded.popleft()
+                if self._queue.views([active.job.number]):
+                    self._end(active, failure)
+
+    def _end(self, active: Active, failure: Failure | None) -> None:
         number = active.job.number
         with at_hand(number):
             try:
                 self._record(active, failure)
             except TableveilError as error:
-                self._observer.job_ended(active.work.kind, JobState.FAILED, active.phases, 0)
                 logger.error("jobs/%d ended, but that could not be recorded: %s", number, error.code)
                 self._queue.change(active, state=JobState.FAILED, failure=failure or Failure.of(error))
+                self._unrecorded.append((active, failure))
                 return
             self._queue.forget(number)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import duckdb
@@ -46,13 +47,35 @@ def test_a_job_that_cannot_be_recorded_ends(tmp_path: Path, monkeypatch: pytest.
         monkeypatch.setattr("tableveil.pipelines.anonymize.anonymize", _fail)
         failed = manager.submit(release_work(policy("first"), "{}"))
         assert [*manager.watch(failed.number, lambda: False)][-1].state is JobState.FAILED
+        deleted = manager.submit(release_work(policy("second"), "{}"))
+        assert [*manager.watch(deleted.number, lambda: False)][-1].state is JobState.FAILED
+        manager.delete(deleted.number)
         monkeypatch.undo()
-        # Its target is free again, and its worker is alive.
+        # Its target is free again, and its worker is alive, which makes up for what could not be recorded.
         again = manager.submit(release_work(policy("first"), "{}"))
         assert [*manager.watch(again.number, lambda: False)][-1].state is JobState.SUCCEEDED
+        until = time.monotonic() + 60
+        while outcomes(database) != {failed.number: "FAILED", again.number: "SUCCEEDED"}:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        assert (job := manager.get(failed.number)).failure is not None
+        assert job.failure.code == "BROKEN"
+        # The last one is recorded when the server stops.
+        monkeypatch.setattr(store, "insert_outcome", refuse_failures)
+        monkeypatch.setattr("tableveil.pipelines.anonymize.anonymize", _fail)
+        last = manager.submit(release_work(policy("last"), "{}"))
+        assert [*manager.watch(last.number, lambda: False)][-1].state is JobState.FAILED
+        monkeypatch.undo()
+        manager.close(5)
+        assert outcomes(database)[last.number] == "FAILED"
     finally:
         manager.close(5)
         database.close()
+
+
+def outcomes(database: Database) -> dict[int, str]:
+    with database.session() as session:
+        return dict(session.rows("SELECT job, state FROM tableveil.job_outcomes"))
 
 
 def _fail(*_: object) -> int:
