@@ -105,8 +105,6 @@ def _created_in(database: Path, principal: str, label: str, roles: Sequence[str]
     from tableveil.backend import Database, Settings
     from tableveil.convert.tokens import token_to_proto
     from tableveil.identity.tokens import Tokens
-    from tableveil.state.audit_entries import note_offline
-    from tableveil.state.jobs import now
     from tableveil.state.lineage import notice_older_ledger
     from tableveil.state.migrate import migrate
 
@@ -115,9 +113,9 @@ def _created_in(database: Path, principal: str, label: str, roles: Sequence[str]
             migrate(ledger)
             # Otherwise the next start would suspend this token with those that a restore brought back.
             notice_older_ledger(opened.path, ledger)
-            note_offline(ledger, now(), f"tokens create: a token of {principal} with the roles {', '.join(roles)}")
         with closing(Tokens(opened)) as tokens_of:
-            token, secret = tokens_of.create(principal, label, [role.upper() for role in roles], lifetime)
+            upper = [role.upper() for role in roles]
+            token, secret = tokens_of.create(principal, label, upper, lifetime, without_call="tokens create")
     return token_to_proto(token, secret)
 
 

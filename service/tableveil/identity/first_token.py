@@ -25,7 +25,7 @@ def make_first_token(tokens: Tokens, database: Path, roles: Collection[str]) -> 
     secret, path = new_secret(), token_file(database)
     # First the file: a token in the ledger that nobody can read would be lost, a file without one is replaced.
     _write(path, secret)
-    tokens.create(PRINCIPAL, LABEL, roles, None, secret)
+    tokens.create(PRINCIPAL, LABEL, roles, None, secret, without_call="serve")
     return path
 
 

@@ -15,6 +15,7 @@ from tableveil.errors import InvalidError, NotFoundError, TableveilError, shorte
 from tableveil.identity.principal import NAME, AuthenticatedBy, Credentials, Principal, Unauthenticated
 from tableveil.identity.secret import digest_of, is_well_formed, new_secret
 from tableveil.state import tokens as store
+from tableveil.state.audit_entries import note_offline
 from tableveil.state.jobs import now
 from tableveil.state.lineage import changing_rights
 from tableveil.state.tokens import TOKENS, Token
@@ -75,11 +76,19 @@ class Tokens:
         return sum(token.suspended and token.revoked_at is None for token in self._by_digest.values())
 
     def create(
-        self, principal: str, label: str, roles: Collection[str], lifetime: timedelta | None, secret: str | None = None
+        self,
+        principal: str,
+        label: str,
+        roles: Collection[str],
+        lifetime: timedelta | None,
+        secret: str | None = None,
+        *,
+        without_call: str = "",
     ) -> tuple[Token, str]:
         """A new token of a principal, and its text, which nobody can tell later.
 
-        Without a lifetime it never expires. A secret that is given has to be a new one.
+        Without a lifetime it never expires. A secret that is given has to be a new one. The audit is told of one
+        that is made `without_call`, and by which command.
 
         Raises:
             InvalidError: the principal, the label or the lifetime cannot be so.
@@ -93,6 +102,9 @@ class Tokens:
                 until = None if lifetime is None else at + lifetime
                 token = Token(number, principal, label, digest_of(secret), tuple(sorted(roles)), at, until)
                 TOKENS.insert(ledger, [token])
+                if without_call:
+                    held = ", ".join(sorted(role.lower() for role in roles)) or "no roles"
+                    note_offline(ledger, at, f"{without_call}: a token of {principal} with {held}")
             self._by_digest[token.digest] = token
         return token, secret
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from tableveil.backend import Ledger
 from tableveil.errors import TableveilError
 from tableveil.state import ledger_gaps
+from tableveil.state.audit_entries import note_offline
 from tableveil.state.jobs import now
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.releases import RELEASES
@@ -79,6 +80,7 @@ def notice_older_ledger(path: Path, ledger: Ledger) -> None:
     if marked.release > reached.release or marked.rights > reached.rights:
         with ledger.transaction():
             suspend(ledger)
+            note_offline(ledger, now(), "the file is older than its mark: tokens, grants and releases are suspended")
             changes = max(0, marked.rights - reached.rights)
             ledger.execute("INSERT INTO tableveil.rights_changes SELECT ? FROM range(?)", [now(), changes])
             if marked.release > reached.release:

@@ -112,6 +112,7 @@ def test_an_older_file_is_put_back_and_an_admin_confirms_what_may_stay(
                 eve.get_release("releases/1")
             assert CliRunner().invoke(cli, [*grants, "releases/1"]).exit_code == 0
             assert eve.get_release("releases/1").name == "releases/1"
+        assert any("older than its mark" in entry.note for entry in admin.list_audit_entries())
     with serving(path) as address, Client(address, secrets["ann"]) as ann, Client(address, secrets["bob"]) as bob:
         assert [found.table.schema for found in ann.list_tables()]
         with pytest.raises(UnauthenticatedError):

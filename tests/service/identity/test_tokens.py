@@ -217,7 +217,7 @@ def test_a_crash_between_file_and_ledger_makes_another(
 ) -> None:
     monkeypatch.setattr(first_token, "new_secret", new_secret)
     with monkeypatch.context() as crash:
-        crash.setattr(Tokens, "create", lambda *_: sys.exit())
+        crash.setattr(Tokens, "create", lambda *_, **__: sys.exit())
         with pytest.raises(SystemExit):
             make_first_token(known, database.path, ["ADMIN"])
     lost = token_file(database.path).read_text()
