@@ -21,12 +21,13 @@ from tableveil.errors import (
     BusyError,
     CancelledError,
     ConflictError,
+    DeniedError,
     InternalError,
     InvalidError,
     TableveilError,
     UnauthenticatedError,
 )
-from tableveil.v1 import job_service_pb2
+from tableveil.v1 import access_pb2, access_service_pb2, job_service_pb2
 from tests import authenticated
 from tests.e2e import samples
 from tests.e2e.commands import tableveil
@@ -53,6 +54,8 @@ def test_a_backup_from_which_another_server_goes_on(serve: Serve, tmp_path: Path
     with Client(server.address) as client:
         rows = [(f"{i:05}", f"{i % 10}", "*") for i in range(100)]
         client.create_hierarchy("zip", rows)
+        client.add_grant(access_service_pb2.GrantRule(principal="ann", role=access_pb2.ACCESS_ROLE_ANALYST))
+        ann_secret = client.create_token("ann", "test").secret
         released = client.wait(client.submit(samples.message(samples.policy())).name)
         assert released.state == SUCCEEDED
         view = samples.policy(release={"name": "seen", "kind": "VIEW"}, repeat_reason="a test")
@@ -77,7 +80,7 @@ def test_a_backup_from_which_another_server_goes_on(serve: Serve, tmp_path: Path
     assert result.exit_code == 0, result.stderr
     assert "1 unfinished" in result.stdout
     assert CliRunner().invoke(cli, command).exit_code == 6
-    assert "1 suspended" in result.stdout
+    assert "2 suspended" in result.stdout
 
     token = CliRunner().invoke(cli, ["tokens", "create", "admin", "--database", str(restored)]).stdout
     server = serve(restored)
@@ -85,8 +88,14 @@ def test_a_backup_from_which_another_server_goes_on(serve: Serve, tmp_path: Path
         client.get_job(running.name)
     with Client(server.address, token) as client:
         suspended = [found.name for found in client.list_tokens() if found.suspended]
-        assert suspended == ["tokens/1"]
-        client.confirm_token("tokens/1")
+        assert suspended == ["tokens/2", "tokens/1"]
+        for name in suspended:
+            client.confirm_token(name)
+        with Client(server.address, ann_secret) as ann:
+            with pytest.raises(DeniedError):
+                list(ann.list_releases())
+            assert client.confirm_restored(["grants/1", "releases/2"]) == ["releases/1"]
+            assert [found.name for found in ann.list_releases()] == ["releases/2"]
     with Client(server.address) as client:
         assert client.get_job(running.name).state == job_service_pb2.JOB_STATE_INTERRUPTED
         assert client.get_release(released.result).job == released.name

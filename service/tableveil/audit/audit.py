@@ -14,6 +14,8 @@ from tableveil.audit.refusals import Refusals, Refused
 from tableveil.audit.syslog import Syslog
 from tableveil.backend import Database
 from tableveil.errors import BusyError, TableveilError
+from tableveil.operate import LEAST_FREE_BYTES, Finding, Level, free_bytes
+from tableveil.operate.disk import in_bytes
 from tableveil.state import audit_entries as store
 from tableveil.state.audit_entries import AuditEntry, AuditEvent, AuditFilter
 from tableveil.state.jobs import now
@@ -53,6 +55,14 @@ class Audit:
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="tableveil-audit")
         self._thread.start()
+
+    def examine(self) -> Finding:
+        """Whether there is room for more entries: without it, calls are refused."""
+        free = free_bytes(self._file.path.parent)
+        found = f"{in_bytes(free)} free where its file is, {self.lag} entries not in the database yet"
+        if free < LEAST_FREE_BYTES:
+            return Finding(Level.PROBLEM, "audit", found, "Calls are refused once it cannot be written: free space.")
+        return Finding(Level.OK, "audit", found)
 
     @property
     def lag(self) -> int:

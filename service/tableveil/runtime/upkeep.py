@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from tableveil.backend import Database
@@ -15,12 +15,20 @@ class Upkeep:
     """Examines the database and copies it. May be used from any thread."""
 
     def __init__(
-        self, database: Database, backup_directory: Path | None, at_work: Callable[[], Collection[int]]
+        self,
+        database: Database,
+        backup_directory: Path | None,
+        at_work: Callable[[], Collection[int]],
+        others: Callable[[], Iterable[Finding]] = tuple,
     ) -> None:
-        """`at_work` names the jobs that have not ended; see `Backups` for the errors of a directory."""
+        """`at_work` names the jobs that have not ended, `others` examines the rest of the server.
+
+        See `Backups` for the errors of a directory.
+        """
         self.database = database.path.resolve()
         self._database = database
         self._at_work = at_work
+        self._others = others
         self._backups = Backups(database, backup_directory)
 
     def examine(self, control: Control) -> list[Finding]:
@@ -28,7 +36,7 @@ class Upkeep:
         with self._database.session() as session:
             session.control = control
             file = examine_file(self.database, served=True, replaced=self._database.replaced)
-            return [*file, *examine_state(session, self._at_work)]
+            return [*file, *self._others(), *examine_state(session, self._at_work)]
 
     def back_up(self, name: str, control: Control) -> Backup:
         """Writes a backup; see `Backups.make`.

@@ -23,6 +23,7 @@ from tableveil.lookups import (
     Tables,
 )
 from tableveil.metrics import Metrics
+from tableveil.operate import Finding
 from tableveil.pipelines.draft import Drafts
 from tableveil.publishing.declared import declared_targets, directories_of
 from tableveil.runtime import JobManager, Loads, Publishing, QueueLimits, Removals, Retention, Upkeep
@@ -110,7 +111,7 @@ class TableveilServer:
                 Releases(database),
                 Hierarchies(database),
                 results,
-                upkeep=Upkeep(database, settings.backup_directory, jobs.at_work),
+                upkeep=Upkeep(database, settings.backup_directory, jobs.at_work, lambda: _examined(audit, endpoint)),
                 drafts=Drafts(database),
                 tokens=tokens,
                 access=access,
@@ -185,6 +186,10 @@ class TableveilServer:
         else:
             self._database.sweep()
         return jobs_ended and calls_ended
+
+
+def _examined(audit: Audit, endpoint: Endpoint) -> list[Finding]:
+    return [part.examine() for part in (audit, endpoint.certificates) if part is not None]
 
 
 def _queue_limits(settings: Settings) -> QueueLimits:

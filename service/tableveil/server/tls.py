@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import cast
@@ -15,9 +15,13 @@ import grpc
 from cryptography import x509
 
 from tableveil.errors import InvalidError
+from tableveil.operate import Finding, Level
 from tableveil.tls import read_authorities, read_pair
 
 logger = logging.getLogger("tableveil.server")
+
+SOON = timedelta(days=14)
+"""A certificate that ends sooner has to be renewed."""
 
 _KINDS = {"peer_dns": "dns", "peer_uri": "uri", "peer_email": "email", "peer_ip": "ip"}
 """Kinds of names, as in `tableveil.identity.certificates`, by what gRPC calls them."""
@@ -51,6 +55,14 @@ class PortCertificates:
     def ends(self) -> datetime:
         """When the certificate expires."""
         return self._ends
+
+    def examine(self) -> Finding:
+        """Whether the certificate has to be renewed."""
+        found, left = f"expires on {self._ends:%F %T} UTC", self._ends - datetime.now(UTC)
+        if left > SOON:
+            return Finding(Level.OK, "certificate", found)
+        level = Level.WARNING if left > timedelta(0) else Level.PROBLEM
+        return Finding(level, "certificate", found, "Put a renewed one in the place of the file; no restart is needed.")
 
     def credentials(self) -> grpc.ServerCredentials:
         """Credentials for the port: TLS 1.2 or 1.3, as gRPC has it."""

@@ -17,6 +17,7 @@ from tableveil.audit import refusals as refusals_module
 from tableveil.audit.refusals import MOST_COUNTED, Refusals, Refused, without_port
 from tableveil.backend import Database, Settings
 from tableveil.errors import BusyError, InvalidError
+from tableveil.operate import LEAST_FREE_BYTES, Level
 from tableveil.state.audit_entries import AuditEntry, AuditEvent, AuditFilter, note_offline, pending
 from tableveil.state.jobs import now
 from tableveil.state.migrate import migrate
@@ -74,6 +75,13 @@ def test_the_copy_has_what_the_file_has(open_audit: Open) -> None:
     assert audit.lag == 0
     assert audit.page(ALL, 2, 10) == [started]
     assert audit.page(ALL, None, 1) == [newest]
+
+
+def test_the_doctor_sees_whether_there_is_room_for_it(open_audit: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    audit = open_audit()
+    assert audit.examine().level is Level.OK
+    monkeypatch.setattr(audits, "free_bytes", lambda _: LEAST_FREE_BYTES - 1)
+    assert audit.examine().level is Level.PROBLEM
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Iterator
 from concurrent import futures
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import create_autospec
@@ -20,7 +20,8 @@ import grpc
 import pytest
 
 from tableveil.errors import InvalidError
-from tableveil.server.tls import PortCertificates, TlsFiles, certificate_names
+from tableveil.operate import Level
+from tableveil.server.tls import SOON, PortCertificates, TlsFiles, certificate_names
 from tests.service.tls.authorities import DAY, Authority, Files
 
 
@@ -100,6 +101,13 @@ def test_a_certificate_that_expires_while_its_connection_stands(authority: Autho
         pem = authority.client("etl", valid=valid).certificate.read_bytes()
         context.auth_context.return_value = {"x509_pem_cert": [pem], "peer_dns": [b"etl"]}
         assert certificate_names(context) == names
+
+
+def test_the_doctor_sees_when_the_certificate_ends(authority: Authority) -> None:
+    certificates = PortCertificates(of_server(authority))
+    for left, level in ((SOON + DAY, Level.OK), (SOON - DAY, Level.WARNING), (-DAY, Level.PROBLEM)):
+        certificates._ends = datetime.now(UTC) + left
+        assert certificates.examine().level is level
 
 
 def test_a_renewed_certificate_is_taken_up(
