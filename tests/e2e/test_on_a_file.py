@@ -39,7 +39,15 @@ def test_a_pipeline(database: Path, tmp_path: Path) -> None:
         assert done.exit_code == 0, (command, done.stderr)
     assert "releases/1" in on(database, "releases").stdout
     assert len(list(exported.iterdir())) == 4
-    assert on(database, "truncate", "people").stdout == f"{samples.ROWS} rows removed.\n"
+    persons = tmp_path / "persons.txt"
+    persons.write_text("7\r\n\n8\n999\n")
+    erased = on(database, "erase", "people", "--persons", str(persons))
+    assert [line.split() for line in erased.stdout.splitlines()] == [
+        ["rows", "removed", "2"],
+        ["persons", "without", "rows", "1"],
+        ["released", "in", "releases/1"],
+    ]
+    assert on(database, "truncate", "people").stdout == f"{samples.ROWS - 2} rows removed.\n"
     with duckdb.connect(database, read_only=True) as connection:
         assert connection.sql("SELECT mode, owner FROM tableveil.loads").fetchall() == [("REPLACE", "admin")]
     entries = [json.loads(line) for line in database.with_name("new.duckdb.audit.jsonl").read_text().splitlines()]

@@ -243,6 +243,7 @@ class Policy:
     local_recoding: LocalRecoding | None = None
     microaggregation: Microaggregation | None = None
     source_query: str = ""
+    no_person_digests: bool = False
 
     @property
     def k(self) -> int | None:

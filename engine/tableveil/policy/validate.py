@@ -77,6 +77,8 @@ def _check_names(policy: Policy) -> Iterator[Fault]:
 
 def _check_person(policy: Policy) -> Iterator[Fault]:
     if policy.person_column is None:
+        if policy.no_person_digests:
+            yield Fault("no_person_digests", "true without a person_column", "a person_column whose values are kept")
         return
     if not policy.person_column:
         yield Fault("person_column", "nothing", "the name of a column, or rows_are_people: true")

@@ -856,6 +856,7 @@ class Policy(_message.Message):
     MICROAGGREGATION_FIELD_NUMBER: _builtins.int
     SOURCE_QUERY_FIELD_NUMBER: _builtins.int
     LOCAL_RECODING_FIELD_NUMBER: _builtins.int
+    NO_PERSON_DIGESTS_FIELD_NUMBER: _builtins.int
     default_role: Global___Role.ValueType
     """Role of the columns that `attributes` does not list. Default: none, so that every column must be listed. Refused:
     `QUASI_IDENTIFIER`, which needs a hierarchy.
@@ -879,6 +880,10 @@ class Policy(_message.Message):
     source_query: _builtins.str
     """One SELECT in DuckDB's SQL, whose rows are anonymized in place of a table's. It must give the same rows whenever
     its tables have the same rows; docs/policy.md lists the refused parts of SQL. Refused: a `source` beside it.
+    """
+    no_person_digests: _builtins.bool
+    """`true`: the ledger keeps no keyed digests of the person column. Then `tableveil erase` cannot tell whether the release
+    holds a person. Default: it keeps them. Refused: `true` without a `person_column`.
     """
     @_builtins.property
     def source(self) -> Global___TableReference:
@@ -980,10 +985,11 @@ class Policy(_message.Message):
         microaggregation: Global___Microaggregation | None = ...,
         source_query: _builtins.str = ...,
         local_recoding: Global___LocalRecoding | None = ...,
+        no_person_digests: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "suppressed_records", b"suppressed_records"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "default_role", b"default_role", "game", b"game", "local_recoding", b"local_recoding", "microaggregation", b"microaggregation", "no_person_digests", b"no_person_digests", "person", b"person", "person_column", b"person_column", "population", b"population", "privacy_models", b"privacy_models", "quality_model", b"quality_model", "record_level", b"record_level", "release", b"release", "repeat_reason", b"repeat_reason", "risk_thresholds", b"risk_thresholds", "rows_are_people", b"rows_are_people", "search", b"search", "source", b"source", "source_query", b"source_query", "suppressed_records", b"suppressed_records", "suppression_limit", b"suppression_limit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_person: _TypeAlias = _typing.Literal["person_column", "rows_are_people"]  # noqa: Y015
     _WhichOneofArgType_person: _TypeAlias = _typing.Literal["person", b"person"]  # noqa: Y015

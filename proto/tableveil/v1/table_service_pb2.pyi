@@ -657,6 +657,105 @@ class TruncateTableResponse(_message.Message):
 Global___TruncateTableResponse: _TypeAlias = TruncateTableResponse  # noqa: Y015
 
 @_typing.final
+class ErasePersonsRequest(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TABLE_FIELD_NUMBER: _builtins.int
+    PERSON_COLUMN_FIELD_NUMBER: _builtins.int
+    PERSONS_FIELD_NUMBER: _builtins.int
+    person_column: _builtins.str
+    """The column that identifies people. Missing: the person_column of the policies for releases of the table."""
+    @_builtins.property
+    def table(self) -> _policy_pb2.TableReference: ...
+    @_builtins.property
+    def persons(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Values of that column, as the table shows them. At most 1,000,000."""
+
+    def __init__(
+        self,
+        *,
+        table: _policy_pb2.TableReference | None = ...,
+        person_column: _builtins.str = ...,
+        persons: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["table", b"table"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["person_column", b"person_column", "persons", b"persons", "table", b"table"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ErasePersonsRequest: _TypeAlias = ErasePersonsRequest  # noqa: Y015
+
+@_typing.final
+class ErasePersonsResponse(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PERSON_COLUMN_FIELD_NUMBER: _builtins.int
+    REMOVED_ROWS_FIELD_NUMBER: _builtins.int
+    ABSENT_PERSONS_FIELD_NUMBER: _builtins.int
+    RELEASES_FIELD_NUMBER: _builtins.int
+    UNTOLD_RELEASES_FIELD_NUMBER: _builtins.int
+    HIDDEN_RELEASES_FIELD_NUMBER: _builtins.int
+    person_column: _builtins.str
+    removed_rows: _builtins.int
+    absent_persons: _builtins.int
+    """Persons who had no rows in the table."""
+    hidden_releases: _builtins.bool
+    """Whether there are releases of either kind that the caller may not see."""
+    @_builtins.property
+    def releases(self) -> _containers.RepeatedCompositeFieldContainer[Global___HoldingRelease]:
+        """Releases that were made of the table, also by a query, when it held some of these persons. A person may be among
+        the suppressed ones.
+        """
+
+    @_builtins.property
+    def untold_releases(self) -> _containers.RepeatedCompositeFieldContainer[Global___HoldingRelease]:
+        """Releases of the table that keep no digests of persons: nobody can tell whether they hold these."""
+
+    def __init__(
+        self,
+        *,
+        person_column: _builtins.str = ...,
+        removed_rows: _builtins.int = ...,
+        absent_persons: _builtins.int = ...,
+        releases: _abc.Iterable[Global___HoldingRelease] | None = ...,
+        untold_releases: _abc.Iterable[Global___HoldingRelease] | None = ...,
+        hidden_releases: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["absent_persons", b"absent_persons", "hidden_releases", b"hidden_releases", "person_column", b"person_column", "releases", b"releases", "removed_rows", b"removed_rows", "untold_releases", b"untold_releases"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ErasePersonsResponse: _TypeAlias = ErasePersonsResponse  # noqa: Y015
+
+@_typing.final
+class HoldingRelease(_message.Message):
+    """A release that holds erased people."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    CURRENT_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    current: _builtins.bool
+    """Whether it can still be read here; of others there may be copies."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        current: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["current", b"current", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___HoldingRelease: _TypeAlias = HoldingRelease  # noqa: Y015
+
+@_typing.final
 class DropTableRequest(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 

@@ -64,6 +64,11 @@ class TableServiceStub(object):
                 request_serializer=tableveil_dot_v1_dot_table__service__pb2.GetLoadRequest.SerializeToString,
                 response_deserializer=tableveil_dot_v1_dot_table__service__pb2.Load.FromString,
                 _registered_method=True)
+        self.ErasePersons = channel.unary_unary(
+                '/tableveil.v1.TableService/ErasePersons',
+                request_serializer=tableveil_dot_v1_dot_table__service__pb2.ErasePersonsRequest.SerializeToString,
+                response_deserializer=tableveil_dot_v1_dot_table__service__pb2.ErasePersonsResponse.FromString,
+                _registered_method=True)
         self.ListLoads = channel.unary_unary(
                 '/tableveil.v1.TableService/ListLoads',
                 request_serializer=tableveil_dot_v1_dot_table__service__pb2.ListLoadsRequest.SerializeToString,
@@ -115,6 +120,13 @@ class TableServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ErasePersons(self, request, context):
+        """Removes the rows of people, also from what the ledger keeps to recognize people, and tells which releases hold them.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListLoads(self, request, context):
         """Loads that were done, newest first.
         """
@@ -154,6 +166,11 @@ def add_TableServiceServicer_to_server(servicer, server):
                     servicer.GetLoad,
                     request_deserializer=tableveil_dot_v1_dot_table__service__pb2.GetLoadRequest.FromString,
                     response_serializer=tableveil_dot_v1_dot_table__service__pb2.Load.SerializeToString,
+            ),
+            'ErasePersons': grpc.unary_unary_rpc_method_handler(
+                    servicer.ErasePersons,
+                    request_deserializer=tableveil_dot_v1_dot_table__service__pb2.ErasePersonsRequest.FromString,
+                    response_serializer=tableveil_dot_v1_dot_table__service__pb2.ErasePersonsResponse.SerializeToString,
             ),
             'ListLoads': grpc.unary_unary_rpc_method_handler(
                     servicer.ListLoads,
@@ -323,6 +340,33 @@ class TableService(object):
             '/tableveil.v1.TableService/GetLoad',
             tableveil_dot_v1_dot_table__service__pb2.GetLoadRequest.SerializeToString,
             tableveil_dot_v1_dot_table__service__pb2.Load.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ErasePersons(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/tableveil.v1.TableService/ErasePersons',
+            tableveil_dot_v1_dot_table__service__pb2.ErasePersonsRequest.SerializeToString,
+            tableveil_dot_v1_dot_table__service__pb2.ErasePersonsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -25,6 +25,8 @@ class TableServiceStub:
     DropTable: _grpc.UnaryUnaryMultiCallable[_table_service_pb2.DropTableRequest, _table_service_pb2.DropTableResponse]
     """Removes a table with its rows."""
     GetLoad: _grpc.UnaryUnaryMultiCallable[_table_service_pb2.GetLoadRequest, _table_service_pb2.Load]
+    ErasePersons: _grpc.UnaryUnaryMultiCallable[_table_service_pb2.ErasePersonsRequest, _table_service_pb2.ErasePersonsResponse]
+    """Removes the rows of people, also from what the ledger keeps to recognize people, and tells which releases hold them."""
     ListLoads: _grpc.UnaryUnaryMultiCallable[_table_service_pb2.ListLoadsRequest, _table_service_pb2.ListLoadsResponse]
     """Loads that were done, newest first."""
 
@@ -75,6 +77,14 @@ class TableServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _table_service_pb2.GetLoadRequest,
         context: _grpc.ServicerContext,
     ) -> _table_service_pb2.Load: ...
+
+    @_abc_1.abstractmethod
+    def ErasePersons(
+        self,
+        request: _table_service_pb2.ErasePersonsRequest,
+        context: _grpc.ServicerContext,
+    ) -> _table_service_pb2.ErasePersonsResponse:
+        """Removes the rows of people, also from what the ledger keeps to recognize people, and tells which releases hold them."""
 
     @_abc_1.abstractmethod
     def ListLoads(

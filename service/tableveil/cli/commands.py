@@ -8,6 +8,7 @@ MODULES = {
     "loads": "load",
     "truncate": "removal",
     "drop": "removal",
+    "erase": "removal",
     "tables": "described",
     "describe": "described",
     "run": "run",

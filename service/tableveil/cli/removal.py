@@ -1,12 +1,16 @@
-"""The commands that take rows out of tables: `truncate` and `drop`."""
+"""The commands that take rows out of tables: `truncate`, `drop` and `erase`."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TextIO
 
 import click
 
 from tableveil.cli import wording
 from tableveil.cli.interruptible import interruptible
 from tableveil.cli.table_names import named_table
+from tableveil.cli.tables import facts
 from tableveil.cli.verb import DATABASE, Session, verb
 from tableveil.v1 import table_service_pb2 as v1
 
@@ -41,3 +45,47 @@ def drop(session: Session, table: str, schema: str | None) -> None:
         session.output.json(v1.DropTableResponse(removed_rows=removed))
     else:
         session.output.show(f"{wording.table_name(place)} is dropped, with {wording.count(removed)} rows.")
+
+
+@click.command()
+@click.argument("table")
+@click.option(
+    "--persons",
+    required=True,
+    type=click.File(encoding="utf-8"),
+    metavar="FILE|-",
+    help="A person a line, as the table shows them; - reads stdin.",
+)
+@click.option(
+    "--person-column", default="", help="The column that identifies people. Default: the one that policies name."
+)
+@_SCHEMA
+@DATABASE
+@verb
+def erase(session: Session, table: str, persons: TextIO, person_column: str, schema: str | None) -> None:
+    """Remove people's rows, also from what the ledger keeps to recognize people, and tell which releases hold them.
+
+    Nothing is changed in releases: withdraw them, or make them anew without these people.
+    """
+    place, client = named_table(table, schema), session.client
+    with persons:
+        named = [line.rstrip("\r\n") for line in persons if line.strip()]
+    erased = interruptible(client, lambda: client.erase_persons(place, named, person_column))
+    if session.output.as_json:
+        session.output.json(erased)
+        return
+    told = [
+        ("rows removed", wording.count(erased.removed_rows)),
+        ("persons without rows", wording.count(erased.absent_persons)),
+        ("released in", _names(erased.releases)),
+    ]
+    if erased.untold_releases:
+        told.append(("not known of", _names(erased.untold_releases)))
+    if erased.hidden_releases:
+        told.append(("note", "there are releases of this table that you may not see"))
+    session.output.show(facts(told))
+
+
+def _names(releases: Iterable[v1.HoldingRelease]) -> str:
+    shown = (f"{release.name}{'' if release.current else ' (not current)'}" for release in releases)
+    return ", ".join(shown) or "no release"

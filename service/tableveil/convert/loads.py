@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from google.protobuf.json_format import MessageToDict
 
 from tableveil.convert.enums import EnumMap
-from tableveil.convert.names import load_name
+from tableveil.convert.names import load_name, release_name
 from tableveil.convert.tables import table_from_proto, table_to_proto
 from tableveil.convert.times import duration, timestamp
 from tableveil.errors import Fault, InvalidError, shortened
@@ -15,9 +16,11 @@ from tableveil.loading import CsvEncoding, CsvFormat, FileFormat, ParquetFormat,
 from tableveil.lookups.tables import ListedTable
 from tableveil.policy import TableReference
 from tableveil.runtime.loads import Loaded, LoadRequest
+from tableveil.runtime.removals import Erasure
 from tableveil.runtime.request_id import LONGEST
 from tableveil.source.description import ColumnDescription, TableDescription
 from tableveil.state.loads import Load, LoadMode
+from tableveil.state.releases import Release
 from tableveil.v1 import table_service_pb2 as v1
 
 MOST_VALUES = 1000
@@ -124,6 +127,22 @@ def load_to_proto(load: Load) -> v1.Load:
         columns=[v1.ColumnInfo(name=name, type=type_) for name, type_ in load.columns],
         duration=duration(load.seconds),
         removed_rows=load.removed_rows,
+    )
+
+
+def erasure_to_proto(erasure: Erasure) -> v1.ErasePersonsResponse:
+    """The message for an erasure."""
+
+    def named(releases: Sequence[Release]) -> list[v1.HoldingRelease]:
+        return [v1.HoldingRelease(name=release_name(one.number), current=one.current) for one in releases]
+
+    return v1.ErasePersonsResponse(
+        person_column=erasure.person_column,
+        removed_rows=erasure.removal.rows,
+        absent_persons=erasure.absent,
+        releases=named(erasure.holding),
+        untold_releases=named(erasure.untold),
+        hidden_releases=erasure.hidden,
     )
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
 from tableveil.backend import Database, Session
 from tableveil.control import Control, Stopped
 from tableveil.errors import CancelledError, InternalError
 from tableveil.loading import check_place, drop_table, empty, found_place
 from tableveil.policy import TableReference
+from tableveil.release import erase
 from tableveil.runtime.loads import check_permitted, found_target
 from tableveil.runtime.manager import JobManager
 from tableveil.state.jobs import now
+from tableveil.state.releases import RELEASES, Release, seen_among
 from tableveil.state.removals import REMOVALS, Removal, RemovalKind
 
 _WAYS: dict[RemovalKind, Callable[[Session, TableReference], int]] = {
@@ -21,21 +24,66 @@ _WAYS: dict[RemovalKind, Callable[[Session, TableReference], int]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """The result of an erasure: `absent` persons had no rows in the table.
+
+    Releases that were made of the table are `holding` some of the persons, or `untold` if they have no digests. They
+    are those that its principal sees; others are `hidden`.
+    """
+
+    removal: Removal
+    person_column: str
+    absent: int
+    holding: tuple[Release, ...]
+    untold: tuple[Release, ...]
+    hidden: bool
+
+
 class Removals:
-    """Takes rows out of tables. May be used from any thread."""
+    """Takes rows out of tables, one transaction each. May be used from any thread.
+
+    Every method raises:
+        NotFoundError: there is no such table.
+        ConflictError: an unfinished job or a view reads it, or a release wrote it.
+        CancelledError: `control` says to stop; nothing was removed.
+    """
 
     def __init__(self, database: Database, jobs: JobManager) -> None:
         self._database = database
         self._jobs = jobs
 
     def remove(self, kind: RemovalKind, wanted: TableReference, control: Control) -> Removal:
-        """Removes all rows, or the table with them, in one transaction.
+        """Removes all rows, or the table with them."""
+        with self._changing(wanted, control) as (session, target):
+            rows = _WAYS[kind](session, target)
+            removal = _recorded(session, kind, target, rows)
+        return self._look(removal)
+
+    def erase(self, wanted: TableReference, person_column: str, persons: Sequence[str], control: Control) -> Erasure:
+        """Removes the rows of people, and their values from what the ledger recognizes people by.
 
         Raises:
-            NotFoundError: there is no such table.
-            ConflictError: an unfinished job or a view reads it, or a release wrote it.
-            CancelledError: `control` says to stop; nothing was removed.
+            InvalidError: the column or the persons are not the table's.
         """
+        with self._changing(wanted, control) as (session, target):
+            erased = erase(session, target, person_column, persons)
+            told = erased.persons, erased.holding, erased.untold
+            removal = _recorded(session, RemovalKind.ERASE, target, erased.rows, *told)
+        self._look(removal)
+        with self._database.ledger() as ledger:
+            numbers = [*erased.holding, *erased.untold]
+            seen = {number: RELEASES.find(ledger, number) for number in seen_among(ledger, numbers)}
+        holding, untold = (
+            tuple(release for number in those if (release := seen.get(number)) is not None)
+            for those in (erased.holding, erased.untold)
+        )
+        hidden = len(holding) + len(untold) < len(numbers)
+        return Erasure(removal, erased.person_column, erased.absent, holding, untold, hidden)
+
+    @contextmanager
+    def _changing(self, wanted: TableReference, control: Control) -> Iterator[tuple[Session, TableReference]]:
+        """A transaction that takes rows out of the table, which it names as the database does."""
         with self._database.session() as session:
             session.control = control
             try:
@@ -44,23 +92,30 @@ class Removals:
                 target = found_place(session, target) or target
                 self._jobs.check_unread(target)
                 with ExitStack() as until_committed, session.transaction():
-                    number = self._recorded(session, kind, target, _WAYS[kind](session, target))
+                    yield session, target
                     until_committed.enter_context(self._jobs.unread(target))
                     check_permitted(target)
             except Stopped:
                 raise CancelledError("CANCELLED", "the removal was cancelled, and nothing was removed") from None
-        return self._look(number)
 
-    def _recorded(self, session: Session, kind: RemovalKind, target: TableReference, rows: int) -> int:
-        number = REMOVALS.next_number(session.ledger)
-        owner = session.sight.principal
-        REMOVALS.insert(session.ledger, [Removal(number, kind, target.schema, target.table, now(), rows, owner)])
-        return number
-
-    def _look(self, number: int) -> Removal:
-        """Checks that the removal exists: a commit's success is no proof that anything was written."""
+    def _look(self, removal: Removal) -> Removal:
+        """Checks that the removal was recorded: a commit's success is no proof that anything was written."""
         with self._database.ledger() as ledger:
-            found = REMOVALS.find(ledger, number)
-        if found is None:
-            raise InternalError("NOT_REMOVED", "the commit left nothing behind")
-        return found
+            if REMOVALS.find(ledger, removal.number) is None:
+                raise InternalError("NOT_REMOVED", "the commit left nothing behind")
+        return removal
+
+
+def _recorded(
+    session: Session,
+    kind: RemovalKind,
+    target: TableReference,
+    rows: int,
+    persons: int = 0,
+    holding: tuple[int, ...] = (),
+    untold: tuple[int, ...] = (),
+) -> Removal:
+    number, owner = REMOVALS.next_number(session.ledger), session.sight.principal
+    removal = Removal(number, kind, target.schema, target.table, now(), rows, owner, persons, holding, untold)
+    REMOVALS.insert(session.ledger, [removal])
+    return removal

@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from tableveil.fair_use import FairUse, Held
 from tableveil.server.call import Call
 
-_CHANGING_TABLES = {"LoadTable", "TruncateTable", "DropTable"}
+_CHANGING_TABLES = {"LoadTable", "TruncateTable", "DropTable", "ErasePersons"}
 """The methods that count as loads."""
 
 

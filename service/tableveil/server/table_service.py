@@ -8,6 +8,7 @@ import grpc
 
 from tableveil.convert.loads import (
     description_to_proto,
+    erasure_to_proto,
     listed_table_to_proto,
     load_request_from_proto,
     load_to_proto,
@@ -26,6 +27,8 @@ from tableveil.server.stores import Stores
 from tableveil.state.removals import Removal, RemovalKind
 from tableveil.v1 import policy_pb2, table_service_pb2_grpc
 from tableveil.v1 import table_service_pb2 as v1
+
+MOST_PERSONS = 1_000_000
 
 
 class TableService(table_service_pb2_grpc.TableServiceServicer):
@@ -88,6 +91,17 @@ class TableService(table_service_pb2_grpc.TableServiceServicer):
         """Removes the table; a client that goes away before the end leaves it there."""
         removed = self._removed(RemovalKind.DROP, request.table, context)
         return v1.DropTableResponse(removed_rows=removed.rows)
+
+    def ErasePersons(  # noqa: N802
+        self, request: v1.ErasePersonsRequest, context: grpc.ServicerContext
+    ) -> v1.ErasePersonsResponse:
+        """Erases people; a client that goes away before the end leaves them there."""
+        control = control_of(context)
+        if not 0 < len(request.persons) <= MOST_PERSONS:
+            raise InvalidError.of("PERSONS_INVALID", "persons", f"{len(request.persons):,}", f"1 to {MOST_PERSONS:,}")
+        with self._running.taken():
+            target = table_from_proto(request.table)
+            return erasure_to_proto(self._removals.erase(target, request.person_column, request.persons, control))
 
     def _removed(self, kind: RemovalKind, named: policy_pb2.TableReference, context: grpc.ServicerContext) -> Removal:
         control = control_of(context)

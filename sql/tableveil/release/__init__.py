@@ -2,6 +2,7 @@
 
 from tableveil.release.approval import check_pending, decide
 from tableveil.release.disclosure import check_disclosure
+from tableveil.release.erase import Erased, erase
 from tableveil.release.ledger import check_ledger, check_readers, releases_of_same_people
 from tableveil.release.own_levels import check_one_meaning, mixed_levels
 from tableveil.release.plan import ReleasePlan
@@ -11,6 +12,7 @@ from tableveil.release.target import check_existing, check_target
 from tableveil.release.withdraw import withdraw
 
 __all__ = [
+    "Erased",
     "Evidence",
     "ReleasePlan",
     "check_disclosure",
@@ -21,6 +23,7 @@ __all__ = [
     "check_readers",
     "check_target",
     "decide",
+    "erase",
     "mixed_levels",
     "place_of",
     "publish",

@@ -18,7 +18,7 @@ from tableveil.release.standing import place_of
 from tableveil.release.target import check_existing, objects_called
 from tableveil.release.withdraw import drop_written, is_as_written
 from tableveil.release.write import write_view
-from tableveil.state import sketches
+from tableveil.state import persons, sketches
 from tableveil.state.decisions import DECISIONS, Decision
 from tableveil.state.lineage import changing_rights
 from tableveil.state.release_objects import ObjectKind
@@ -57,6 +57,7 @@ def decide(
             else:
                 drop_written(session, release)
                 sketches.forget(session.ledger, number)
+                persons.forget(session.ledger, number)
             DECISIONS.insert(session.ledger, [decision], number)
             until_committed.enter_context(unused())
         if not DECISIONS.of(session.ledger, [number]):

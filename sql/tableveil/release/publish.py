@@ -29,7 +29,7 @@ from tableveil.release.target import check_existing
 from tableveil.risk import ClassSizes, ProsecutorRisk, prosecutor_risk
 from tableveil.search import explain
 from tableveil.source import Fingerprint, fingerprint, population_fingerprint, resolve_source
-from tableveil.state import jobs, sketches
+from tableveil.state import jobs, persons, sketches
 from tableveil.state.lineage import remember
 from tableveil.state.migrate import fingerprint_key
 from tableveil.state.publications import PUBLICATIONS, Publication
@@ -124,6 +124,8 @@ def publish(
             for name in target.publish
         ]
         PUBLICATIONS.insert(session.ledger, asked, number)
+        if plan.policy.person_column is not None and not plan.policy.no_person_digests:
+            persons.remember(session.ledger, number, plan.source.with_all().table(), plan.policy.person_column)
         outcome = jobs.Outcome(jobs.JobState.SUCCEEDED, jobs.now(), number, None, release.warnings)
         jobs.insert_outcome(session.ledger, evidence.job, outcome)
     _look(database, plan, number, written.objects[0])

@@ -90,6 +90,22 @@ def sketch(session: Session, source: Source, records: int, estimated: Sequence[f
     return Sketch(records, _keyed(session, kept, spans, secret))
 
 
+def hashed(
+    session: Session, rows: exp.Expr, columns: Sequence[Column], of_rows: Sequence[str], key: bytes
+) -> Mapping[str, Sample]:
+    """Samples of all values of a few rows, by column, and of the rows if the columns have all those `of_rows`.
+
+    A sketch whose columns are `of_rows` has the same value for each of the rows.
+    """
+    secret = hmac.new(key, b"sketch", hashlib.sha256).hexdigest()
+    hashes = session.arrays(_select(_hashes(columns), rows), [secret])
+    by_name = {each.name: hashes[f"h{i}"] for i, each in enumerate(columns)}
+    kept = [_counted(name, 0, values) for name, values in by_name.items()]
+    if of_rows and by_name.keys() >= set(of_rows):
+        kept.append(_of_sum([by_name[name] for name in of_rows[: 2**_ROW_SHIFT]]))
+    return {sample.column: sample for sample in _keyed(session, kept, {}, secret)}
+
+
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """A sample by the database's hashes, before keyed hashes replace them."""
@@ -109,11 +125,16 @@ def _of_few(session: Session, source: Source, secret: str) -> list[_Kept]:
     """One statement fetches all hashes: planning one for each column takes longer than running it."""
     hashes = session.arrays(_select(_hashes(source.columns), source.table()), [secret])
     kept = [_counted(each.name, 0, hashes[f"h{i}"]) for i, each in enumerate(source.columns)]
-    parts = [hashes[f"h{i}"] >> np.uint64(_ROW_SHIFT) for i, each in enumerate(kept) if each.varies]
-    if len(parts) > 1:
-        # As the database computes it below: the sum of uniform bits is uniform, and carries beyond 64 bits are dropped.
-        kept.append(_counted(ROWS, 0, np.sum(parts, axis=0, dtype=np.uint64) << np.uint64(_ROW_SHIFT)))
+    varying = [hashes[f"h{i}"] for i, each in enumerate(kept) if each.varies]
+    if len(varying) > 1:
+        kept.append(_of_sum(varying))
     return [each for each in kept if each.varies]
+
+
+def _of_sum(hashes: Sequence[NDArray[np.uint64]]) -> _Kept:
+    """The rows, as the database computes them below: carries beyond 64 bits are dropped, and the sum is uniform."""
+    parts = [each >> np.uint64(_ROW_SHIFT) for each in hashes]
+    return _counted(ROWS, 0, np.sum(parts, axis=0, dtype=np.uint64) << np.uint64(_ROW_SHIFT))
 
 
 def _of_many(session: Session, source: Source, records: int, distinct: Sequence[int], secret: str) -> list[_Kept]:

@@ -11,15 +11,19 @@ from tableveil.state.seen import by_table
 
 
 class RemovalKind(StrEnum):
-    """The extent of a removal: all rows, or the table with them."""
+    """The extent of a removal: all rows, the table with them, or some people's rows."""
 
     TRUNCATE = "TRUNCATE"
     DROP = "DROP"
+    ERASE = "ERASE"
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A removal that was done; `rows` are the removed ones."""
+    """A removal that was done; `rows` are the removed ones.
+
+    An erasure is of some `persons`: the releases that were `holding` them, and those `untold` for lack of digests.
+    """
 
     number: int
     kind: RemovalKind
@@ -28,6 +32,9 @@ class Removal:
     at: datetime
     rows: int
     owner: str
+    persons: int = 0
+    holding: tuple[int, ...] = ()
+    untold: tuple[int, ...] = ()
 
 
 REMOVALS = NumberedTable(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -38,6 +38,9 @@ class Likeness:
     their_density: float = 0.0
     my_density: float = 0.0
 
+
+_ALL = 2**62
+"""More records than any value has."""
 
 _SAMPLES = Table(
     "release_samples",
@@ -89,6 +92,38 @@ def forget(ledger: Ledger, release: int) -> None:
     """Deletes the sketch of a release that nobody may see any more; call it in a transaction."""
     _SAMPLES.delete(ledger, release)
     ledger.execute("DELETE FROM tableveil.release_sample_values WHERE release = ?", [release])
+
+
+def sampled_columns(ledger: Ledger, release: int) -> list[str]:
+    """The columns that a release's sketch has, which are those that vary."""
+    query = "SELECT column_name FROM tableveil.release_samples WHERE release = ? AND column_name <> ? ORDER BY position"
+    return [name for (name,) in ledger.rows(query, [release, ROWS])]
+
+
+def subtract(ledger: Ledger, release: int, samples: Mapping[str, Sample], whole: Mapping[str, str]) -> None:
+    """Takes the records in samples, by column, out of a release's sketch; call it in a transaction.
+
+    Values of the columns `whole`, each with the name of its sample, go whatever their numbers of records. Without a
+    sample of the rows, all of the rows' values go.
+    """
+    by_name = {name.casefold(): sample for name, sample in samples.items()}
+    gone = {name.casefold(): samples[sample] for name, sample in whole.items()}
+    positions = ledger.rows("SELECT position, column_name FROM tableveil.release_samples WHERE release = ?", [release])
+    for position, name in positions:
+        here = "release = ? AND position = ?"
+        sample = gone.get(name.casefold()) or by_name.get(name.casefold())
+        if sample is None and name == ROWS:
+            ledger.execute(f"DELETE FROM tableveil.release_sample_values WHERE {here}", [release, position])
+        elif sample is not None:
+            records = sample.records if name.casefold() not in gone else np.full(len(sample.records), _ALL, np.int64)
+            with ledger.relation("erased", pa.table({"erased_value": sample.values, "erased_records": records})):
+                ledger.execute(
+                    "UPDATE tableveil.release_sample_values SET records = records - erased_records FROM erased "
+                    f"WHERE value = erased_value AND {here}",
+                    [release, position],
+                )
+            query = f"DELETE FROM tableveil.release_sample_values WHERE {here} AND records <= 0"
+            ledger.execute(query, [release, position])
 
 
 def alike(ledger: Ledger, sketch: Sketch, known: Collection[int]) -> Iterator[Likeness]:

@@ -97,6 +97,7 @@ def test_what_is_allowed_at_the_edge(changes: dict[str, Any]) -> None:
         ({"source": TableReference("", "main", "")}, ["source.table"]),
         ({"release": ReleaseTarget("main", "")}, ["release.name"]),
         ({"repeat_reason": " \u200b"}, ["repeat_reason"]),
+        ({"person_column": None, "no_person_digests": True}, ["no_person_digests"]),
         ({"attributes": (NAME, ILLNESS)}, ["attributes"]),
         ({"attributes": (), "person_column": None}, ["attributes"]),
         ({"attributes": (AGE, NAME, AGE)}, ["attributes[0].column", "attributes[2].column"]),

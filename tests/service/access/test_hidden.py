@@ -118,6 +118,10 @@ def by_name(n: Mapping[str, str]) -> Asked:
         "a table loaded again": (load, {"start": {"table": table(b, patients), "mode": 2, "file": file}}),
         "a table replaced": (load, {"start": {"table": table(b, patients), "mode": 3, "file": file}}),
         "a table truncated": ("TableService/TruncateTable", {"table": table(b, patients)}),
+        "a table's people erased": (
+            "TableService/ErasePersons",
+            {"table": table(b, patients), "person_column": "code", "persons": ["1"]},
+        ),
         "a table dropped": ("TableService/DropTable", {"table": table(b, patients)}),
         "a table loaded in place": (load, {"start": {"table": table(b, patients), "file": file}}),
         "a table loaded from afar": (load, {"start": {"table": table("ward_a", "new"), "file": file}}),

@@ -128,6 +128,16 @@ def test_broken_starts(
     loads.load.assert_not_called()
 
 
+@pytest.mark.parametrize("persons", [[], ["7"] * 1_000_001])
+def test_too_few_or_many_persons(
+    stub: table_service_pb2_grpc.TableServiceStub, removals: Mock, persons: list[str]
+) -> None:
+    with pytest.raises(grpc.RpcError) as raised:
+        stub.ErasePersons(v1.ErasePersonsRequest(table=PEOPLE, persons=persons))
+    assert failure_of(raised.value).code == "PERSONS_INVALID"
+    removals.erase.assert_not_called()
+
+
 def test_a_load_that_is_refused(stub: table_service_pb2_grpc.TableServiceStub, loads: Mock) -> None:
     loads.load.side_effect = ConflictError.of("TABLE_IN_USE", "table.table", "'people'", "another")
     with pytest.raises(grpc.RpcError) as raised:

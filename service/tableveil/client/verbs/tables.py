@@ -59,6 +59,18 @@ class TableVerbs(Connection):
         request = table_service_pb2.TruncateTableRequest(table=table_reference(table))
         return self._ask(self._tables.TruncateTable, request).removed_rows
 
+    def erase_persons(
+        self, table: Table, persons: Iterable[str], person_column: str = ""
+    ) -> table_service_pb2.ErasePersonsResponse:
+        """Removes the rows of people, and tells which releases hold them.
+
+        `persons` are values of the column, which is by default the one that policies for the table name.
+        """
+        request = table_service_pb2.ErasePersonsRequest(
+            table=table_reference(table), person_column=person_column, persons=persons
+        )
+        return self._ask(self._tables.ErasePersons, request)
+
     def drop_table(self, table: Table) -> int:
         """Removes a table, and returns the number of its rows."""
         request = table_service_pb2.DropTableRequest(table=table_reference(table))

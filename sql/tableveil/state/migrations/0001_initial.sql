@@ -44,7 +44,8 @@ CREATE TABLE tableveil.loads (
 );
 CREATE SEQUENCE tableveil.load_numbers;
 
--- Rows that were removed from tables otherwise than by a load, and how.
+-- Rows that were removed from tables otherwise than by a load, and how. An erasure has a number of persons, the releases
+-- that held some of them, and those of the table that had no digests to tell.
 CREATE TABLE tableveil.removals (
     number BIGINT PRIMARY KEY,
     kind VARCHAR NOT NULL,
@@ -52,7 +53,10 @@ CREATE TABLE tableveil.removals (
     table_name VARCHAR NOT NULL,
     happened_at TIMESTAMP NOT NULL,
     row_count BIGINT NOT NULL,
-    owner VARCHAR NOT NULL
+    owner VARCHAR NOT NULL,
+    persons BIGINT NOT NULL,
+    holding BIGINT[] NOT NULL,
+    untold BIGINT[] NOT NULL
 );
 CREATE SEQUENCE tableveil.removal_numbers;
 
@@ -258,6 +262,12 @@ CREATE TABLE tableveil.release_sample_values (
     position INTEGER NOT NULL,
     value UBIGINT NOT NULL,
     records BIGINT NOT NULL
+);
+
+-- The people of a release's source by its person column, unless its policy declines: an erasure finds them by it.
+CREATE TABLE tableveil.release_persons (
+    release BIGINT NOT NULL,
+    digest UBIGINT NOT NULL
 );
 
 -- The mark tells whether an object is as it was written.
