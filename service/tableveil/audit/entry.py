@@ -25,6 +25,8 @@ MOST_RESOURCES = 20
 """Names in an entry: a call about more of them would do what no entry tells."""
 
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+
 # A caller may write a token where a name belongs: ours, and JWTs.
 _SECRETS = re.compile(r"tvl_[0-9A-Za-z]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]*")
 
@@ -67,21 +69,21 @@ def line_of(entry: AuditEntry, head: Head) -> bytes:
         "number": head.number + 1,
         "time": entry.at.isoformat(timespec="microseconds") + "Z",
         "event": entry.event.value,
-        "principal": _clean(entry.principal),
+        "principal": _cut(entry.principal),
         "authenticated_by": entry.authenticated_by,
-        "peer": _clean(entry.peer),
-        "method": _clean(entry.method),
-        "resources": [_clean(name) for name in entry.resources[:MOST_RESOURCES]],
+        "peer": _cut(entry.peer),
+        "method": _cut(entry.method),
+        "resources": [_cut(name) for name in entry.resources[:MOST_RESOURCES]],
         "decision": entry.decision,
         "code": entry.code,
-        "reason": _clean(entry.reason),
+        "reason": _cut(entry.reason),
         "job": entry.job,
         "correlation": entry.correlation,
         "seconds": None if entry.seconds is None else round(entry.seconds, 6),
         "count": entry.count,
-        "note": _clean(entry.note or f"and {more} more names" * (more > 0)),
+        "note": _cut(entry.note or f"and {more} more names" * (more > 0)),
     }
-    return json.dumps(found, separators=(",", ":")).encode() + b"\n"
+    return _SECRETS.sub("(secret)", _ENCODER.encode(found)).encode() + b"\n"
 
 
 def read_line(line: bytes) -> AuditEntry:
@@ -106,5 +108,5 @@ def read_entries(path: Path) -> Iterator[AuditEntry]:
                 yield read_line(line)
 
 
-def _clean(text: str) -> str:
-    return _SECRETS.sub("(secret)", text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…")
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"

@@ -50,12 +50,10 @@ class Tokens:
         secret = credentials.bearer
         if secret is None:
             raise Unauthenticated("no token")
-        if not is_well_formed(secret):
-            raise Unauthenticated("malformed token")
         digest = digest_of(secret)
         token = self._by_digest.get(digest)
         if token is None or not hmac.compare_digest(token.digest, digest):
-            raise Unauthenticated("unknown token")
+            raise Unauthenticated("unknown token" if is_well_formed(secret) else "malformed token")
         at = now()
         if refusal := token.refusal(at):
             raise Unauthenticated(refusal)

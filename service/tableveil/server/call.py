@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-import uuid
 from dataclasses import dataclass, field
+from secrets import token_hex
 
 import grpc
 from google.protobuf.message import Message
@@ -29,7 +29,7 @@ class Call:
     access: MethodAccess | None
     peer: str
     began: float = field(default_factory=time.monotonic)
-    correlation: str = field(default_factory=lambda: uuid.uuid4().hex[:16])
+    correlation: str = field(default_factory=lambda: token_hex(8))
     principal: Principal | None = None
     refusal: str = ""
     request: Message | None = None
